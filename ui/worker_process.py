@@ -21,6 +21,13 @@ def default_worker() -> list[str]:
     return own_command("worker")
 
 
+def started_process(command: list[str], parent: QObject | None = None) -> QProcess:
+    """Start a worker that waits for its job."""
+    process = QProcess(parent)
+    process.start(command[0], command[1:])
+    return process
+
+
 class WorkerProcess(QObject):
     """One worker process and its one job.
 
@@ -33,6 +40,8 @@ class WorkerProcess(QObject):
         Starts a worker.
     job : dict
         What it shall do: plain data with the entry ``job``.
+    ahead : QProcess, optional
+        A worker that was started before, and waits for its job.
     """
 
     event_received = Signal(object)
@@ -41,14 +50,18 @@ class WorkerProcess(QObject):
     job_failed = Signal(dict)
     worker_lost = Signal(str)
 
-    def __init__(self, command: list[str], job: dict[str, Any], parent: QObject | None = None) -> None:
+    def __init__(
+        self, command: list[str], job: dict[str, Any], parent: QObject | None = None, ahead: QProcess | None = None
+    ) -> None:
         super().__init__(parent)
         self.job = job
         self._command = command
         self._rest = b""
         self._notes = b""
         self._last: Event | None = None
-        self._process = QProcess(self)
+        self._is_started = ahead is not None
+        self._process = ahead or QProcess(self)
+        self._process.setParent(self)
         self._process.readyReadStandardOutput.connect(self._read)
         self._process.readyReadStandardError.connect(self._read_notes)
         self._process.finished.connect(self._end)
@@ -65,8 +78,9 @@ class WorkerProcess(QObject):
         return self._process.state() != QProcess.ProcessState.NotRunning
 
     def start(self) -> None:
-        """Start the process and hand it the job."""
-        self._process.start(self._command[0], self._command[1:])
+        """Start the process, unless it was, and hand it the job."""
+        if not self._is_started:
+            self._process.start(self._command[0], self._command[1:])
         self._write(self.job)
 
     def cancel(self) -> None:

@@ -73,12 +73,20 @@ def fake() -> ModuleType:
     return FAKE
 
 
+@pytest.fixture(autouse=True)
+def manners_file(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that made-up workers read when they get their job: some were started long before."""
+    file = tmp_path_factory.mktemp("manners") / "manners.json"
+    monkeypatch.setenv("CLALIGN_FAKE", str(file))
+    return file
+
+
 @pytest.fixture
-def manners(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def manners(manners_file: Path) -> Callable[..., None]:
     """How the made-up worker shall behave."""
 
     def behave(**wishes: Any) -> None:
-        monkeypatch.setenv("CLALIGN_FAKE", json.dumps(wishes))
+        manners_file.write_text(json.dumps(wishes))
 
     return behave
 

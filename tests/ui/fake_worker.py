@@ -1,6 +1,6 @@
 """A worker that speaks the protocol and writes real run files with made-up hits; no device is touched.
 
-The environment variable ``CLALIGN_FAKE`` holds its manners as JSON: ``batches``, ``hits`` in each,
+The environment variable ``CLALIGN_FAKE`` names the file of its manners, JSON: ``batches``, ``hits`` in each,
 ``pause`` (seconds for each batch), ``die_after`` (batches before it ends without a word), ``fail``, ``fault``
 (of the program). What takes long to import is imported by those jobs that need it: most need nothing of it.
 """
@@ -40,7 +40,8 @@ BROKEN = Device(
 
 
 def manners() -> dict:
-    return {**MANNERS, **json.loads(os.environ.get("CLALIGN_FAKE", "{}"))}
+    file = Path(os.environ["CLALIGN_FAKE"])
+    return {**MANNERS, **(json.loads(file.read_text()) if file.exists() else {})}
 
 
 def card(name="Made-up", **more) -> dict:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QProcess
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import open_run
@@ -112,6 +113,42 @@ def test_an_error_is_told_with_its_hint(
     item = queue.submit("Search", search_job(tmp_path))
     qtbot.waitUntil(lambda: item.state == "failed", timeout=30000)
     assert item.line() == "The device did not answer. Choose another device."
+
+
+def test_a_worker_that_waits_gets_the_next_run_of_its_engine(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
+    queue.prepare("plan7")
+    (waiting,) = queue.findChildren(QProcess)
+    assert waiting.waitForStarted()
+    queue.prepare("plan7")
+    assert queue.findChildren(QProcess) == [waiting], "one is enough"
+    listing = queue.submit("Devices", {"job": "devices"})
+    item = queue.submit("Search", search_job(tmp_path))
+    qtbot.waitUntil(lambda: listing.state == "done", timeout=30000)
+    assert queue.worker is not None
+    assert queue.worker.pid == waiting.processId()
+    qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
+    assert item.result["n_hits"] == 200
+    again = queue.submit("Again", search_job(tmp_path, "again"))
+    qtbot.waitUntil(lambda: again.state == "done", timeout=30000)
+
+
+def test_a_worker_that_is_not_needed_or_has_ended_is_let_go(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
+    queue.prepare("pairwise")
+    (first,) = queue.findChildren(QProcess)
+    assert first.waitForStarted()
+    queue.prepare("plan7")
+    assert first.state() == QProcess.ProcessState.NotRunning
+    second = next(process for process in queue.findChildren(QProcess) if process is not first)
+    assert second.waitForStarted()
+    second.kill()
+    assert second.waitForFinished()
+    item = queue.submit("Search", search_job(tmp_path))
+    qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
+    queue.prepare("plan7")
+    third = queue.findChildren(QProcess)[-1]
+    assert third.waitForStarted()
+    queue.leave()
+    assert third.state() == QProcess.ProcessState.NotRunning
 
 
 def test_a_worker_that_cannot_start_is_an_error(qtbot: Any, tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ class FormController(Controller):
     locating : LocateController
     """
 
+    engine: ClassVar[str] = ""
+    """The name of the engine whose runs are prepared; its worker is started when the sheet opens."""
+
     of_files: ClassVar[tuple[str, ...]] = ("device",)
     """Fields that belong to the files of a run; the others are remembered for the next one."""
 
@@ -68,6 +71,8 @@ class FormController(Controller):
         """Show the sheet with the options of the last run."""
         self.sources.look_again()
         self._sheet = sheet = self.new_sheet({**self.options, **options})
+        if self.engine:
+            self._app.queue.prepare(self.engine)
         sheet.run_asked.connect(self.start)
         sheet.open_asked.connect(self.sources.open_files)
         sheet.resized.connect(self._app.window.sheets.fit)

@@ -6,19 +6,22 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from clalign.engines.engine import engine_for
 from clalign.errors import ExitCode
 from clalign.jobs import BUILD, Event
 
 from .. import formatting
-from ..worker_process import WorkerProcess
+from ..worker_process import WorkerProcess, started_process
 
 JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "failed", "lost", "done"]
 
 PROGRESS_MS = 50
 """Progress is told no more often than this; a worker may speak two hundred times a second."""
+
+END_MS = 1000
+"""So long a worker that was never needed is waited for."""
 
 ACTIVE = ("waiting", "running", "paused", "stopping")
 
@@ -250,6 +253,7 @@ class JobQueue(QObject):
         self.items: list[JobItem] = []
         self.worker: WorkerProcess | None = None
         self._current: JobItem | None = None
+        self._ahead: tuple[str, QProcess] | None = None
         self._progress = QTimer(self, singleShot=True, interval=PROGRESS_MS)
         self._progress.timeout.connect(self._tell_progress)
 
@@ -257,6 +261,35 @@ class JobQueue(QObject):
     def current(self) -> JobItem | None:
         """The job that has the worker."""
         return self._current
+
+    def prepare(self, engine: str) -> None:
+        """Start a worker for a run of an engine that may come soon: it loads what it needs, and waits."""
+        if self._ahead is not None and self._ahead[0] == engine and self._is_waiting(self._ahead[1]):
+            return
+        self._leave_ahead()
+        self._ahead = engine, started_process([*self.command, engine], self)
+
+    def _is_waiting(self, process: QProcess) -> bool:
+        return process.state() != QProcess.ProcessState.NotRunning
+
+    def _leave_ahead(self) -> None:
+        if self._ahead is not None:
+            _, process = self._ahead
+            self._ahead = None
+            process.kill()
+            process.waitForFinished(END_MS)
+            process.deleteLater()
+
+    def _taken_ahead(self, item: JobItem) -> QProcess | None:
+        """Return the worker that waits, if it is for such a run and is still there."""
+        engine = engine_for(item.kind)
+        if self._ahead is None or engine is None or engine.name != self._ahead[0]:
+            return None
+        _, process = self._ahead
+        if not self._is_waiting(process):
+            return None
+        self._ahead = None
+        return process
 
     def submit(self, title: str, spec: dict[str, Any]) -> JobItem:
         """Add a job at the end of the queue."""
@@ -299,6 +332,7 @@ class JobQueue(QObject):
 
     def leave(self) -> None:
         """End the running worker, when the window closes; the run can be continued."""
+        self._leave_ahead()
         if self.worker is not None:
             self.worker.leave()
             self.worker = None
@@ -310,7 +344,7 @@ class JobQueue(QObject):
         item = next((entry for entry in self.items if entry.state == "waiting"), None)
         if item is None:
             return
-        worker = WorkerProcess(self.command, item.spec, self)
+        worker = WorkerProcess(self.command, item.spec, self, self._taken_ahead(item))
         worker.event_received.connect(self._take_event)
         worker.job_finished.connect(self._finish)
         worker.job_stopped.connect(lambda value: self._end("stopped", result=value))

@@ -42,6 +42,7 @@ MOST_SEQUENCES = 5000
 class AlignController(FormController):
     """Prepares alignments and shows more of them."""
 
+    engine: ClassVar[str] = "msa"
     of_files: ClassVar[tuple[str, ...]] = ("device", "alphabet", "load_posteriors", "tree_weights")
 
     def __init__(self, app: AppContext, *below: Any) -> None:

@@ -34,6 +34,7 @@ PICTURE_FILTER = "SVG, to be edited (*.svg);;PDF (*.pdf);;PNG, as pixels (*.png)
 class PairController(FormController):
     """Prepares comparisons and shows more of their hits."""
 
+    engine: ClassVar[str] = "pairwise"
     of_files: ClassVar[tuple[str, ...]] = (
         "device", "direction", "alphabet", "query_format", "sequence_format", "pair_list", "in_step", "long"
     )  # fmt: skip

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 class SearchController(FormController):
     """Prepares searches and starts them."""
 
+    engine: ClassVar[str] = "plan7"
     of_files: ClassVar[tuple[str, ...]] = ("device", "direction", "alphabet", "sequence_format")
 
     def __init__(self, app: AppContext, *below: Any) -> None:
