@@ -50,7 +50,7 @@ TOOLS = {
 
 """Commands that belong to no engine."""
 
-INNER_COMMANDS = ("worker", "probe")
+INNER_COMMANDS = ("worker", "probe", "builder")
 """Commands by which clalign starts itself."""
 
 HEEDING = (["gui"], *([name] for name in INNER_COMMANDS))

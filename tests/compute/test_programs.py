@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +14,9 @@ import pyopencl as cl
 import pytest
 
 from clalign.compute.opencl import programs as opencl_programs
+from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.choice import pick_device
+from clalign.compute.opencl.kernels import is_kept
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.rehearsal import Rehearsal, probe_batch
 from clalign.compute.sessions import ProgramChoice
@@ -94,7 +97,7 @@ def test_programs_are_built_ahead_in_order(session: OpenCLSession, built: list[t
 def test_what_is_needed_now_is_built_before_what_waits(
     session: OpenCLSession, built: list[tuple[object, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opencl_programs, "MOST_BUILDERS", 1)
+    monkeypatch.setattr(opencl_programs, "MOST_THREADS", 1)
     held, build = threading.Event(), opencl_programs.build
 
     def slow(context: object, device_name: str, source: str, defines: dict[str, object]) -> object:
@@ -109,6 +112,61 @@ def test_what_is_needed_now_is_built_before_what_waits(
     held.set()
     assert computed(session, "first", 1) == 1
     assert [(choice, name.startswith("builder")) for choice, name in built] == [(2, False), (1, True)]
+
+
+def card_like(cpu: Device) -> Device:
+    return replace(cpu, kind="gpu", vendor="nobody")
+
+
+def test_children_build_what_a_card_needs(monkeypatch: pytest.MonkeyPatch, built: list[tuple[object, str]]) -> None:
+    asked: list[ProgramChoice] = []
+    by_child = BuilderProcess.build
+
+    def noted(child: BuilderProcess, choice: ProgramChoice) -> None:
+        by_child(child, choice)
+        assert is_kept(context, choice.source, choice.defines), "it is to be taken from the cache"
+        asked.append(choice)
+
+    monkeypatch.setattr(BuilderProcess, "build", noted)
+    monkeypatch.setattr(opencl_programs, "FEW_NEW", 0)
+    fresh = [ProgramChoice.of("filters_item", {"FRESH": n, "RUN": os.getpid()}) for n in range(4)]
+    with OpenCLSession(card_like(pick_device("cpu"))) as session:
+        context = session._context
+        session.build_ahead(fresh)
+        for choice in reversed(fresh):
+            session._programs.get(choice)
+        assert session._programs.counts == (4, 4)
+    assert len(built) == 4
+    assert set(asked) <= set(fresh)
+
+
+def test_a_child_answers_and_ends() -> None:
+    device = pick_device("cpu")
+    choice = ProgramChoice.of("filters_item", {"FRESH": 77, "RUN": os.getpid()})
+    with OpenCLSession(device) as session, BuilderProcess(device) as child:
+        assert child.is_ready()
+        assert not is_kept(session._context, choice.source, choice.defines)
+        for _ in range(2):
+            child.build(choice)
+            assert child.is_ready()
+        assert is_kept(session._context, choice.source, choice.defines)
+        child.build(ProgramChoice.of("filters_item", {"uint": "no type"}))
+        assert child.is_ready(), "what cannot be built is told where it is needed"
+        process = child._process
+    assert process is not None
+    assert process.poll() is not None
+
+
+@pytest.mark.parametrize("command", [["false"], ["/nowhere/at/all"]])
+def test_without_children_programs_are_built_here(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clalign.compute.opencl.builder_process.own_command", lambda *words: command)
+    monkeypatch.setattr(opencl_programs, "FEW_NEW", 0)
+    fresh = [ProgramChoice.of("filters_item", {"FRESH": n, "RUN": f"{os.getpid()}{len(command[0])}"}) for n in range(2)]
+    with OpenCLSession(card_like(pick_device("cpu"))) as session:
+        session.build_ahead(fresh)
+        for choice in fresh:
+            session._programs.get(choice)
+        assert session._programs.counts == (2, 2)
 
 
 def test_an_error_is_told_when_the_program_is_needed(session: OpenCLSession) -> None:

@@ -99,6 +99,13 @@ def build(
         return _built(context, device_name, name, defines, more)
 
 
+def is_kept(context: cl.Context, name: str, defines: Mapping[str, object]) -> bool:
+    """Return whether a program was compiled for the device of a context before, or will not be kept at all."""
+    if defines.get("LANE_BACKEND") == 0:
+        return True
+    return binaries.place_of(context.devices[0], assemble(name), [*options(defines), FLUSH]).exists()
+
+
 def _built(
     context: cl.Context, device_name: str, name: str, defines: Mapping[str, object], more: Sequence[str]
 ) -> cl.Program:

@@ -1,20 +1,33 @@
-"""The programs of an opened device: each built once, when it is asked for or ahead of that, several at a time."""
+"""The programs of an opened device: each built once, when it is asked for or ahead of that, several at a time.
+
+Drivers of graphics cards compile one program of a process at a time (measured on NVIDIA: eight threads take two thirds
+of the time of one, eight processes a third, their start included), so that children build for them, into the cache of
+programs.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 
 import pyopencl as cl
 
-from clalign.compute.opencl.kernels import build
+from clalign.compute.opencl.builder_process import BuilderProcess
+from clalign.compute.opencl.kernels import build, is_kept
 from clalign.compute.sessions import ProgramChoice
 from clalign.errors import KernelBuildError
 
 MOST_BUILDERS = 8
-"""Threads that build ahead; drivers that compile one program at a time leave them waiting, which costs little."""
+"""Children that build ahead."""
+
+MOST_THREADS = 2
+"""Threads that do so where there are no children: compilers for processors take turns, too, but not all the time."""
+
+FEW_NEW = 3
+"""So few programs are not worth the start of a child."""
 
 
 class Programs:
@@ -25,24 +38,74 @@ class Programs:
     context : pyopencl.Context
     device_name : str
         For errors.
+    child_for : callable, optional
+        Starts a child that builds for the same device, where threads do not build at the same time.
     """
 
-    def __init__(self, context: cl.Context, device_name: str) -> None:
-        self._context, self._device_name = context, device_name
-        self._lock = threading.Lock()
+    def __init__(
+        self, context: cl.Context, device_name: str, child_for: Callable[[], BuilderProcess] | None = None
+    ) -> None:
+        self._context, self._device_name, self._child_for = context, device_name, child_for
+        self._changed = threading.Condition()
         self._futures: dict[ProgramChoice, Future[cl.Program]] = {}
-        self._builders: ThreadPoolExecutor | None = None
+        self._waiting: deque[ProgramChoice] = deque()
+        self._new: deque[ProgramChoice] = deque()  # those among them that no cache knows
+        self._n_threads = self._n_new = 0
         self._is_closed = False
 
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Begin to build programs in the background, in this order; those that are there or on their way are not."""
-        with self._lock:
-            for choice in choices:
+        for choice in choices:
+            is_new = self._child_for is not None and not is_kept(self._context, choice.source, choice.defines)
+            with self._changed:
                 if self._is_closed or choice in self._futures:
                     continue
-                if self._builders is None:
-                    self._builders = ThreadPoolExecutor(min(MOST_BUILDERS, os.cpu_count() or 1), "builder")
-                self._futures[choice] = self._builders.submit(self._built, choice)
+                self._futures[choice] = Future()
+                (self._new if is_new else self._waiting).append(choice)
+                self._n_new += is_new
+                self._changed.notify_all()
+                self._add_builder()
+
+    def _add_builder(self) -> None:
+        """Start a thread that builds, unless there are enough: one beside those that listen to a child."""
+        cores = os.cpu_count() or 1
+        if self._n_threads < (min(MOST_THREADS, cores) if self._child_for is None else 1):
+            self._start_thread(self._build_here)
+        while self._child_for is not None and self._n_new > FEW_NEW and self._n_threads <= min(MOST_BUILDERS, cores):
+            self._start_thread(self._build_in_child)
+
+    def _start_thread(self, target: Callable[[], None]) -> None:
+        self._n_threads += 1
+        threading.Thread(target=target, name=f"builder {self._n_threads}", daemon=True).start()
+
+    def _taken(self, *queues: deque[ProgramChoice]) -> ProgramChoice | None:
+        """Wait for the next program of one of some queues and return it; None if none is to be built any more."""
+        with self._changed:
+            while not self._is_closed:
+                for queue in queues:
+                    if queue:
+                        return queue.popleft()
+                self._changed.wait()
+        return None
+
+    def _build_here(self) -> None:
+        while (choice := self._taken(self._waiting, self._new)) is not None:
+            self._build(choice)
+
+    def _build_in_child(self) -> None:
+        """Have a child build what is new; it is taken from the cache afterwards, or built here if there was no way."""
+        assert self._child_for is not None
+        with self._child_for() as child:
+            while child.is_ready() and (choice := self._taken(self._new)) is not None:
+                child.build(choice)
+                self._build(choice)
+
+    def _build(self, choice: ProgramChoice) -> None:
+        future = self._futures[choice]
+        try:
+            future.set_result(build(self._context, self._device_name, choice.source, choice.defines))
+        except BaseException as error:
+            future.set_exception(error)
 
     def get(self, choice: ProgramChoice) -> cl.Program:
         """Return a program; wait for it if it is being built, else build it now.
@@ -52,23 +115,19 @@ class Programs:
         KernelBuildError
             With the compiler's log.
         """
-        with self._lock:
+        with self._changed:
             future = self._futures.get(choice)
-            # It is needed before those that are ahead of it; what memory was short for may be built this time.
-            is_mine = future is None or future.cancel() or _is_to_be_repeated(future)
+            is_mine = future is None or _is_to_be_repeated(future)
             if is_mine:
                 future = self._futures[choice] = Future()
-                future.set_running_or_notify_cancel()
+            for queue in (self._waiting, self._new):
+                if choice in queue:  # it is needed before those that are ahead of it
+                    queue.remove(choice)
+                    is_mine = True
         assert future is not None
         if is_mine:
-            try:
-                future.set_result(self._built(choice))
-            except BaseException as error:
-                future.set_exception(error)
+            self._build(choice)
         return future.result()
-
-    def _built(self, choice: ProgramChoice) -> cl.Program:
-        return build(self._context, self._device_name, choice.source, choice.defines)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -78,14 +137,12 @@ class Programs:
 
     def close(self) -> None:
         """Begin no more builds. Those that are going on hold the context until they are done; nobody waits for them."""
-        with self._lock:
+        with self._changed:
             self._is_closed = True
-        if self._builders is not None:
-            self._builders.shutdown(wait=False, cancel_futures=True)
-        self._futures.clear()
+            self._changed.notify_all()
 
 
 def _is_to_be_repeated(future: Future[cl.Program]) -> bool:
-    """Return whether a build failed for another reason than its source."""
+    """Return whether a build failed for another reason than its source, such as memory that was short."""
     error = future.exception() if future.done() else None
     return error is not None and not isinstance(error, KernelBuildError)

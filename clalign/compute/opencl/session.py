@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -20,6 +21,7 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from clalign import tracing
 from clalign.compute.opencl.build_reports import build_report
+from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
 from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
@@ -89,7 +91,8 @@ class OpenCLSession:
             handle = driver_device(device)
             with tracing.span("make a context", "start"):
                 self._context = cl.Context([handle])
-            self._programs = Programs(self._context, device.name)
+            child_for = partial(BuilderProcess, device) if has_own_memory(device) else None
+            self._programs = Programs(self._context, device.name, child_for)
             self._queue = self._new_queue()
             apart = has_own_memory(device)
             self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None

@@ -1,0 +1,93 @@
+"""A child process that builds programs into the cache of programs, seen from both sides.
+
+Each line that it gets is a program as JSON, each that it answers says that it is done with one; the first says that it
+is ready. It ends when nobody writes to it any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import subprocess
+from types import TracebackType
+from typing import TextIO
+
+import pyopencl as cl
+
+from clalign.children import own_command
+from clalign.compute.opencl.discover import driver_device
+from clalign.compute.opencl.kernels import build
+from clalign.compute.sessions import ProgramChoice
+from clalign.errors import KernelBuildError
+from clalign.values.devices import Device
+
+log = logging.getLogger(__name__)
+
+READY, DONE = "ready", "done"
+
+
+class BuilderProcess:
+    """A child that builds for a device; a context manager that ends it.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        with contextlib.suppress(OSError):
+            self._process = subprocess.Popen(
+                own_command("builder", device.id), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, encoding="utf-8",
+            )  # fmt: skip
+        self._is_ready: bool | None = None
+
+    def is_ready(self) -> bool:
+        """Wait until it can build; return False if it cannot, or cannot any more."""
+        if self._is_ready is None:
+            self._is_ready = self._answer() == READY
+        return self._is_ready
+
+    def _answer(self) -> str:
+        try:
+            return self._process.stdout.readline().strip() if self._process and self._process.stdout else ""
+        except (OSError, ValueError):
+            return ""
+
+    def build(self, choice: ProgramChoice) -> None:
+        """Let it build a program, and wait. Whether that went well shows when the program is taken from the cache."""
+        try:
+            assert self._process is not None
+            assert self._process.stdin is not None
+            self._process.stdin.write(json.dumps({"source": choice.source, "macros": choice.macros}) + "\n")
+            self._process.stdin.flush()
+        except (OSError, ValueError):
+            self._is_ready = False
+            return
+        self._is_ready = self._answer() == DONE
+
+    def __enter__(self) -> BuilderProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+
+def serve(device: Device, given: TextIO, answers: TextIO) -> None:
+    """Build the programs that are asked for, one a line, until there are no more."""
+    context = cl.Context([driver_device(device)])
+    answers.write(f"{READY}\n")
+    answers.flush()
+    for line in given:
+        asked = json.loads(line)
+        with contextlib.suppress(KernelBuildError, cl.Error):  # whoever needs it will be told of it
+            for _ in range(2):  # once more from the cache: a driver may keep what it makes of that, too
+                build(context, device.name, asked["source"], dict(asked["macros"]))
+        answers.write(f"{DONE}\n")
+        answers.flush()
