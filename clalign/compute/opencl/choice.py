@@ -35,16 +35,13 @@ def look_ahead() -> None:
     _ahead = found = Future[list[Device]]()
 
     def look() -> None:
-        devices: list[Device] = []
         try:
             from clalign.compute.opencl import session  # noqa: F401
             from clalign.compute.opencl.discover import familiar_devices
 
-            devices = familiar_devices()
-        except ImportError:
-            pass
-        finally:
-            found.set_result(devices)
+            found.set_result(familiar_devices())
+        except BaseException as error:  # told to whoever picks a device
+            found.set_exception(error)
 
     threading.Thread(target=look, name="looks for devices", daemon=True).start()
 
