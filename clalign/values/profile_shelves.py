@@ -201,7 +201,7 @@ class Shelves:
     Parameters
     ----------
     hmms : sequence of Hmm
-        Those of HMMER2 stand on no shelf.
+        Those of HMMER2 stand on no shelf, and those of different alphabets on different ones.
     compute_composition : bool
         As for `local_profiles.to_local_profile`.
     """
@@ -214,7 +214,8 @@ class Shelves:
         n_nodes = 0
         for place, hmm in enumerate(hmms):
             n_nodes += hmm.length + 1
-            is_other = place > 0 and hmm.origin != hmms[place - 1].origin
+            before = hmms[max(0, place - 1)]
+            is_other = hmm.origin != before.origin or hmm.alphabet != before.alphabet
             if place > self._firsts[-1] and (
                 n_nodes > MOST_NODES or place - self._firsts[-1] == MOST_MODELS or is_other
             ):

@@ -156,3 +156,13 @@ def test_gains_do_not_leak_from_model_to_model() -> None:
     together = shelf_tables.delete_gains(shelf.word_scores, shelf.starts)
     as_one = shelf_tables.delete_gains(shelf.word_scores, np.array([0, shelf.starts[-1]]))
     assert (together != as_one).any()
+
+
+def test_models_of_different_alphabets_are_on_different_shelves() -> None:
+    """No file mixes them, but a list of models may."""
+    hmms = [*library("random")[:2], *library("DNA")[:2], *library("random")[2:4]]
+    shelves = Shelves(hmms)
+    for number, hmm in enumerate(hmms):
+        profile = shelves.profile(number)
+        assert profile is not None
+        assert same(profile.match, to_local_profile(hmm).match)
