@@ -246,12 +246,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a small file in a folder that is there, so that nobody ever reads a part of it."""
     data = content.encode() if isinstance(content, str) else content
     with tempfile.NamedTemporaryFile(prefix=WORKING, dir=path.parent, delete=False) as file:
+        name = file.name
         try:
             file.write(data)
-            file.flush()
-            os.replace(file.name, path)
+            file.close()  # Windows moves no open file
+            os.replace(name, path)
         except OSError:
-            os.unlink(file.name)
+            file.close()
+            os.unlink(name)
             raise
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,3 +178,27 @@ def test_what_a_living_process_works_on_stays(load, cache_folder: Path) -> None:
     cache.clear_cache()
     assert [path.name for path in cache_folder.iterdir()] == [busy.path.name]
     busy.remove()
+
+
+def test_small_files_are_moved_when_they_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows moves no open file."""
+    made: list[Any] = []
+    new, replace = tempfile.NamedTemporaryFile, os.replace
+
+    def noted(**how: Any) -> Any:
+        made.append(new(**how))
+        return made[-1]
+
+    def moved(source: str, target: Path) -> None:
+        assert made[-1].file.closed
+        replace(source, target)
+
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", noted)
+    monkeypatch.setattr(os, "replace", moved)
+    for text in ("one", "two"):
+        cache.write_whole(tmp_path / "a", text)
+    assert (tmp_path / "a").read_text() == "two"
+    monkeypatch.setattr(os, "replace", lambda *given: (_ for _ in ()).throw(PermissionError("it is open")))
+    with pytest.raises(PermissionError):
+        cache.write_whole(tmp_path / "a", "three")
+    assert os.listdir(tmp_path) == ["a"]
