@@ -402,21 +402,6 @@ def driver_error(code: int) -> cl.Error:
     return cl.RuntimeError(Record())
 
 
-def test_a_failed_session_gives_memory_back(opened: Device) -> None:
-    """The device is opened once more, and has to have room."""
-    session = OpenCLSession(replace(opened, kind="gpu", vendor="nobody"))
-    assert session._pool is not None
-    kept = [session.allocate(1 << 16) for _ in range(3)]
-    assert session._pool.active_blocks == 3
-    kept.pop()
-    error = DeviceError("The cable is loose.", "Fasten it.")
-    session.__exit__(DeviceError, error, None)
-    assert session._pool.held_blocks == 0
-    kept.clear()
-    assert session._pool.held_blocks == 0
-    assert session._pool.active_blocks == 0
-
-
 def test_times_are_counted(session: OpenCLSession) -> None:
     rng = np.random.default_rng(7)
     profile = random_profile(rng, 40)

@@ -455,9 +455,9 @@ class OpenCLSession:
             yield
         except DamagedCopy as error:
             raise self.wrong(str(error)) from error
-        except cl.Error as error:
+        except (cl.Error, MemoryError) as error:  # the latter where buffers are in the host's memory
             name = self.device.name
-            if isinstance(error, cl.MemoryError) or self._codes(error) & _OUT_OF_MEMORY:
+            if isinstance(error, cl.MemoryError | MemoryError) or self._codes(error) & _OUT_OF_MEMORY:
                 self._settle()
                 self._cache.give_way()
                 if hasattr(self, "_transfers"):  # not while the device is being opened
