@@ -269,11 +269,12 @@ class _Shift:
         writer = self._writer
         assert writer is not None
         parts = writer.parts()
+        at_work = [part["name"] for part in parts if part["cells"]] or [part["name"] for part in parts]
         return {
             "cells": writer.done_cells,
             "device_seconds": writer.device_seconds,
             "gcups": writer.gcups,
-            "device": ", ".join(part["name"] for part in parts if part["cells"] or not writer.done_cells),
+            "device": ", ".join(at_work),
             "kernel_seconds": {name: round(value, 6) for name, value in self._seconds.items()},
             "domain_device": ", ".join(self._hosts) or None,
             **({"devices": parts} if self._n_devices > 1 else {}),

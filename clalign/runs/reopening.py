@@ -45,7 +45,7 @@ def copy_without_end(run: RunFile, path: Path, query: int, tables: Sequence[str]
             with made.connection:
                 for table in (*FORGOTTEN, *tables):
                     made.connection.execute(f"DELETE FROM {table}")
-                made.connection.execute("DELETE FROM facts WHERE name IN ('finished', 'error')")
+                made.connection.execute("DELETE FROM facts WHERE name IN ('finished', 'error', 'command')")
                 made.connection.execute("UPDATE queries SET best = ? WHERE id = ?", (json.dumps(None), query))
             made.set_facts(state="stopped", spec=spec, created=time.time())
     except (sqlite3.Error, OSError) as error:

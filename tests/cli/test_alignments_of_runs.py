@@ -8,6 +8,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.errors import ExitCode
+from clalign.runs.run_file import open_run
 
 FAMILY = (
     ">a\nMKVLATGHEWQRIPNDFCYSTAAGKL\n>b\nMKVLSTGHDWQKIPNDFCYTAAGK\n>c\nKVMATHEWRIPDYFCWSTKAGKL\n"
@@ -88,6 +89,10 @@ def test_a_run_is_annealed_again_as_if_it_had_been_so_from_the_beginning(
         assert "all equal" in said(capsys, "verify", "-q", f"a{factor}.clalign")
     assert len({(folder / f"a{factor}.clalign").read_bytes() for factor in ("0", "0.5", "3")}) == 3
     assert (folder / "f.clalign").read_bytes() == before
+    with open_run(folder / "f.clalign") as old, open_run(folder / "a3.clalign") as new:
+        assert new.fact("finished")["device"] == old.fact("finished")["device"] == "Reference (NumPy)"
+        assert "align" in old.fact("command")
+        assert new.fact("command") is None  # that of the old run made something else
     assert said(capsys, "export", "a0.clalign", "--probs", "-") == said(capsys, "export", "f.clalign", "--probs", "-")
 
 
