@@ -206,16 +206,20 @@ class SparsePosteriors:
         """Yield the two sequences of each pair and its posteriors."""
         rows, others = self.row_offsets.tolist(), self.y_offsets.tolist()
         for k, (x, y) in enumerate(self.pairs.tolist()):
-            starts = self.starts[rows[k] : rows[k + 1] + 1]
-            first, last = int(starts[0]), int(starts[-1])
-            yield (
-                x,
-                y,
-                PosteriorMatrix(
-                    starts - first,
-                    self.columns[first:last],
-                    self.probabilities[first:last],
-                    self.x_gaps[rows[k] : rows[k + 1]],
-                    self.y_gaps[others[k] : others[k + 1]],
-                ),
-            )
+            yield x, y, self._part(slice(rows[k], rows[k + 1]), slice(others[k], others[k + 1]))
+
+    def of(self, i: int, j: int) -> PosteriorMatrix | None:
+        """Return the posteriors of two sequences, in either order; None if they are not among the pairs."""
+        found = np.flatnonzero((self.pairs == (min(i, j), max(i, j))).all(axis=1))
+        if not len(found):
+            return None
+        k, rows, others = int(found[0]), self.row_offsets, self.y_offsets
+        return self._part(slice(rows[k], rows[k + 1]), slice(others[k], others[k + 1]))
+
+    def _part(self, rows: slice, others: slice) -> PosteriorMatrix:
+        starts = self.starts[rows.start : rows.stop + 1]
+        entries = slice(int(starts[0]), int(starts[-1]))
+        return PosteriorMatrix(
+            starts - entries.start, self.columns[entries], self.probabilities[entries], self.x_gaps[rows],
+            self.y_gaps[others],
+        )  # fmt: skip

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 import struct
+import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -205,6 +206,31 @@ def test_any_pair_is_shown_with_its_probabilities(
     assert picture.width() > 600
     QTest.mouseClick(pairs.way, LEFT)
     assert not pairs.canvas.with_path
+    pairs.second.setCurrentIndex(0)
+    pairs.show_pair()
+    assert pairs.words.text() == "Choose two sequences."
+    assert not any(pairs.canvas.shown.names)  # or it would say that they were not compared
+    assert not pairs.save.isEnabled()
+
+
+def test_a_comparison_ends_with_the_page_of_its_run(
+    qtbot: Any, window: MainWindow, page: AlignedPage, aligned_run: Path, tmp_path: Path
+) -> None:
+    panel = page.rows_panel
+    assert panel is not None
+    with open_run(aligned_run) as run:
+        rows = list(run.alignment_rows(run.alignments()[0].id))
+    other = tmp_path / "other.afa"
+    other.write_text("".join(f">{name}\n{row.text}\n" for name, row in zip(SEQUENCES, rows, strict=True)))
+    before = set(threading.enumerate())
+    panel.panes.show_comparison(str(other))
+    comparison = panel.panes.comparison
+    assert comparison is not None
+    qtbot.waitUntil(lambda: comparison.model.found is not None and comparison.model.is_idle)
+    begun = set(threading.enumerate()) - before
+    assert begun
+    window.controller.close_page()
+    assert not any(thread.is_alive() for thread in begun)
 
 
 def frames_of(movie: bytes) -> list[QImage]:
@@ -303,13 +329,27 @@ def test_sequences_are_aligned_from_the_sheet(qtbot: Any, real_window: MainWindo
     assert any(item.message.startswith("Aligned 4 sequences") for item in controller.queue.items)
 
 
-def test_an_alignment_is_exported(qtbot: Any, real_window: MainWindow, aligned_run: Path, tmp_path: Path) -> None:
-    controller = real_window.controller
+@pytest.mark.parametrize(
+    ("ending", "form", "written"),
+    [(".probs", "Posterior", "6 pairs written"), (".aln", "Clustal", "4 sequences written")],
+)
+def test_an_alignment_is_exported(
+    qtbot: Any, real_window: MainWindow, aligned_run: Path, tmp_path: Path, press: Press,
+    monkeypatch: pytest.MonkeyPatch, ending: str, form: str, written: str,
+) -> None:  # fmt: skip
+    controller, path = real_window.controller, tmp_path / f"out{ending}"
     controller.sources.open_paths([str(aligned_run)])
-    path = tmp_path / "out.probs"
-    controller.jobs.export(str(aligned_run), "probs", str(path), None)
-    qtbot.waitUntil(lambda: any("posteriors written" in m.text for m in real_window.messages.messages))
-    assert "=>" in path.read_text()
+    page = controller.page
+    assert isinstance(page, AlignedPage)
+    qtbot.waitUntil(lambda: page.run.judged is not None and page.run.is_idle)
+
+    def choose(_parent: QWidget, _title: str, _proposed: str, filters: str) -> tuple[str, str]:
+        return str(path), next(one for one in filters.split(";;") if one.startswith(form))
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
+    press(page, "Export…")
+    qtbot.waitUntil(lambda: any(written in m.text for m in real_window.messages.messages))
+    assert ("=>" if form == "Posterior" else "CLUSTAL") in path.read_text()
 
 
 def test_lengths_are_estimated_from_a_report() -> None:

@@ -213,6 +213,24 @@ def test_a_run_has_distances_by_its_posteriors(qtbot: Any, real_window: MainWind
     qtbot.waitUntil(lambda: panel.panes.tree is not None and panel.panes.tree.canvas.tree.kind == "posterior")
 
 
+def test_a_step_of_a_run_has_no_distances_by_posteriors(qtbot: Any, real_window: MainWindow, family_run: Path) -> None:
+    panel = opened(qtbot, real_window, family_run)
+    pick(panel, "Distances and tree")
+    qtbot.waitUntil(lambda: panel.panes.tree is not None)
+    pane, page = panel.panes.tree, real_window.controller.page
+    assert pane is not None
+    assert isinstance(page, AlignedPage)
+    assert pane.words.text() == "4 leaves · substitutions for each residue, estimated after Kimura"
+    page.run.go_to(3)
+    qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
+    pane.kinds.setCurrentIndex(2)
+    pane.kinds.activated.emit(2)
+    assert said(real_window, "Go to its last step first")
+    assert pane.kinds.currentData() == "kimura"
+    assert real_window.controller.queue.current is None
+    assert real_window.controller.files.is_idle
+
+
 def test_keys_walk_through_a_tree_of_hundreds(qtbot: Any) -> None:
     rng = np.random.default_rng(5)
     n = 400

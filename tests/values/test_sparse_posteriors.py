@@ -63,6 +63,12 @@ def test_pairs_are_the_same_together_and_apart() -> None:
     numbers = posteriors.pair_numbers()
     assert [numbers[x, y] for x, y, _ in parts] == list(range(len(posteriors))) == [numbers[y, x] for x, y, _ in parts]
     assert (numbers >= 0).sum() == 2 * len(posteriors)
+    for x, y, part in parts:
+        for alone in (posteriors.of(x, y), posteriors.of(y, x)):
+            assert alone is not None
+            for name in ("starts", "columns", "probabilities", "x_gaps", "y_gaps"):
+                assert np.array_equal(getattr(alone, name), getattr(part, name))
+    assert posteriors.of(2, 2) is None
     assert posteriors.n_bytes > 8 * len(posteriors.columns)
 
 

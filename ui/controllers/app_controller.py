@@ -119,6 +119,8 @@ class AppController(AppContext):
         page = self.pages.pop(path, None)
         if page is not None:
             self.window.center.removeWidget(page)
+            if page.rows_panel is not None:
+                page.rows_panel.close_view()
             page.run.close()
             for form in self.forms.values():
                 form.forget(path)

@@ -30,10 +30,11 @@ WRITTEN = {
     "fasta": "sequence",
     "fasta_matched": "matched part",
     "stockholm": "aligned part",
+    "clustal": "sequence",
     "domtsv": "domain",
     "domtblout": "domain",
     "gui": "merge",
-    "probs": "posterior",
+    "probs": "pair",
     "params": "pair",
 }
 

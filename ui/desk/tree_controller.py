@@ -55,6 +55,10 @@ class TreeController(Controller):
         if panel is None:
             return
         kinds = tuple(KINDS) if page is not None and page.rows_run and page.has_all_pairs else ("kimura", "p")
+        if kind not in kinds:  # a step of the annealing came into view since they were offered
+            self._app.say("note", "Only the finished alignment has distances by posteriors. Go to its last step first.")
+            _choose_again(panel)
+            return
 
         def start(path: str) -> None:
             if isValid(panel):
@@ -72,6 +76,7 @@ class TreeController(Controller):
         self._waiting.remove(found)
         _, panel, kinds = found
         if item.state != "done":
+            _choose_again(panel)
             return
         value = item.result
         if value["matrix"]:
@@ -124,3 +129,9 @@ class TreeController(Controller):
         self._app.write_file(
             path, "Picture", lambda: save_picture(TreePicture(layout, title, node), path, font), self._app.files
         )
+
+
+def _choose_again(panel: RowsPanel) -> None:
+    """Let the distances that are offered be those of the tree in view: there will be no other one."""
+    if isValid(panel) and panel.panes.tree is not None:
+        panel.panes.tree.choose_kind()

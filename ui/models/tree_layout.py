@@ -131,4 +131,5 @@ class TreeLayout:
 
     def summary(self) -> str:
         """Return the size of the tree in words."""
-        return f"{formatting.plural(self.n_leaves, 'leaf', 'leaves')} · {KINDS[self.kind][1].lower()}"
+        words = KINDS[self.kind][1]
+        return f"{formatting.plural(self.n_leaves, 'leaf', 'leaves')} · {words[0].lower()}{words[1:]}"

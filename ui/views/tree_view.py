@@ -261,7 +261,7 @@ class TreePane(QWidget):
         for kind in kinds:
             self.kinds.addItem(KINDS[kind][0], kind)
             self.kinds.setItemData(self.kinds.count() - 1, KINDS[kind][1], Qt.ItemDataRole.ToolTipRole)
-        self.kinds.setCurrentIndex(self.kinds.findData(layout.kind))
+        self.choose_kind()
         self.kinds.setToolTip("Distances that neighbors are joined by")
         self.kinds.activated.connect(lambda: self.kind_asked.emit(self.kinds.currentData()))
         self.words = ElidedLabel(layout.summary(), "muted")
@@ -278,6 +278,10 @@ class TreePane(QWidget):
         canvas.chosen.connect(self._tell)
         canvas.described.connect(self.words.setText)
         self.setFocusProxy(canvas)
+
+    def choose_kind(self) -> None:
+        """Name the distances that the tree was made of."""
+        self.kinds.setCurrentIndex(self.kinds.findData(self.canvas.tree.kind))
 
     def _tell(self, node: int) -> None:
         tree = self.canvas.tree

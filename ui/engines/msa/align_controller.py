@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from clalign.engines.engine import engine_named
 from clalign.engines.msa.annealing_again import begin_again
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.jobs import Event, JobContext
@@ -193,8 +194,8 @@ class AlignController(FormController):
     def _export(self, page: AlignedPage) -> None:
         """Ask for a file and let a worker write it."""
         run = page.run
-        filters = {f"{words} (*{ending})": (form, ending) for form, words, ending in run.export_forms}
-        proposed = str(Path.home() / f"{run.path.stem}.fasta")
+        filters = {f"{one.words} (*{one.ending})": (one.name, one.ending) for one in engine_named("msa").exports}
+        proposed = str(Path.home() / f"{run.path.stem}.afa")
         path, chosen = QFileDialog.getSaveFileName(self._app.window, "Export as", proposed, ";;".join(filters))
         if path:
             form = next((form for form, ending in filters.values() if path.endswith(ending)), filters[chosen][0])

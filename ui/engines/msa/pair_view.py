@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QToolTip, QWidget
 from ... import formatting, theme
 from ...views.parts import ElidedLabel, IconButton, label, row, shrinking, stacked
 from .pair_painter import PairShown, area_of, paint_pair
-from .run_data import pair_of, path_of
+from .run_data import path_of
 from .run_view import AlignedRunView
 
 
@@ -28,7 +28,7 @@ class PairCanvas(QWidget):
     def show_pair(self, shown: PairShown) -> None:
         """Show the posteriors of two sequences, and their residues that stand in one column."""
         self.shown = shown
-        self.setAccessibleDescription(f"{shown.names[0]} down, {shown.names[1]} across")
+        self.setAccessibleDescription(f"{shown.names[0]} down, {shown.names[1]} across" if any(shown.names) else "")
         self.update()
 
     def area(self) -> QRectF:
@@ -82,9 +82,9 @@ class PairView(QWidget):
         self.way = IconButton("vector-polyline", "Show the way of the alignment", self._show_way)
         self.way.setCheckable(True)
         self.way.setChecked(True)
+        self.save = IconButton("export-variant", "Save as SVG, PDF or PNG", self.picture_asked.emit, "Save…")
         tools = row(
-            (self.first, 1), label("and", "muted"), (self.second, 1),
-            self.way, IconButton("export-variant", "Save as SVG, PDF or PNG", self.picture_asked.emit, "Save…"),
+            (self.first, 1), label("and", "muted"), (self.second, 1), self.way, self.save,
             IconButton("chevron-left", "Previous pair", lambda: self._step(-1)),
             IconButton("chevron-right", "Next pair", lambda: self._step(1)), margins=(8, 6, 8, 2),
         )  # fmt: skip
@@ -128,9 +128,10 @@ class PairView(QWidget):
             return
         i, j = sorted((self.first.currentIndex(), self.second.currentIndex()))
         names, letters = (run.given.names[i], run.given.names[j]), (run.given.letters[i], run.given.letters[j])
-        found = pair_of(run, i, j) if i != j else None
+        found = run.posteriors.of(i, j)
         path = path_of(shown, i, j)
-        self.canvas.show_pair(PairShown(found, path, names, letters))
+        self.canvas.show_pair(PairShown(found, path, names, letters) if i != j else PairShown())
+        self.save.setEnabled(found is not None)
         if found is None:
             self.words.setText("Choose two sequences." if i == j else "These two were not compared.")
             return

@@ -19,7 +19,7 @@ from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
 from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.row_alignments import RowAlignment, RowNotes
-from clalign.values.sparse_posteriors import PosteriorMatrix, SparsePosteriors
+from clalign.values.sparse_posteriors import SparsePosteriors
 
 from ... import formatting
 
@@ -141,14 +141,6 @@ def judged(run: AlignedRun, alignment: MultipleAlignment) -> Judged:
     marks = np.where(np.isnan(columns), np.uint8(ord(".")), digits).astype(np.uint8)
     characters = {name: found.characters(name).astype(np.float32) for name in MEASURES}
     return Judged(characters, {name: found.whole(name) for name in MEASURES}, marks.tobytes())
-
-
-def pair_of(run: AlignedRun, i: int, j: int) -> PosteriorMatrix | None:
-    """Return the posteriors of two sequences; None if they were not compared."""
-    for x, y, found in run.posteriors.each():
-        if (x, y) == (min(i, j), max(i, j)):
-            return found
-    return None
 
 
 def path_of(alignment: MultipleAlignment, i: int, j: int) -> npt.NDArray[np.int64]:

@@ -30,15 +30,6 @@ from .run_data import (
     read_aligned_run,
 )
 
-EXPORT_FORMS = (
-    ("fasta", "Aligned FASTA", ".fasta"),
-    ("stockholm", "Stockholm with the expected accuracy", ".sto"),
-    ("gui", "Merges of columns, as FSA's viewer replays them", ".gui"),
-    ("probs", "Posterior probabilities", ".probs"),
-    ("params", "Gap parameters of pairs", ".tsv"),
-)
-"""Id, words and file ending of each export."""
-
 
 class AlignedRunView(RunView):
     """What is shown of an alignment that was computed."""
@@ -53,7 +44,6 @@ class AlignedRunView(RunView):
 
     FACTS = (*RunView.FACTS, "n_pairs")
     noun, nouns = "Step", "Steps"
-    export_forms = EXPORT_FORMS
     spec: AlignmentSpec | None
 
     def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
