@@ -26,24 +26,24 @@ def units(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the runs of one device hold, and their exports, by engine."""
-    return {}
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder for inputs, whose paths runs tell; what the runs of one device hold, and their exports, by engine."""
+    return tmp_path_factory.mktemp("expected"), {}
 
 
 @pytest.mark.thorough(seed=[0])
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("engine", EVERY_ENGINE)
 def test_faults_at_random_moments(
-    engine: str, seed: int, expected: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, seed: int, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path.parent  # runs tell the paths of their inputs
+    folder, of_one = expected
     spec = spec_of(engine, folder)
-    if engine not in expected:
+    if engine not in of_one:
         path = folder / f"{engine}.clalign"
         with pytest.MonkeyPatch.context() as alone:
             computed(spec, path, Devices(alone), ("one",))
-        expected[engine] = content(path), exports(path, folder / f"{engine} exports")
+        of_one[engine] = content(path), exports(path, folder / f"{engine} exports")
     chance = random.Random(f"{engine} {seed}")
     faults = [
         f"{chance.choice(['breaking', 'freezing', 'lost'])} at {chance.randint(1, LAST_MOMENT)}" for _ in range(2)
@@ -59,8 +59,8 @@ def test_faults_at_random_moments(
         devices.is_released.set()
         for thread in set(threading.enumerate()) - before:
             thread.join(WAIT)
-    assert content(path) == expected[engine][0], words
-    assert exports(path, tmp_path / "exports") == expected[engine][1], words
+    assert content(path) == of_one[engine][0], words
+    assert exports(path, tmp_path / "exports") == of_one[engine][1], words
     assert len(context.texts) <= 2 * len(faults), "that it is tried again, and that others go on"
 
 

@@ -191,7 +191,7 @@ def test_drawing_of_many_queries_can_be_stopped(tmp_path: Path, monkeypatch: pyt
 def test_the_command_says_that_the_user_stopped_it(
     run: RunFile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    value = {"checked": 3, "hits": 2, "others": 1, "differing": 0, "details": [], "complete": False}
+    value = {"checked": 3, "hits": 2, "others": 1, "differing": 0, "details": [], "complete": False, "things": []}
     monkeypatch.setattr(watch, "watch_job", lambda *words, **more: value)
     assert main(["verify", str(run.path)]) == ExitCode.INTERRUPTED
     assert capsys.readouterr().out.startswith("Checked 2 hits and 1 other sequence: all equal. The others were not")

@@ -31,6 +31,9 @@ MOST_WIDER = 110
 LEAST_FILLED = 100
 """Pixels of the column that takes what room the others leave, if they leave less."""
 
+FIRST_ROWS = 20
+"""Rows whose numbers are looked at for the width of their columns."""
+
 
 class RowNumbers(QHeaderView):
     """The places of the rows; as wide as the last one needs, which Qt would look for in two thousand rows."""
@@ -140,6 +143,14 @@ class HitsTable(QTableView):
             if column.key in NAMES and self.columnWidth(place) in (0, self._name_widths.get(place, column.width)):
                 self._name_widths[place] = column.width + min(MOST_WIDER, spare // 4)
                 self.setColumnWidth(place, self._name_widths[place])
+
+    def widen_numbers(self) -> None:
+        """Let the numbers of the first rows stand whole: scores of genomes have more digits than those of proteins."""
+        rows = range(min(self.hits.n_shown, FIRST_ROWS))
+        for place, column in enumerate(self.kind.columns):
+            if column.kind == "whole number" and self.columnWidth(place) == column.width:
+                needed = (self.sizeHintForIndex(self.hits.index(row, place)).width() for row in rows)
+                self.setColumnWidth(place, max(column.width, *needed, 0))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Use the new room."""
@@ -321,6 +332,7 @@ class HitsPanel(QWidget):
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
             self.table.selectionModel().setCurrentIndex(model.index(model.kept_row, 1), flags)
         self.table.verticalScrollBar().setValue(self._place)
+        self.table.widen_numbers()
         self._quiet = False
         self.none.setVisible(bool(model.n_all) and not model.n_shown)
         if model.is_filtered:

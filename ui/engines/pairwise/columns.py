@@ -25,14 +25,14 @@ def _bits(row: HitRow, model: Hits) -> str:
 
 
 PAIR_COLUMNS = shown(HITS, {
-    "name": (lambda r, m: r.name, 148, True),
+    "name": (lambda r, m: r.name, 138, True),
     "description": (lambda r, m: r.description, 200, True),
     "evalue": (lambda r, m: formatting.evalue(r.evalue), 64, True),
     "bits": (_bits, 48, True),
-    "raw": (lambda r, m: formatting.count(r.raw), 72, True),
+    "raw": (lambda r, m: formatting.count(r.raw), 50, True),
     "identity": (None, 46, True),
     "positives": (None, 52, False),
-    "gaps": (None, 56, True),
+    "gaps": (None, 44, True),
     "query_coverage": (None, 64, True),
     "target_coverage": (None, 68, True),
     "query_from_to": (None, 110, False),
