@@ -41,7 +41,7 @@ NO_PROFILE = ProfileWish()
 
 def add_profile_options(parser: CommandParser) -> None:
     """Add ``--profile-run`` and ``-v``."""
-    group = parser.add_argument_group("Where the time goes")
+    group = parser.add_argument_group("Timing")
     group.add_argument(
         "--profile-run",
         metavar="F",
