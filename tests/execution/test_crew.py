@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound
-from clalign.execution import crew, planner
+from clalign.execution import crew, executor, planner
 from clalign.execution.crew import Crew
 from clalign.execution.writer import Writer
 from clalign.runs.run_file import create_run, open_run
@@ -163,6 +163,7 @@ def test_a_stop_is_heard_while_a_device_hangs(
 def test_the_error_of_the_last_one_comes_out_and_what_is_stored_stays(
     engine: str, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(executor, "GATHERED_ROWS", 1)  # each unit is stored before many more are computed
     devices, context = Devices(monkeypatch), Counting()
     path, spec = tmp_path / "run.clalign", spec_of(engine, folder)
     with pytest.raises(DeviceError, match="cable is loose") as caught:

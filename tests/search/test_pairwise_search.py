@@ -19,6 +19,7 @@ from clalign.engines.pairwise.inputs import reverse_complement, scoring_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError
+from clalign.execution import executor
 from clalign.execution.pace import Pace
 from clalign.jobs import QuietContext
 from clalign.reference.smith_waterman import pair_score
@@ -145,6 +146,7 @@ def test_no_more_than_the_first_are_reported_however_they_are_found(
 
 def small_batches(monkeypatch: pytest.MonkeyPatch, n_residues: int = 300) -> None:
     monkeypatch.setattr(Pace, "residues", property(lambda pace: n_residues))
+    monkeypatch.setattr(executor, "GATHER_SECONDS", 0.0)  # each is stored for itself
 
 
 def test_both_strands_are_searched_and_told(bases: tuple[Path, Path], device: Device, tmp_path: Path) -> None:

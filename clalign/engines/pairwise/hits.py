@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Session, Steps
 from clalign.errors import DeviceError
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, nobody_told
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
@@ -68,14 +69,6 @@ def aligned_alone(
     if batch.n_cells > most_cells(session.device.kind):
         return session.run(LONG_PAIR, batch, LongPairChoice(query.scoring, tell))
     return session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
-
-
-def trace_query(
-    session: Session, query: PairwiseQuery, database: SequenceDatabase, rows: npt.NDArray[np.int64]
-) -> Callable[[], list[PairAlignment]]:
-    """Start aligning a query with rows of a database; return what waits for the alignments."""
-    batch = PairBatch.of_query(query.sequence.codes, database.select(rows))
-    return session.start(SMITH_WATERMAN_TRACE, batch, query.scoring)
 
 
 def checked(
@@ -150,59 +143,61 @@ def domain_of(
     )
 
 
-def domains_of_rows(
-    session: Session,
-    queries: Sequence[PairwiseQuery],
-    strands: Sequence[int],
-    database: SequenceDatabase,
-    wanted: Sequence[tuple[int, int, int]],
-    statistics: Sequence[Statistics | None],
-) -> Callable[[], list[Domain]]:
-    """Start tracing alignments of one query; return what waits for them, in the order in which they are wanted.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An alignment that is to be traced.
 
-    Parameters
+    Attributes
     ----------
-    session : Session
-    queries : sequence of PairwiseQuery
-        The query on each of its strands.
-    strands : sequence of int
-        1 or -1 for each.
-    database : SequenceDatabase
-    wanted : sequence of (int, int, int)
-        Number of the strand in `strands`, database row, and the score that the search found.
-    statistics : sequence of Statistics or None
-        Of each wanted pair.
+    query : PairwiseQuery
+        As it is aligned: on the minus strand the reverse complement.
+    strand : int
+        1 or -1.
+    row : int
+        Of the database.
+    raw : int
+        The score that the search found.
+    statistics : Statistics or None
+        Of the pair.
     """
-    order = sorted(range(len(wanted)), key=lambda place: wanted[place][0])
-    parts: list[tuple[list[int], int]] = []
-    for which in range(len(strands)):
-        places = [place for place in order if wanted[place][0] == which]
-        lengths = np.array([database.length(wanted[place][1]) for place in places], np.int64)
-        for start, end in portions(lengths * max(1, queries[which].length), session.device.kind):
-            parts.append((places[start:end], which))
 
-    def begin(number: int) -> Callable[[], list[PairAlignment]] | None:
-        if number >= len(parts):
-            return None
-        places, which = parts[number]
-        return trace_query(session, queries[which], database, np.array([wanted[p][1] for p in places], np.int64))
+    query: PairwiseQuery
+    strand: int
+    row: int
+    raw: int
+    statistics: Statistics | None
 
-    first = begin(0)
 
-    def collect() -> list[Domain]:
-        found: dict[int, Domain] = {}
-        wait = first
-        for number, (places, which) in enumerate(parts):
-            session.check()
-            assert wait is not None
-            alignments = wait()
-            wait = begin(number + 1)  # the device traces the next while the host looks at these
-            query = queries[which]
-            for place, alignment in zip(places, alignments, strict=True):
-                _, row, raw = wanted[place]
-                target = database.residues(row)
-                checked(alignment, raw, query, target, (query.sequence.name, database.header(row)[0]))
-                found[place] = domain_of(alignment, query, target, strands[which], statistics[place])
-        return [found[place] for place in range(len(wanted))]
+def domains_in_steps(session: Session, database: SequenceDatabase, wanted: Sequence[Wanted]) -> Steps[list[Domain]]:
+    """Trace alignments of queries that are scored alike with rows of a database; ends with them in their order."""
+    cells = [database.length(one.row) * max(1, one.query.length) for one in wanted]
+    parts = list(portions(np.array(cells, np.int64), session.device.kind))
+    domains: list[Domain] = []
+    started = _started(session, database, wanted[slice(*parts[0])]) if parts else None
+    for number, (start, end) in enumerate(parts):
+        session.check()
+        assert started is not None
+        wait, is_ready = started
+        yield is_ready
+        alignments, following = wait(), parts[number + 1 : number + 2]
+        # The device traces the next while the host looks at these.
+        started = _started(session, database, wanted[slice(*following[0])]) if following else None
+        for one, alignment in zip(wanted[start:end], alignments, strict=True):
+            target = database.residues(one.row)
+            checked(alignment, one.raw, one.query, target, (one.query.sequence.name, database.header(one.row)[0]))
+            domains.append(domain_of(alignment, one.query, target, one.strand, one.statistics))
+    return domains
 
-    return collect
+
+def _started(
+    session: Session, database: SequenceDatabase, wanted: Sequence[Wanted]
+) -> tuple[Callable[[], list[PairAlignment]], Callable[[], bool]]:
+    """Start tracing some alignments; return what waits for them, and what tells whether they are there."""
+    queries = list({id(one.query): one.query for one in wanted}.values())
+    places = {id(query): place for place, query in enumerate(queries)}
+    rows, target_rows = np.unique(np.array([one.row for one in wanted], np.int64), return_inverse=True)
+    batch = PairBatch(
+        SequenceBatch.from_texts([query.sequence.codes for query in queries]), database.select(rows),
+        np.array([places[id(one.query)] for one in wanted], np.int32), target_rows.astype(np.int32),
+    )  # fmt: skip
+    return session.start(SMITH_WATERMAN_TRACE, batch, queries[0].scoring), session.reached()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Session
-from clalign.engines.pairwise.hits import domains_of_rows
+from clalign.compute.sessions import Session, Steps, at_once
+from clalign.engines.pairwise.hits import Wanted, domains_in_steps
 from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, scores_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import BATCHES
@@ -29,8 +30,27 @@ from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 ADJUSTED = "E-values and bits of each pair are adjusted to its composition: lambda times 0.5 to 1."
 
-Strands = npt.NDArray[np.int32]
-"""Scores on each strand (int32[strands, n])."""
+
+@dataclass(frozen=True, slots=True)
+class Likely:
+    """What a device found in a batch.
+
+    Attributes
+    ----------
+    strands : int32[strands, n]
+        Scores on each strand.
+    positions : int64[k]
+        In the batch, of what may be hits.
+    counted : int32[k] or float64[k]
+        What their scores count for.
+    """
+
+    strands: npt.NDArray[np.int32]
+    positions: npt.NDArray[np.int64]
+    counted: npt.NDArray[Any]
+
+
+NOTHING_LIKELY = np.empty(0, np.int64), np.empty(0, np.int32)
 
 LONGEST_CURVE = 1000
 """An expected histogram ends at this score at the latest."""
@@ -87,35 +107,45 @@ class QuerySearch:
             limits.append(self.statistics.least_raw(self.spec.evalue))
         return max(limits)
 
-    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored[Strands]]:
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored[Likely]]:
         """Start scoring a batch on every strand; return what waits for the scores and returns the better ones."""
         waits = [session.start(SMITH_WATERMAN, batch, query) for query in self.queries]
 
-        def collect() -> Scored[Strands]:
+        def collect() -> Scored[Likely]:
             found = [wait() for wait in waits]
             values = np.stack([one.scores.values for one in found])
             wider = sum(one.n_in_16_bits for one in found), sum(one.n_in_32_bits for one in found)
             scores = Scores(batch.targets, np.ascontiguousarray(values.max(axis=0)))
             kept = {BATCHES.name: wider} if any(wider) else {}
-            return Scored(scores, values, bin_width=1, kept=lambda: kept)
+            likely = self.note(batch.targets, scores.values) if self.finds_early else NOTHING_LIKELY
+            cells = float(batch.lengths[likely[0]].sum()) * self.length
+            return Scored(scores, Likely(values, *likely), bin_width=1, kept=lambda: kept, candidate_cells=cells)
 
         return collect
 
-    def start_hits(self, session: Session, scored: Scored[Strands]) -> Callable[[], tuple[Hit, ...]]:
+    def start_hits(self, session: Session, scored: Scored[Likely]) -> Callable[[], tuple[Hit, ...]]:
         """Start aligning what may be a hit; return what waits for the hits in the order of rows."""
-        if not self.finds_early:
-            return tuple
-        positions = self.note(scored.scores.targets, scored.scores.values)
-        return self._start_hits(session, scored.scores.targets[positions], scored.details[:, positions])
+        steps = hits_in_steps(session, [(self, scored)])
+        next(steps)
+        return lambda: at_once(steps)[0]
 
-    def note(self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        """Keep the highest of the scores (int32[n]) of database rows; return which of them may be hits."""
+    def note(
+        self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+        """Keep the highest of the scores (int32[n]) of database rows.
+
+        Returns
+        -------
+        (int64[k], int32[k] or float64[k])
+            Which of them may be hits, and what their scores count for.
+        """
         positions, counted = self._passing(rows, values, max(self.least_raw, self._least_kept))
         known_rows, known = self.best  # rows may come twice, from two devices
         is_new = np.isin(rows[positions], known_rows, invert=True)
         places = np.concatenate([known_rows, rows[positions][is_new]])
         self.best = highest(places, np.concatenate([known, counted[is_new]]), self.spec.top)
-        return positions[counted >= self._least_kept]
+        may_be_hits = counted >= self._least_kept
+        return positions[may_be_hits], counted[may_be_hits]
 
     def _passing(
         self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32], least: float
@@ -153,35 +183,33 @@ class QuerySearch:
             return [known] * len(rows)
         return [known.scaled(factor) for factor in self.factors(rows).tolist()]
 
-    def _start_hits(
-        self, session: Session, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]
-    ) -> Callable[[], tuple[Hit, ...]]:
-        """Start aligning database rows; `values` (int32[strands, rows]) are their scores."""
-        wanted: list[tuple[int, int, int]] = []
-        first: list[int] = []
-        for place, row in enumerate(rows.tolist()):
-            first.append(len(wanted))
+    def candidates(self, scored: Scored[Likely]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Return what of a batch may still be a hit, now that more is known.
+
+        Returns
+        -------
+        (int64[k], int32[strands, k])
+            Database rows and their scores.
+        """
+        positions = scored.details.positions[scored.details.counted >= self._least_kept]
+        return scored.scores.targets[positions], scored.details.strands[:, positions]
+
+    def wanted(self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]) -> list[list[Wanted]]:
+        """Return the alignments of each of some database rows; `values` (int32[strands, rows]) are their scores."""
+        # The other strand counts if it is a hit by itself, which only a limit can say.
+        has_limit = self.statistics is not None or self.spec.score is not None
+        found: list[list[Wanted]] = []
+        for place, (row, statistics) in enumerate(zip(rows.tolist(), self.statistics_of(rows), strict=True)):
             order = np.argsort(-values[:, place], kind="stable").tolist()
-            # The other strand counts if it is a hit by itself, which only a limit can say.
-            has_limit = self.statistics is not None or self.spec.score is not None
             passing = [which for which in order[1:] if has_limit and values[which, place] >= self.least_raw]
-            wanted += [(which, row, int(values[which, place])) for which in [order[0], *passing]]
-        if not wanted:
-            return tuple
-        statistics = self.statistics_of(np.array([row for _, row, _ in wanted], np.int64))
-        wait = domains_of_rows(session, self.queries, self.strands, self.database, wanted, statistics)
+            found.append([
+                Wanted(self.queries[which], self.strands[which], row, int(values[which, place]), statistics)
+                for which in [order[0], *passing]
+            ])  # fmt: skip
+        return found
 
-        def collect() -> tuple[Hit, ...]:
-            domains = wait()
-            ends = [*first[1:], len(domains)]
-            return tuple(
-                self._hit(row, domains[start:end])
-                for row, start, end in zip(rows.tolist(), first, ends, strict=True)
-            )  # fmt: skip
-
-        return collect
-
-    def _hit(self, row: int, domains: list[Domain]) -> Hit:
+    def hit(self, row: int, domains: list[Domain]) -> Hit:
+        """Return a database row with its alignments."""
         return hit_of(self.database, row, int(self.database.order[row]), domains)
 
     def best_hits(self, run: RunFile, number: int, session: Session) -> tuple[Hit, ...]:
@@ -192,8 +220,8 @@ class QuerySearch:
             return ()
         values = scores[rows][np.newaxis]
         if len(self.queries) > 1:  # runs keep the better score only
-            values = self.start_scoring(session, self.database.select(rows))().details
-        return self._start_hits(session, rows, values)()
+            values = self.start_scoring(session, self.database.select(rows))().details.strands
+        return at_once(_hits_of_rows(session, [(self, rows, values)]))[0]
 
     def best_rows(self, scores: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Return the rows of the hits, given the scores of all rows (int32[n])."""
@@ -209,6 +237,29 @@ class QuerySearch:
             "score": known.bits(raw) if known else float(raw),
             "evalue": known.evalue(raw) if known else None,
         }
+
+
+def hits_in_steps(
+    session: Session, units: Sequence[tuple[QuerySearch, Scored[Likely]]]
+) -> Steps[list[tuple[Hit, ...]]]:
+    """Align what may be a hit in some units of one run together; ends with the hits of each."""
+    return _hits_of_rows(session, [(search, *search.candidates(scored)) for search, scored in units])
+
+
+def _hits_of_rows(
+    session: Session, units: Sequence[tuple[QuerySearch, npt.NDArray[np.int64], npt.NDArray[np.int32]]]
+) -> Steps[list[tuple[Hit, ...]]]:
+    """Align queries with database rows of known scores (int32[strands, rows]); ends with the hits of each query."""
+    wanted = [search.wanted(rows, values) for search, rows, values in units]
+    every = [one for of_rows in wanted for of_row in of_rows for one in of_row]
+    if not every:
+        yield lambda: True
+        return [() for _ in units]
+    domains = iter((yield from domains_in_steps(session, units[0][0].database, every)))
+    return [
+        tuple(search.hit(of_row[0].row, list(itertools.islice(domains, len(of_row)))) for of_row in of_rows)
+        for (search, _, _), of_rows in zip(units, wanted, strict=True)
+    ]
 
 
 def hit_of(database: SequenceDatabase, row: int, input_index: int, domains: list[Domain]) -> Hit:

@@ -31,6 +31,7 @@ from clalign.engines.pairwise.query import (
     QuerySearch,
     card_of_query,
     card_with,
+    hits_in_steps,
     prepare_query,
     refuse_unknown_statistics,
     statistics_at_end,
@@ -128,7 +129,7 @@ class PairwiseWork:
         numbers = sorted(range(len(lengths)), key=lambda number: -lengths[number])
         return Plan(
             numbers, len(database), float(database.n_residues) * sum(lengths),
-            lambda run, number: prepare_query(run, inputs, number, spec), pace_of, self._concluded,
+            lambda run, number: prepare_query(run, inputs, number, spec), pace_of, self._concluded, trace=hits_in_steps,
         )  # fmt: skip
 
     def _concluded(self, run: RunFile, number: int, search: QuerySearch, session: Session) -> Storing:
