@@ -155,10 +155,10 @@ class Planner(Generic[Batch]):
     def _next(self, run: RunFile) -> Query[Batch] | None:
         """Open the next query that lacks rows; return None if there is none, or one that lacks only its end.
 
-        One that needs those before it is not opened while anything of them is to be stored.
+        One that needs those before it is not opened while anything of them is to be stored, their ends included.
         """
         n_rows = self.plan.n_rows
-        if self.plan.phases is not None and (self._hands or self._open):
+        if self.plan.phases is not None and (self._hands or self._open or self._ends):
             return None
         for number in self._numbers:
             ranges = list(gaps(run.finished(number), n_rows))

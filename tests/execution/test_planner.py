@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clalign.execution import planner as module
 from clalign.execution.planner import Planner
-from clalign.execution.units import Plan, Scored, Unit
+from clalign.execution.units import Phase, Plan, Scored, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult
@@ -66,6 +66,7 @@ def planner_of(
     return Planner(plan, n_executors, clock)
 
 
+@settings(deadline=None)
 @given(
     st.integers(0, 4), st.integers(0, 20), st.lists(st.integers(1, 7), min_size=1, max_size=3), st.randoms(),
     st.sets(st.integers(0, 20), max_size=4),
@@ -303,3 +304,24 @@ def test_two_that_hang_at_the_same_thing_are_done_without() -> None:
     assert planner.is_wanted(units[0])
     planner.stored(units[0])
     assert not planner.is_wanted(units[0])
+
+
+def test_no_phase_begins_before_the_end_of_the_one_before() -> None:
+    """Who is much slower than another leaves it the end, and must not go on without what the end comes to."""
+    clock, given = [0.0], Begun({}, set())
+    run: Any = given
+    phases = {number: Phase(f"round {number}", 8.0) for number in range(2)}
+    plan = Plan[Any](range(2), 8, 16.0, lambda run, number: number, lambda device: None, phases=phases)
+    planner, fast, slow = Planner(plan, 2, lambda: clock[0]), Step(6), Step(2)
+    parts = [(fast, taken_by(planner, run, fast)), (slow, taken_by(planner, run, slow))]
+    for cutter, unit in parts:
+        clock[0] += 0.01 if cutter is fast else 10.0
+        planner.delivered(unit, cutter, 6.0)
+        planner.stored(unit)
+    assert planner.take(run, slow) is None
+    assert planner.wait(), "the end is not taken yet"
+    end = taken_by(planner, run, fast)
+    assert end.is_end
+    assert planner.take(run, slow) is None, "the end is not stored yet"
+    planner.stored(end)
+    assert taken_by(planner, run, slow).query.number == 1
