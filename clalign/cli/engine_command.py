@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from clalign.cli.dry_run import add_dry_run_option, foretell
 from clalign.cli.inputs import in_file, name_as_given, there
 from clalign.cli.options import (
     NO_TEXT,
@@ -48,13 +49,15 @@ def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
     parser.set_defaults(**NO_TEXT)
     if command.has_hits:
         add_text_options(output, command.shapes, command.least_width)
-    parser.add_argument_group("Run").add_argument(
+    keeping = parser.add_argument_group("Run")
+    keeping.add_argument(
         "--run",
         dest="run_file",
         metavar="F",
         help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; standard input is"
         " kept beside it",
     )
+    add_dry_run_option(keeping)
     device = add_device_option(parser)
     if command.has_hits:
         add_cpu_option(device)
@@ -84,7 +87,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     read = (*itertools.chain(*map(paths_in, inputs.values())), *more.values())
     outputs.check(read, arguments.run_file, arguments.profile_run)
     tell_of_cpu(arguments, words)
-    place = run_place(arguments.run_file)
+    place = run_place(None if arguments.dry_run else arguments.run_file)
     try:
         for files in (more, inputs):  # each a field with one path or several
             kept = {field: with_each(path, lambda path: in_file(path, place)) for field, path in files.items()}
@@ -100,6 +103,8 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     job = {"job": engine.job, "run": str(place.path), "spec": spec.to_dict(), "temporary": place.scratch is not None}
     if command.keeps_words:
         job["command"] = arguments.command
+    if arguments.dry_run:
+        return foretell(job, place, outputs, arguments)
     return watch(job, place, outputs, progress_mode(arguments), profile_wish(arguments))
 
 

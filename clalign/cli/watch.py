@@ -245,7 +245,7 @@ def watch_job(
         try:
             for event in interruptions.obeyed(worker, lambda more: display.say(f"Stopping. {more}")):
                 if event is not None:
-                    last = event
+                    last = event = with_inputs_named(event, job["run"]) if "run" in job else event
                     display.show(event)
                 if event is not None and event.kind == "partial":
                     take(event)

@@ -214,7 +214,8 @@ def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any
     with made as file:
         if request.get("temporary"):
             file.make_temporary()
-        return engine.compute(_task(file, spec, job))
+        task = _task(file, spec, job)
+        return engine.foresee(task) if request.get("dry_run") else engine.compute(task)
 
 
 def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:

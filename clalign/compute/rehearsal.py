@@ -46,6 +46,8 @@ class Rehearsal:
     ----------
     programs : dict
         The programs that launches asked for, in the order in which they came, with the names of the kernels.
+    n_bytes : int
+        Of all buffers that were asked for.
     """
 
     def __init__(self, device: Device, note: Callable[[ProgramChoice], None] = lambda choice: None) -> None:
@@ -55,6 +57,12 @@ class Rehearsal:
         self.kernel_seconds = self.copy_seconds = 0.0
         self.seconds_by_kernel: dict[str, float] = {}
         self._kept: dict[tuple[str, int], tuple[object, Any]] = {}
+        self._scratch: dict[str, int] = {}
+        self.n_bytes = 0
+
+    def _buffer(self, n_bytes: int) -> Buffer:
+        self.n_bytes += n_bytes
+        return _NoBuffer(n_bytes)
 
     def launch(
         self, source: str, entry: str, defines: Mapping[str, object], n_items: int, group: int | None,
@@ -72,26 +80,29 @@ class Rehearsal:
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
         """Return no buffer, as all that follow."""
-        return _NoBuffer(array.nbytes)
+        return self._buffer(array.nbytes)
 
     loaded = share = upload
 
     def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[Buffer]:
         """Return no buffers."""
-        return [_NoBuffer(array.nbytes) for array in arrays]
+        return [self._buffer(array.nbytes) for array in arrays]
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
         """Return no buffers."""
-        return _NoBuffer(batch.codes.nbytes), _NoBuffer(batch.offsets.nbytes)
+        return self._buffer(batch.codes.nbytes), self._buffer(batch.offsets.nbytes)
 
     def allocate(self, n_bytes: int) -> Buffer:
         """Return no buffer."""
-        return _NoBuffer(n_bytes)
+        return self._buffer(n_bytes)
 
     results = zeros = allocate
 
     def scratch(self, name: str, n_bytes: int) -> Buffer:
-        """Return no buffer."""
+        """Return no buffer; what a launch needs while it runs is there once."""
+        more = max(0, n_bytes - self._scratch.get(name, 0))
+        self._scratch[name] = self._scratch.get(name, 0) + more
+        self.n_bytes += more
         return _NoBuffer(n_bytes)
 
     def download(self, buffer: Buffer, shape: Shape, dtype: type[Number]) -> npt.NDArray[Number]:
@@ -143,6 +154,10 @@ class Rehearsal:
     def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
         """Refuse: nothing is computed here."""
         raise NotImplementedError(f"{stage.name} is only started, not run.")
+
+    def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
+        """Return none: nothing is built here."""
+        return []
 
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Take note of programs."""

@@ -167,6 +167,9 @@ class Session(Protocol):
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Begin to build programs that will be needed, in this order; may be called by any thread."""
 
+    def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
+        """Return those programs that have to be compiled when they are needed."""
+
     def reached(self) -> Callable[[], bool]:
         """Return what tells, without waiting, whether everything that was started until now is done."""
 
@@ -273,6 +276,10 @@ class ReferenceSession:
 
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Do nothing: the reference has no programs."""
+
+    def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
+        """Return none."""
+        return []
 
     def reached(self) -> Callable[[], bool]:
         """Return that nothing is to be waited for."""

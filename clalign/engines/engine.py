@@ -148,6 +148,12 @@ class Engine:
 
         return compute_run(task, self.part("load"))
 
+    def foresee(self, task: Task[Any]) -> Summary:
+        """Check what a run checks, and tell what it will take; see `clalign.execution.dry_run.foresee_run`."""
+        from clalign.execution.dry_run import foresee_run
+
+        return foresee_run(task, self.part("load"))
+
     def source(self, run: RunFile, choice: Choice, context: JobContext) -> Source:
         """Return what the writers take."""
         found: Source = self.part("source")(run, choice, context)

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -24,6 +24,7 @@ from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
 from clalign.execution.crew import Crew
+from clalign.execution.estimate import Estimate
 from clalign.execution.executor import Executor, Told
 from clalign.execution.host import Host
 from clalign.execution.planner import Planner
@@ -112,6 +113,9 @@ class Work(Protocol):
     def plan(self) -> Plan[Any]:
         """Return what is to be computed."""
 
+    def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
+        """Return what so many cells, those of the plan, will take devices together."""
+
     def summary(self) -> dict[str, Any]:
         """Return what the summary has besides."""
 
@@ -168,7 +172,7 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
 def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
     started, run = time.monotonic(), task.run
     crew = Crew(run, task.context, task.warn)
-    picks = _picks(task)
+    picks = picks_of(task)
     with ExitStack() as stack:
         openings = [stack.enter_context(opening_of(pick, task.context, crew.check)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
@@ -186,7 +190,7 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
     }
 
 
-def _picks(task: Task[Any]) -> list[Callable[[], Device]]:
+def picks_of(task: Task[Any]) -> list[Callable[[], Device]]:
     """Return what picks each of the devices that are asked for."""
     words = task.spec.to_dict()["device"]
     if task.pick_devices is None or not names_several(words):
@@ -255,7 +259,7 @@ class _Shift:
         run.set_facts(
             spec=task.spec.to_dict(), database=work.report.to_dict(), packing=PACKING, versions=versions(), **facts
         )
-        for text in _cautions(run, work, device if self._n_devices == 1 else None):
+        for text in cautions_of(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
         return Writer(run, Planner(work.plan(), self._n_devices), task.context)
 
@@ -281,7 +285,8 @@ class _Shift:
         }
 
 
-def _cautions(run: RunFile, work: Work, device: Device | None) -> Iterator[str]:
+def cautions_of(run: RunFile, work: Work, device: Device | None) -> Iterator[str]:
+    """Yield what the user should know before a run begins."""
     if run.fact("seen_digest") not in (None, work.report.digest):
         yield CHANGED_TEXT
     yield from work.cautions()

@@ -26,6 +26,7 @@ from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
 from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import device_key, driver_device
+from clalign.compute.opencl.kernels import is_kept
 from clalign.compute.opencl.programs import Programs
 from clalign.compute.opencl.transfers import DamagedCopy, Record, Transfers, is_over, marked_size, new_buffer, span_of
 from clalign.compute.opencl.tunings import counts_path, keep_tuning, read_tunings
@@ -337,6 +338,11 @@ class OpenCLSession:
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Begin to build programs that will be needed, in this order, while the host does something else."""
         self._programs.build_ahead(choices)
+
+    def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
+        """Return those programs that no cache has, so that they have to be compiled."""
+        with self._translated():
+            return [choice for choice in choices if not is_kept(self._context, choice.source, choice.defines)]
 
     @contextlib.contextmanager
     def _told_of(self) -> Iterator[None]:

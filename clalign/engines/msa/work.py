@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from clalign.compute.sessions import Session
 from clalign.databases.reports import InputReport
 from clalign.engines.msa.concluding import align_run
-from clalign.engines.msa.estimate import caution_of
+from clalign.engines.msa.estimate import caution_of, estimate
 from clalign.engines.msa.inputs import AlignmentInput, read_input
 from clalign.engines.msa.packing import pack_array
 from clalign.engines.msa.parameters import pairs_of, seed_of, training_of
@@ -38,12 +38,14 @@ from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import PAIRS, SEQUENCES
 from clalign.engines.msa.training import TrainingRound, blocks_of, next_round, total_counts, what_to_learn
 from clalign.errors import InputError
+from clalign.execution.estimate import Estimate, counted, rate_of
 from clalign.execution.job import Task
 from clalign.execution.units import Phase, Plan, Search, Storing, nothing_concluded
 from clalign.formats.posteriors import read_posteriors
 from clalign.runs.inputs import digest_of
 from clalign.runs.run_file import RunFile
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
+from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import PairHmm
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -199,6 +201,14 @@ class AlignmentWork:
         )
         card = run.card(number)
         return lambda run: run.set_card(number, {**card, "outcome": outcome})
+
+    def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
+        """Return what the window tells before an alignment, too; see `clalign.engines.msa.estimate`."""
+        del n_cells  # of rounds of the training that may not be needed, too
+        together = replace(devices[0], gcups=rate_of(devices) / 1e9)
+        found = estimate(self.given.lengths, self.task.spec, together, len(self.batch))
+        seconds = found.seconds if together.gcups else None
+        return Estimate(counted(found.n_pairs, "pair"), seconds, False, found.memory_bytes, found.disk_bytes)
 
     def summary(self) -> dict[str, Any]:
         """Return what such a run counts besides."""

@@ -19,6 +19,7 @@ where there are none, at the end of each query. In the end the first `top` of ea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -39,6 +40,7 @@ from clalign.engines.pairwise.query import (
 from clalign.engines.pairwise.rehearsing import rehearse
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import n_wider
+from clalign.execution.estimate import Estimate, counted, seconds_of
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Storing
@@ -147,6 +149,12 @@ class PairwiseWork:
             run.set_card(number, card)
 
         return store
+
+    def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
+        """Return the time by the measured speed, which is that of HMMER2's recurrence: that takes longer."""
+        n, queries = len(self.inputs.query_rows), self.inputs.queries
+        words = f"{counted(n, 'query', 'queries')} of {counted(queries.n_residues, 'residue')}"
+        return Estimate(words, seconds_of(n_cells, devices), is_most=True)
 
     def summary(self) -> dict[str, Any]:
         """Return what such a run counts besides."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,12 +18,14 @@ from clalign.engines.plan7.rehearsing import rehearse
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
+from clalign.execution.estimate import Estimate, counted, seconds_of
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Search
 from clalign.formats.profiles import repeated_names
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
+from clalign.values.devices import Device
 from clalign.values.profile_shelves import Shelves
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
@@ -106,6 +108,15 @@ class ProfileWork:
             lambda device: Pace.of(device, database, lengths),
             has_host=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
         )  # fmt: skip
+
+    def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
+        """Return the time by the measured speed, which is that of HMMER2's recurrence.
+
+        With HMMER3 profiles most sequences only go through the first filter.
+        """
+        words = f"{counted(len(self.profiles), 'profile')} of {counted(sum(h.length for h in self.profiles), 'node')}"
+        is_newer = any(hmm.origin == "hmmer3" for hmm in self.profiles)
+        return Estimate(words, seconds_of(n_cells, devices), is_newer)
 
     def summary(self) -> dict[str, Any]:
         """Nothing that every summary has not."""

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QPlainTextEdit, QWidget
 
 from clalign.engines.pairwise.inputs import choose_scoring
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.execution.estimate import seconds_of
 
 from ... import theme
 from ...models.workspace import Notice, SourceKind, Workspace
@@ -140,4 +141,4 @@ class PairSheet(SpecSheet):
         strands = 2 if self._is_nucleic and self.spec and self.spec.strand in ("auto", "both") else 1
         cells = strands * float(queries.report["n_residues"]) * targets.report["n_residues"]
         # Measured with HMMER2's recurrence, which takes longer.
-        return "at most " + time_words(cells / gcups / 1e9)
+        return "at most " + time_words(seconds_of(cells, [space.device]) or 0)

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtWidgets import QComboBox, QGridLayout
 
 from clalign.engines.plan7 import ENGINE
+from clalign.execution.estimate import seconds_of
 from clalign.values.specs import Spec
 
 from ... import formatting
@@ -79,7 +80,7 @@ class RunSheet(SpecSheet):
         if not device.gcups or not space.profiles or not space.sequences or not space.sequences.report:
             return ""
         cells = sum(card["length"] for card in space.profiles.cards) * space.sequences.report["n_residues"]
-        seconds = math.ceil(cells / device.gcups / 1e9)
+        seconds = math.ceil(seconds_of(cells, [device]) or 0)
         if has_hmmer3(space.profiles):
             # The measured speed is that of HMMER2's recurrence; most sequences only go through the first filter.
             return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TextIO
 
@@ -17,11 +17,13 @@ from clalign.engines.commands import Command, Input, Output
 from clalign.engines.engine import Writer
 from clalign.engines.export import Source, write_fasta, write_lines
 from clalign.errors import OptionError
+from clalign.execution.estimate import Estimate, seconds_of
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Scored
 from clalign.runs.declarations import Declaration, EngineTable
 from clalign.values.alphabets import encode
+from clalign.values.devices import Device
 from clalign.values.hits import Hit, Scores
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 from clalign.values.specs import INPUT, REPORT, Spec, option
@@ -168,6 +170,10 @@ class MotifWork:
             [0], len(targets), float(targets.n_residues) * len(codes), lambda run, number: search,
             lambda device: Pace.of(device, targets, [len(codes)]),
         )  # fmt: skip
+
+    def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
+        """Return the time by the measured speed."""
+        return Estimate("1 motif", seconds_of(n_cells, devices), is_most=True)
 
     def summary(self) -> dict[str, Any]:
         """Count how often each count is, in a table of the engine; nothing more is told."""

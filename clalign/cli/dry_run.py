@@ -1,0 +1,91 @@
+"""``--dry-run`` of the commands of engines: a worker looks at everything, and what it would do is told."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from clalign.cli.options import Outputs, progress_mode
+from clalign.cli.streams import show
+from clalign.errors import ExitCode
+
+if TYPE_CHECKING:
+    from clalign.cli.watch import RunPlace
+
+
+def add_dry_run_option(group: argparse._ArgumentGroup) -> None:
+    """Add ``--dry-run``."""
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="read and check everything as a run would, and print what would be computed, on which device, how long it"
+        " may take, how much memory and which files it needs; compute nothing and write no file",
+    )
+
+
+def foretell(job: dict[str, Any], place: RunPlace, outputs: Outputs, arguments: argparse.Namespace) -> int:
+    """Let a worker check a run and print what it would do; return the exit code that a run's checks would give."""
+    from clalign.cli.inputs import name_as_given
+    from clalign.cli.progress import progress_display
+    from clalign.cli.watch import watch_job
+
+    display = progress_display(progress_mode(arguments))
+    try:
+        found = watch_job({**job, "dry_run": True}, display, "Stopped. Nothing was written.")
+    except BaseException as error:
+        name_as_given(error, place)
+        raise
+    finally:
+        place.discard()
+    files = [(what, "standard output" if path == "-" else path) for what, path in outputs.files]
+    more = (("run", arguments.run_file), ("profile", arguments.profile_run))
+    files += [(what, path) for what, path in more if path]
+    show("\n".join(lines_of(found, files)))
+    return ExitCode.DONE
+
+
+def lines_of(found: dict[str, Any], files: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield what would be done, line by line.
+
+    Parameters
+    ----------
+    found : dict
+        What `clalign.execution.dry_run.foresee_run` returned.
+    files : list of (str, str)
+        What would be written, and where.
+    """
+    from clalign.sizes import size_text
+
+    yield "Nothing was computed (--dry-run). This would be:"
+    yield f"queries:   {found['queries']}"
+    yield f"targets:   {found['n_sequences']:,} sequences of {found['n_residues']:,} residues"
+    yield f"cells:     {found['cells']:.3g}"
+    for device in found["devices"]:
+        speed = f", {device['gcups']:.3g} GCUPS when it was measured" if device["gcups"] else ""
+        yield f"device:    {device['name']} ({device['id']}){speed}"
+    yield f"time:      {_time(found)}"
+    if found["memory_bytes"]:
+        yield f"memory:    about {size_text(found['memory_bytes'])}"
+    for device in found["devices"]:
+        if device["kind"] in ("gpu", "accelerator"):
+            yield f"           about {size_text(device['memory_bytes'])} of {device['name']} ({device['id']})"
+    if found["disk_bytes"]:
+        yield f"disk:      at most about {size_text(found['disk_bytes'])}"
+    for number, (what, path) in enumerate(files):
+        yield f"{'' if number else 'output:':<11s}{what} to {path}"
+
+
+def _time(found: dict[str, Any]) -> str:
+    from clalign.cli.progress import duration
+
+    seconds, building = found["seconds"], found["build_seconds"]
+    if seconds is None:
+        text = "not known, since this device was never measured: clalign selftest measures it"
+    else:
+        text = f"{'at most ' if found['is_most'] else ''}about {duration(seconds)}"
+    devices = found["devices"]
+    n_new, n = sum(device["new"] for device in devices), sum(device["programs"] for device in devices)
+    if n_new:
+        return f"{text}, and about {duration(building)} to compile {n_new} of {n} programs, once"
+    return f"{text}; the programs are compiled" if n else text

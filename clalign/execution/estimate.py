@@ -1,0 +1,52 @@
+"""What a run will take before it begins, by the measured speed of devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from clalign.execution.pace import REFERENCE_RATE
+from clalign.values.devices import Device
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run will take, programs that have to be compiled not counted.
+
+    Attributes
+    ----------
+    queries : str
+        What is searched or compared, in words, as in ``2 profiles of 221 nodes``.
+    seconds : float or None
+        None where the speed of a device is not known.
+    is_most : bool
+        Whether it may take much less.
+    memory_bytes : float
+        Of the host at most, as far as that is known before the inputs are worked on; 0 where it is little more than
+        they take.
+    disk_bytes : float
+        Of the run and of temporary files; 0 where that is little.
+    """
+
+    queries: str
+    seconds: float | None
+    is_most: bool = False
+    memory_bytes: float = 0.0
+    disk_bytes: float = 0.0
+
+
+def rate_of(devices: Iterable[Device]) -> float:
+    """Return the cells a second that devices compute together, by HMMER2's recurrence; 0 if one was never measured."""
+    rates = [device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else 0.0) for device in devices]
+    return sum(rates) if all(rates) else 0.0
+
+
+def seconds_of(n_cells: float, devices: Iterable[Device]) -> float | None:
+    """Return the time that so many cells take devices together; None if one was never measured."""
+    rate = rate_of(devices)
+    return n_cells / rate if rate else None
+
+
+def counted(n: int, one: str, several: str = "") -> str:
+    """Return a number with its noun, as in ``1 profile`` or ``1,204 profiles``."""
+    return f"{n:,} {one if n == 1 else several or f'{one}s'}"
