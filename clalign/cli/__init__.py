@@ -46,6 +46,7 @@ TOOLS = {
     "gui": "open the window",
     "desktop": "add clalign to the desktop's menu and file types, or remove it",
     "cache": "show or clear the prepared sequence databases",
+    "completion": "print what lets a shell complete words of clalign",
 }
 
 """Commands that belong to no engine."""

@@ -130,7 +130,16 @@ def test_a_mistake_that_the_worker_notices_has_the_code_of_its_kind(
 
 def test_no_command_is_left_out() -> None:
     tried = {line.split()[0] for code, line in cases(MISTAKES) if code != ExitCode.USAGE and line}
-    assert set(all_commands()) - tried <= {"cache", "desktop", "devices", "doctor", "lab", "selftest", "tune"}
+    assert set(all_commands()) - tried <= {
+        "cache",
+        "completion",
+        "desktop",
+        "devices",
+        "doctor",
+        "lab",
+        "selftest",
+        "tune",
+    }
     assert {line.split()[0] for _, line in cases(BY_A_WORKER)} >= {"lab", "selftest", "tune", "bench"}
 
 

@@ -1,0 +1,118 @@
+"""``clalign completion``: what lets a shell complete commands, options, choices, files and devices."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from typing import Any
+
+from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show
+from clalign.errors import OptionError
+
+EXAMPLES = (
+    "clalign completion bash > ~/.local/share/bash-completion/completions/clalign",
+    "clalign completion zsh > ~/.zfunc/_clalign            # in ~/.zshrc: fpath+=~/.zfunc, then compinit",
+    "clalign completion fish > ~/.config/fish/completions/clalign.fish",
+    "clalign completion powershell >> $PROFILE",
+)
+
+SHELLS = ("bash", "zsh", "fish", "powershell")
+
+DEVICES = "devices"
+"""What the scripts ask for: words for devices, one a line."""
+
+NO_FILES = ("NAME", "TEXT", "S", "P", "G", "A,B", "A-B")
+"""Words of the help for arguments that are texts, but no names of files."""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "completion",
+        examples=EXAMPLES,
+        description="Print the script by which a shell completes the words of clalign: commands, options, choices,"
+        " names of files and devices. A new version may need a new one.",
+    )
+    parser.add_argument(
+        "shell",
+        choices=(*SHELLS, DEVICES),
+        metavar="|".join(SHELLS),
+        help=f"what to complete in; the scripts themselves ask for {DEVICES}",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    show("\n".join(device_words()) if arguments.shell == DEVICES else script_for(arguments.shell))
+    return 0
+
+
+def device_words() -> list[str]:
+    """Return what ``--device`` takes: the ids of devices that were tested before, found in a moment, and kinds."""
+    try:
+        from clalign.compute.opencl.discover import familiar_devices
+
+        known = [device.id for device in familiar_devices()]
+    except ImportError:
+        known = []
+    words = (*known, "auto", "gpu", "cpu", "gpus", "all", "reference")
+    return list(dict.fromkeys(words))
+
+
+def script_for(shell: str) -> str:
+    """Return the script for a shell.
+
+    Raises
+    ------
+    OptionError
+        If the package that writes such scripts is missing.
+    """
+    try:
+        import shtab
+    except ImportError:
+        raise OptionError("The package shtab is not installed.", "Install it with: pip install shtab") from None
+    parser = whole_parser()
+    _mark(parser, shtab.FILE, shtab.cmd(f"clalign completion {DEVICES} 2>/dev/null"))
+    script: str = shtab.complete(parser, shell)
+    return script.rstrip("\n")
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Return one parser with all commands, which are otherwise made one at a time."""
+    from clalign.cli import TOOLS, all_commands
+    from clalign.cli.engine_command import add_parser as add_command
+    from clalign.engines.engine import engines
+
+    whole = argparse.ArgumentParser("clalign", allow_abbrev=False)
+    whole.add_argument("-V", "--version", action="version", help="show the version")
+    commands = _Commands(whole.add_subparsers(dest="command", parser_class=CommandParser), all_commands())
+    for engine in engines():
+        for name in engine.commands:
+            add_command(commands, engine, name)
+    for name in TOOLS:
+        importlib.import_module(f"clalign.cli.{name}").add_parser(commands)
+    return whole
+
+
+class _Commands:
+    """Adds sub-commands with the words that `clalign` alone has for them."""
+
+    def __init__(self, subparsers: Any, words: dict[str, str]) -> None:
+        self._subparsers, self._words = subparsers, words
+
+    def add_parser(self, name: str, **more: Any) -> Any:
+        return self._subparsers.add_parser(name, **{**more, "help": self._words[name]})
+
+
+def _mark(parser: argparse.ArgumentParser, files: Any, devices: Any) -> None:
+    """Say of each argument of a parser, and of those below it, whether it is a file or a device."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                _mark(below, files, devices)
+        elif action.metavar == "D":
+            action.complete = devices  # type: ignore[attr-defined]
+        elif action.nargs != 0 and action.type in (None, str) and not action.choices and action.metavar not in NO_FILES:
+            action.complete = files  # type: ignore[attr-defined]
