@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from clalign.api import hmmbuild as hmmbuild
     from clalign.api import hmmscan as hmmscan
     from clalign.api import hmmsearch as hmmsearch
+    from clalign.api import merge as merge
     from clalign.api import open_run as open_run
     from clalign.api import sw as sw
     from clalign.databases.loading import load_database as load_database
@@ -67,6 +68,7 @@ else:
                 "hmmbuild",
                 "hmmscan",
                 "hmmsearch",
+                "merge",
                 "open_run",
                 "sw",
             ],

@@ -341,6 +341,37 @@ def open_run(path: PathLike) -> Results:
     return Results(open_file(Path(path)))
 
 
+def merge(
+    runs: Iterable[PathLike], path: PathLike, *, device: str | Device = "auto", context: JobContext | None = None
+) -> Results:
+    """Make one run of those of all parts of a search, each made with ``shard="3/16"`` and the like.
+
+    It holds what a search of all sequences would: the same hits with the same E-values, the same scores, statistics
+    and best targets.
+
+    Parameters
+    ----------
+    runs : iterable of path
+        Of all parts, in any order.
+    path : path
+        Where the run is kept.
+    device : str or Device
+        What computes what is left for the end, such as alignments of hits by statistics that are fitted to all scores.
+    context : JobContext, optional
+
+    Raises
+    ------
+    ClalignError
+        If a part is missing or there twice, or if they are of different searches.
+    """
+    from clalign.compute.opencl.choice import pick_device
+    from clalign.execution.merging import Merging, merge_runs
+
+    how = Merging(_device_words(device), pick_device, context or QuietContext())
+    merge_runs([Path(run) for run in runs], Path(path), how)
+    return open_run(path)
+
+
 def export(run: PathLike, what: str, path: PathLike, **how: Any) -> int:
     """Write the results of a run to a file; see `clalign.engines.export.export`."""
     return export_run(os.fspath(run), what, os.fspath(path), **how)

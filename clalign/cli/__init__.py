@@ -32,6 +32,8 @@ TOOLS = {
     "hmmbuild": "build HMMER3 profiles from alignments",
     "calibrate": "fit the score statistics of HMMER2 profiles",
     "resume": "continue a search that stopped early",
+    "shard": "plan a search in parts for several computers",
+    "merge": "make one run of those of all parts of a search",
     "export": "write the results of a run as tables, sequences or alignments",
     "note": "write a note beside a hit, or print it",
     "explain": "tell why a sequence was found, or missed",

@@ -89,7 +89,7 @@ class Following:
                 source = engine.source(run, Choice(**how), self)
                 if what not in source.followed:
                     return
-                source.origin = replace(source.origin, partial=False)
+                source.origin = replace(source.origin, partial=bool(source.origin.part))
                 source.await_query = lambda number: self._await(run, number)
                 file = tempfile.TemporaryFile("w+", encoding="utf-8", errors=ESCAPED, newline="\n")  # noqa: SIM115
                 try:

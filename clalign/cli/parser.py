@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import sys
 import textwrap
@@ -107,6 +108,7 @@ class CommandParser(argparse.ArgumentParser):
         )
         self._positionals.title = "Files"
         self.examples = tuple(examples)
+        self.leads_to: set[str] = set()  # commands, of which the words are not looked at
         # Scores are often negative, and may be given as -1e3.
         self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
         general = self.add_argument_group("Help")
@@ -152,7 +154,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return what the words say. An option that is not known is told before anything that follows from it."""
-        words = list(args)
+        every = list(args)
+        words = list(itertools.takewhile(lambda word: word not in self.leads_to, every))
         flags = self._option_string_actions
         options = [word for word in words[: (*words, "--").index("--")] if self._is_foreign(word)]
         if options:
@@ -161,6 +164,8 @@ class CommandParser(argparse.ArgumentParser):
         found, left = self.parse_known_args(words, namespace)
         if left:
             raise UsageError(self.prog, f"too many arguments: {' '.join(left)}")
+        if self.leads_to:
+            found.leads_to = every[len(words) :]
         return found
 
     def _is_foreign(self, word: str) -> bool:

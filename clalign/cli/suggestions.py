@@ -12,6 +12,7 @@ SHORTEST_BEGINNING = 3
 """Least letters that are taken for the beginning of a word."""
 
 LEAVE_OUT_THREADS = "leave it out: a device uses all it has; --device cpu is the processor"
+IN_PARTS = "only searches are made in parts: hmmsearch, hmmscan and sw"
 FILES_BARE = "files are given without an option, in the order that the help shows"
 
 OPTIONS = (
@@ -43,6 +44,8 @@ OPTIONS = (
     ("silent", ("-q",)),
     ("random-seed rng-seed", ("--seed",)),
     ("a cores cpu cpus jobs nproc num-cores num-threads nthreads thread threads", LEAVE_OUT_THREADS),
+    ("chunk chunks n-chunks part parts shards split split-db", ("--shard",)),
+    ("shard", IN_PARTS),
     ("d database db hmmdb hmmfile i in input queries query reference seqdb seqfile subject target targets", FILES_BARE),
 )  # fmt: skip
 

@@ -288,8 +288,8 @@ def continuation(path: Path) -> str:
     from clalign.runs.run_file import open_run
 
     with contextlib.suppress(ClalignError), open_run(path) as run:
-        report = run.fact("database", {})
-        total = report.get("n_residues", 0) * HitQueries(run.connection).cells_per_residue()
+        searched = run.fact("shard") or run.fact("database", {})
+        total = searched.get("n_residues", 0) * HitQueries(run.connection).cells_per_residue()
         done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
         begun = " and part of what comes next" if run.unfinished.has_any else ""
         return f"The results{done}{begun} are safe in {path}. Continue with: clalign resume {path}"
@@ -345,6 +345,8 @@ def summary(value: dict[str, Any], did: str = "Searched") -> str:
     """Return the sentence that a finished run ends with."""
     if value.get("was_complete"):
         return "The run was complete already: nothing was searched, its results were written again."
+    if n_parts := value.get("n_parts"):
+        return f"Merged {n_parts:,} parts: {value['n_sequences']:,} sequences searched, {value['n_hits']:,} hits."
     n = f"{value['n_sequences']:,}"
     what = "sequence" if value["n_sequences"] == 1 else "sequences"
     text = f"{did} {n} {what} in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."

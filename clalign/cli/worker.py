@@ -305,6 +305,13 @@ def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return {"written": written, "path": request["path"], "what": request["what"]}
 
 
+def _merge(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.execution.merging import Merging, merge_runs
+
+    how = Merging(request.get("device") or "auto", _picker(job), job, request.get("locate") or ())
+    return merge_runs([Path(path) for path in request["runs"]], Path(request["run"]), how)
+
+
 def _locate(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.runs.inputs import relocate
     from clalign.runs.run_file import open_run
@@ -400,6 +407,7 @@ JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
     "hmmbuild": _hmmbuild,
     "export": _export,
     "locate": _locate,
+    "merge": _merge,
     "calibrate": _calibrate,
     "bench": _bench,
     "ladder": _ladder,

@@ -95,9 +95,9 @@ class BatchCutter:
         return self._kept[first, last]
 
 
-def gaps(finished: list[tuple[int, int]], n_rows: int) -> Iterator[tuple[int, int]]:
+def gaps(finished: list[tuple[int, int]], n_rows: int, first_row: int = 0) -> Iterator[tuple[int, int]]:
     """Yield the row ranges that are not finished; `finished` is sorted and free of overlaps."""
-    position = 0
+    position = first_row
     for first, last in finished:
         if first > position:
             yield position, first

@@ -26,6 +26,7 @@ from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
 from clalign.values.sequences import SequenceDatabase
+from clalign.values.shards import ShardRows
 
 LINES_AT_ONCE = 256
 """Lines that are written together."""
@@ -189,6 +190,7 @@ class Source(ABC):
 def provenance(run: RunFile) -> Provenance:
     """Return where the results of a run come from, its inputs under the names that the user gave."""
     given = spec_of(run).with_paths(lambda path: as_given(run.path, path))
+    part = ShardRows.from_dict(run.fact("shard"))
     return Provenance(
         version=run.fact("versions", {}).get("clalign", clalign.__version__),
         query=given.paths[0],
@@ -196,8 +198,9 @@ def provenance(run: RunFile) -> Provenance:
         command=run.fact("command") or shlex.join(given.command_line()),
         device=(run.fact("device") or {}).get("name", "not known"),
         seconds=run.fact("created", 0.0),
-        partial=run.state != "done",
+        partial=run.state != "done" or part is not None,
         program=given.command,
+        part=part.words if part is not None else "",
     )
 
 

@@ -15,7 +15,7 @@ from clalign.compute.opening import Opening, Rehearse, opening_of
 from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
-from clalign.execution.job import Summary, Task, Work, cautions_of, picks_of
+from clalign.execution.job import Summary, Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part
 from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
@@ -81,14 +81,16 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         sessions = [stack.enter_context(session) for session in _opened(openings, task)]
         for text in cautions_of(task.run, work, sessions[0].device if len(openings) == 1 else None):
             task.warn(text)
-        plan = work.plan()
+        part = part_of(task, work)
+        plan = plan_of_part(work, part)
         devices = [_needs(session, plan, task.run, rehearsals, work) for session in sessions]
         found = work.estimate(plan.n_cells, [session.device for session in sessions])
     building = [BUILD_SECONDS.get(device["kind"], 0.0) * device["new"] for device in devices]
+    searched: Targets = work.targets if part is None else part
     return {
         "queries": found.queries,
-        "n_sequences": len(work.targets),
-        "n_residues": work.targets.n_residues,
+        "n_sequences": len(searched),
+        "n_residues": searched.n_residues,
         "cells": plan.n_cells,
         "seconds": found.seconds,
         "is_most": found.is_most,

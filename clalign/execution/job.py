@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import clalign
 from clalign import tracing
@@ -34,6 +34,8 @@ from clalign.jobs import JobContext
 from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, names_several, told_apart
+from clalign.values.sequences import Column
+from clalign.values.shards import ShardRows, shard_of
 from clalign.values.specs import Spec
 
 CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
@@ -91,6 +93,14 @@ class Targets(Protocol):
     @property
     def n_residues(self) -> int:
         """Residues of all."""
+
+
+class Parted(Targets, Protocol):
+    """Sequences of a database, of which a part can be searched."""
+
+    @property
+    def offsets(self) -> Column:
+        """Where each begins among the residues of all (int64[n + 1])."""
 
 
 class Work(Protocol):
@@ -179,11 +189,12 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
             work = load(replace(task, foresee=partial(_foresee, openings)))
         shift = _Shift(task, work, crew, len(openings))
         crew.work(openings, shift.serve)
+    searched: Targets = work.targets if shift.part is None else shift.part
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
-        "n_sequences": len(work.targets),
-        "n_residues": work.targets.n_residues,
+        "n_sequences": len(searched),
+        "n_residues": searched.n_residues,
         "seconds": time.monotonic() - started,
         **shift.summary(),
         **work.summary(),
@@ -224,6 +235,7 @@ class _Shift:
         self._beginning = threading.Event()
         self._hosts: dict[str, None] = {}
         self._seconds: Counter[str] = Counter()
+        self.part = part_of(task, work)
 
     def serve(self, session: Session, run: RunFile, tell: Told) -> None:
         """Compute with one device until everything is stored."""
@@ -257,11 +269,12 @@ class _Shift:
         with tracing.span("describe the queries", "preparing"):
             facts = work.store()
         run.set_facts(
-            spec=task.spec.to_dict(), database=work.report.to_dict(), packing=PACKING, versions=versions(), **facts
-        )
+            spec=task.spec.to_dict(), database=work.report.to_dict(), packing=PACKING, versions=versions(), **facts,
+            **({"shard": self.part.to_dict()} if self.part is not None else {}),
+        )  # fmt: skip
         for text in cautions_of(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
-        return Writer(run, Planner(work.plan(), self._n_devices), task.context)
+        return Writer(run, Planner(plan_of_part(work, self.part), self._n_devices), task.context)
 
     def _end(self, host: str | None, seconds: Mapping[str, float]) -> None:
         if host is not None:
@@ -283,6 +296,21 @@ class _Shift:
             "domain_device": ", ".join(self._hosts) or None,
             **({"devices": parts} if self._n_devices > 1 else {}),
         }
+
+
+def part_of(task: Task[Any], work: Work) -> ShardRows | None:
+    """Return which part of the targets is asked for; None for all."""
+    asked = shard_of(task.spec.to_dict())
+    return asked.of_database(cast(Parted, work.targets).offsets) if asked is not None else None
+
+
+def plan_of_part(work: Work, part: ShardRows | None) -> Plan[Any]:
+    """Return the plan of a part of the targets; that of all if there is none."""
+    plan = work.plan()
+    if part is None:
+        return plan
+    n_cells = plan.n_cells * part.n_residues / max(1, work.targets.n_residues)
+    return replace(plan, first_row=part.first, n_rows=part.last, n_cells=n_cells)
 
 
 def cautions_of(run: RunFile, work: Work, device: Device | None) -> Iterator[str]:

@@ -157,15 +157,15 @@ class Planner(Generic[Batch]):
 
         One that needs those before it is not opened while anything of them is to be stored, their ends included.
         """
-        n_rows = self.plan.n_rows
+        first_row, n_rows = self.plan.first_row, self.plan.n_rows
         if self.plan.phases is not None and (self._hands or self._open or self._ends):
             return None
         for number in self._numbers:
-            ranges = list(gaps(run.finished(number), n_rows))
+            ranges = list(gaps(run.finished(number), n_rows, first_row))
             if (not ranges and run.best(number) is not None) or not self.plan.is_needed(run, number):
                 continue
             n_left = sum(end - first for first, end in ranges)
-            is_new = n_left == n_rows > 0
+            is_new = n_left == n_rows - first_row > 0
             n_hits = 0 if is_new else run.n_hits(None if number == ALL else number)
             query = Query[Batch](number, ranges, None, n_left, n_hits, (IMPOSSIBLE, 0) if is_new else None)
             if not ranges:

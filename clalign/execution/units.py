@@ -178,7 +178,7 @@ class Plan(Generic[Batch]):
     queries : sequence of int
         Their numbers, in the order in which they are searched.
     n_rows : int
-        Of the targets.
+        Of the targets; what is computed ends there.
     n_cells : float
         Of all queries with all rows.
     search_of : callable
@@ -194,6 +194,8 @@ class Plan(Generic[Batch]):
         processor then.
     is_needed : callable
         Tells of a query by its number, when those before it are concluded, whether it is to be computed at all.
+    first_row : int
+        Rows before it are another run's.
     start : callable
         Starts scoring a batch with a search, as its `start_scoring` does; of what takes long `Midway` is told.
     trace : callable
@@ -210,6 +212,7 @@ class Plan(Generic[Batch]):
     has_host: bool = False
     phases: Mapping[int, Phase] | None = None
     is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
+    first_row: int = 0
     start: Callable[[Any, Session, Batch, Midway], Callable[[], Scored[Any]]] = start_in_silence
     trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[list[tuple[Hit, ...]]]] = trace_alone
 

@@ -142,7 +142,7 @@ class Writer(Generic[Batch]):
         if plan.phases is not None:
             self._cells_of[number] += result.cells
         self._progress(number)
-        self.context.partial(profile=number, n_hits=query.n_hits, n_scored=plan.n_rows - query.n_left)
+        self.context.partial(profile=number, n_hits=query.n_hits, n_scored=plan.n_rows - plan.first_row - query.n_left)
 
     def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
         """Store what was computed at the end of a query, and its best target, for one that reports nothing."""

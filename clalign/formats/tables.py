@@ -35,6 +35,8 @@ class Provenance:
         When the search began (since 1970).
     partial : bool
         Whether some sequences have not been searched.
+    part : str
+        In words, the part of the sequences that was to be searched; empty if it is all.
     program : str
         The command: ``hmmsearch`` or ``hmmscan``.
     """
@@ -47,6 +49,7 @@ class Provenance:
     seconds: float
     partial: bool = False
     program: str = "hmmsearch"
+    part: str = ""
 
     @property
     def date(self) -> str:

@@ -58,7 +58,12 @@ def contradictions(
     ).fetchall()
     hits = dict(connection.execute("SELECT row, raw FROM hits WHERE query = ?", (profile,)).fetchall())
     n_hits = connection.execute("SELECT count(*) FROM hits WHERE query = ?", (profile,)).fetchone()[0]
-    texts = [*_of_ranges(batches, n_rows, is_done), *_of_histogram(connection, profile, card, batches, check)]
+    part = connection.fact("shard")
+    n_due = part["last"] - part["first"] if part else n_rows
+    texts = [
+        *_of_ranges(batches, n_rows, n_due if is_done else None),
+        *_of_histogram(connection, profile, card, batches, check),
+    ]
     if n_hits != len(hits):
         texts.append(f"{n_hits - len(hits):,} targets are hits twice")
     n_known = 0
@@ -74,13 +79,13 @@ def contradictions(
     return [f"{card['name']}: {text}." for text in texts]
 
 
-def _of_ranges(batches: list[Batch], n_rows: int, is_done: bool) -> Iterator[str]:
+def _of_ranges(batches: list[Batch], n_rows: int, n_due: int | None) -> Iterator[str]:
     ranges = [(first, last) for first, last, _ in batches]
     n_searched = sum(last - first for first, last in ranges)
     if any(not 0 <= first < last <= n_rows for first, last in ranges) or any(a[1] > b[0] for a, b in pairwise(ranges)):
         yield "its batches overlap, or lie beyond the sequences that there are"
-    elif is_done and n_searched != n_rows:
-        yield f"{n_searched:,} of {n_rows:,} sequences were searched, but it counts as complete"
+    elif n_due is not None and n_searched != n_due:
+        yield f"{n_searched:,} of {n_due:,} sequences were searched, but it counts as complete"
 
 
 def _of_histogram(

@@ -133,6 +133,8 @@ FACTS: dict[str, Shape] = {
     "command": (None, text),
     "error": (None, {"message": text, "hint?": text}),
     "relocated": each(path_or_word),
+    "shard": (None, {"number": count, "of": count, "first": count, "last": count, "n_residues": count}),
+    "merged": (None, [{"path": path_or_word, "device": text, "created": moment, "seconds": finite}]),
 }  # fmt: skip
 """Shapes of the facts of a run."""
 

@@ -73,7 +73,8 @@ class RunFile:
         self.connection.close()
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
+        """Write all that is written within it, or nothing."""
         try:
             with self.connection:
                 yield
@@ -98,7 +99,7 @@ class RunFile:
 
     def set_facts(self, **facts: Any) -> None:
         """Store facts (plain data) in one transaction."""
-        with self._transaction():
+        with self.transaction():
             self.connection.insert("facts", [(name, json.dumps(v)) for name, v in facts.items()], "INSERT OR REPLACE")
 
     @property
@@ -114,7 +115,7 @@ class RunFile:
             for i, card in enumerate(cards)
         )
         self._hits.forget_cards()
-        with self._transaction():
+        with self.transaction():
             self.connection.execute("DELETE FROM queries")
             self.connection.insert("queries", rows)
 
@@ -144,12 +145,12 @@ class RunFile:
     def set_card(self, profile: int, card: dict[str, Any]) -> None:
         """Store the card of one profile, or query, anew."""
         self._hits.forget_cards()
-        with self._transaction():
+        with self.transaction():
             self.connection.execute("UPDATE queries SET card = ? WHERE id = ?", (json.dumps(card), profile))
 
     def set_best(self, profile: int, best: dict[str, Any] | None) -> None:
         """Store the best target of a profile (``name``, ``score``, ``evalue``), whether reported or not."""
-        with self._transaction():
+        with self.transaction():
             self.connection.execute("UPDATE queries SET best = ? WHERE id = ?", (json.dumps(best), profile))
 
     def best(self, profile: int) -> dict[str, Any] | None:
@@ -176,7 +177,7 @@ class RunFile:
     def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
         """Store a finished batch, all of it or nothing; hits of other profiles come with their numbers."""
         packed = result.packed or pack_scores(result.scores.values)
-        with self._transaction():
+        with self.transaction():
             key = result.profile, result.first
             row = *key, result.last, result.cells, result.seconds, result.device, packed.blob
             self.connection.insert("batches", [row])
@@ -195,13 +196,13 @@ class RunFile:
 
     def set_hits(self, profile: int, hits: Sequence[Hit]) -> None:
         """Store the hits of a query in place of those that are there."""
-        with self._transaction():
+        with self.transaction():
             self._hits.keep_best(profile, 0)
             self._hits.add(profile, hits)
 
     def keep_best(self, profile: int, n: int) -> None:
         """Drop all but the n first hits of a query."""
-        with self._transaction():
+        with self.transaction():
             self._hits.keep_best(profile, n)
 
     def _own(self, name: str) -> EngineTable:
@@ -237,7 +238,7 @@ class RunFile:
 
     def add_own(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Write rows, after those that are there, into a table of the engine whose rows are only numbered."""
-        with self._transaction():
+        with self.transaction():
             self.connection.insert(self._own(table).name, ((None, *row) for row in rows))
 
     def own(self, table: str) -> list[tuple[Any, ...]]:
@@ -248,7 +249,7 @@ class RunFile:
 
     def add_alignment(self, name: str, facts: dict[str, Any], rows: Iterable[StoredRow]) -> int:
         """Store an alignment of many rows, with plain data about it, and return its id."""
-        with self._transaction():
+        with self.transaction():
             return write_alignment(self.connection, name, facts, rows)
 
     def alignments(self) -> list[StoredAlignment]:
@@ -344,7 +345,7 @@ class RunFile:
 
     def add_message(self, kind: str, text: str) -> None:
         """Keep a warning or an error with the run."""
-        with self._transaction():
+        with self.transaction():
             self.connection.execute(
                 "INSERT INTO messages (seconds, kind, text) VALUES (?, ?, ?)", (time.time(), kind, text)
             )
@@ -367,7 +368,7 @@ class RunFile:
         n_others : int
             Sequences that are no hits whose scores were compared.
         """
-        with self._transaction():
+        with self.transaction():
             self.connection.execute(
                 "INSERT INTO verifications (seconds, device, checked, differing, details) VALUES (?, ?, ?, ?, ?)",
                 (time.time(), device, len(verdicts) + n_others, len(details), json.dumps(details)),

@@ -44,7 +44,7 @@ def test_every_field_with_a_flag_is_set_by_it() -> None:
         "without_filters": ("--max",), "without_null2": ("--nonull2",), "alphabet": ("--alphabet", "dna"),
         "sequence_format": ("--tformat", "fasta"), "f1": ("--F1", "0.1"), "f2": ("--F2", "0.01"), "f3": ("--F3", "1"),
         "without_bias_filter": ("--nobias",), "compute_composition": ("--compute_compo",), "seed": ("--seed", "7"),
-        "skip_bad": ("--skip_bad",),
+        "skip_bad": ("--skip_bad",), "shard": ("--shard", "3/16"),
     }  # fmt: skip
     flagged = [f.name for f in dataclasses.fields(SearchSpec) if "flag" in f.metadata]
     assert sorted(words) == sorted(flagged)

@@ -102,7 +102,9 @@ def write_text(source: PairSource, stream: TextIO) -> int:
         n = write_lines(stream, (text.hit_line(PairRow(card, hit, hit.domains[0])) for hit in source.hits(number)))
         count += n
         if not n:
-            write_lines(stream, (f"  {line}" for line in text.no_hits(spec, card, searched, run.best(number))))
+            found = text.no_hits(spec, card, searched, run.best(number))
+            found = iter([text.HITS_LATER]) if source.origin.part and not card.get("statistics") else found
+            write_lines(stream, (f"  {line}" for line in found))
         if (n_kept := run.n_hits(number)) >= spec.top:
             write_lines(stream, text.cut_list(spec, card, n_kept, _n_passing(run, number)))
         write_lines(stream, [""])

@@ -398,7 +398,8 @@ def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> di
     search = QuerySearch(inputs.stranded(number), inputs.strands, inputs.targets, spec, statistics, False)
     card = card_with(card, inputs, search, statistics, None)
     if statistics is None and not spec.is_pairs and _may_be_fitted(search):
-        card["statistics_words"] = "E-values and bit scores come at the end of this query, fitted to its scores."
+        when = "when all parts are merged" if spec.shard is not None else "at the end of this query"
+        card["statistics_words"] = f"E-values and bit scores come {when}, fitted to its scores."
     return card
 
 

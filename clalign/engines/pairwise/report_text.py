@@ -13,6 +13,9 @@ from clalign.values.hits import Hit
 
 NAME_WIDTH = 30
 
+HITS_LATER = "Hits are found when all parts are merged."
+"""Of a part whose hits need the scores of the other parts."""
+
 LEAST_EVALUE = 1e-300
 """Smaller E-values are not told apart; in tables they are numbers still."""
 
@@ -29,6 +32,8 @@ def opening(origin: Provenance, scoring: dict[str, Any], strands: list[str]) -> 
     yield f"clalign sw {origin.version}: Smith-Waterman search on {origin.device}"
     for label, path in (("Queries", origin.query), ("Targets", origin.target)):
         yield f"{label}:  {'standard input' if path == '-' else path}"
+    if origin.part:
+        yield f"Searched: {origin.part} of the targets"
     yield (
         f"Matrix:   {scoring['matrix']} ({scoring['source']})"
         if scoring["source"] != scoring["matrix"]

@@ -137,6 +137,8 @@ class PairwiseWork:
     def _concluded(self, run: RunFile, number: int, search: QuerySearch, session: Session) -> Storing:
         """Compute the statistics of a query, and its hits if these wait for them."""
         inputs, top = self.inputs, self.task.spec.top
+        if self.task.spec.shard is not None:  # all else needs the scores of the other parts
+            return (lambda run: run.keep_best(number, top)) if search.finds_early else (lambda run: None)
         search.statistics, fitted = statistics_at_end(run, inputs, search, number)
         card = card_with(run.card(number), inputs, search, search.statistics, fitted)
         hits = None if search.finds_early else search.best_hits(run, number, session)

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from clalign.errors import OptionError
 from clalign.values.scoring import MODES, GapCosts, Mode
+from clalign.values.shards import FLAG, Shard, shard_option
 from clalign.values.specs import INPUT, REPORT, Spec, option
 
 SCORING = "Scoring"
@@ -110,6 +111,7 @@ class PairwiseSpec(Spec):
     sequence_format: str = option(
         "auto", "--tformat", "Target format", "format of the target file", INPUT, of_file=True
     )
+    shard: str | None = shard_option()
     in_step: bool = option(
         False, "--pairs", "Pairs in step", "align the first query with the first target, the second ones, ...", PAIRS
     )
@@ -148,6 +150,10 @@ class PairwiseSpec(Spec):
                 "Fitted statistics hold the composition of the query already.",
                 "Leave out --composition scale or --statistics fitted.",
             )
+        if self.shard is not None:
+            Shard.parse(self.shard)
+        if self.shard is not None and self.is_pairs:
+            raise OptionError("Given pairs are no database of which a part could be searched.", f"Leave out {FLAG}.")
         if not 0 < self.evalue < math.inf:
             raise OptionError(f"-E is {self.evalue:g}.", "Give a number above 0.")
         if not 0 < self.top <= MOST_HITS:

@@ -117,6 +117,8 @@ def _sequences(source: Source, every: bool) -> Iterator[Query]:
     database = source.sequences if every else None
     if database is not None:
         rows = np.argsort(database.order)
+        if part := source.run.fact("shard"):
+            rows = rows[(rows >= part["first"]) & (rows < part["last"])]
     for row in map(int, rows):
         keys = found.get(row, [])
         if database is not None:

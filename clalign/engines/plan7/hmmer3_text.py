@@ -310,6 +310,8 @@ def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
     else:
         yield f"# {'query HMM file:':<33s}{origin.query}"
         yield f"# {'target sequence database:':<33s}{origin.target}"
+    if origin.part:
+        yield f"# {'searched of the sequences:':<33s}{origin.part}"
     default = SearchSpec("", "")
     for words, score, evalue in _THRESHOLDS:
         if getattr(spec, score) is not None:

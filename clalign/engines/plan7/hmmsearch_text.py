@@ -35,6 +35,8 @@ def opening(origin: Provenance) -> Iterator[str]:
     yield RULE
     yield f"Profiles:                   {origin.query}"
     yield f"Sequences:                  {origin.target}"
+    if origin.part:
+        yield f"Searched of them:           {origin.part}"
     yield f"Device:                     {origin.device}"
     yield f"Command:                    {origin.command}"
     yield f"Date:                       {origin.date}"

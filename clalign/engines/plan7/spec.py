@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from clalign.errors import OptionError
+from clalign.values.shards import Shard, shard_option
 from clalign.values.specs import INPUT, REPORT, Spec, flag_of, option
 
 COMMANDS = {"search": "hmmsearch", "scan": "hmmscan"}
@@ -125,6 +126,7 @@ class SearchSpec(Spec):
         False, "--skip_bad", "Skip bad records",
         "leave out sequences with characters that HMMER3 refuses, such as - (HMMER3)", INPUT,
     )  # fmt: skip
+    shard: str | None = shard_option()
 
     def __post_init__(self) -> None:
         self.check_inputs()
@@ -150,6 +152,8 @@ class SearchSpec(Spec):
                 )
         if not 0 <= self.seed < 2**32:
             raise OptionError(f"--seed is {self.seed}.", "Give a whole number from 0 to 4294967295.")
+        if self.shard is not None:
+            Shard.parse(self.shard)
 
     @property
     def command(self) -> str:

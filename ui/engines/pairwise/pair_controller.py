@@ -36,7 +36,8 @@ class PairController(FormController):
 
     engine: ClassVar[str] = "pairwise"
     of_files: ClassVar[tuple[str, ...]] = (
-        "device", "direction", "alphabet", "query_format", "sequence_format", "pair_list", "in_step", "long"
+        "device", "direction", "alphabet", "query_format", "sequence_format", "pair_list", "in_step", "long",
+        "shard",
     )  # fmt: skip
 
     def __init__(self, app: AppContext, *below: Any) -> None:

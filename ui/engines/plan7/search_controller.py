@@ -30,7 +30,7 @@ class SearchController(FormController):
     """Prepares searches and starts them."""
 
     engine: ClassVar[str] = "plan7"
-    of_files: ClassVar[tuple[str, ...]] = ("device", "direction", "alphabet", "sequence_format")
+    of_files: ClassVar[tuple[str, ...]] = ("device", "direction", "alphabet", "sequence_format", "shard")
 
     def __init__(self, app: AppContext, *below: Any) -> None:
         super().__init__(app, *below)

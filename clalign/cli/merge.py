@@ -1,0 +1,50 @@
+"""``clalign merge``: one run of those of all parts of a search."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from clalign.cli.engine_command import check_run
+from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
+from clalign.cli.parser import CommandParser
+
+EXAMPLES = (
+    "clalign merge parts/*.clalign -o whole.clalign",
+    "clalign export whole.clalign --tblout hits.tbl",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "merge",
+        examples=EXAMPLES,
+        description="Make one run of those of all parts of a search (--shard 1/3, --shard 2/3, ...): what one search of"
+        " all sequences would have found, with the same E-values. Every part must be there once. The inputs are looked"
+        " at again, for what a search computes at its end.",
+    )
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="the run files (.clalign) of all parts, in any order")
+    parser.add_argument_group("Output").add_argument(
+        "-o", dest="output", metavar="F", required=True, help="the run file (.clalign) that is made"
+    )
+    parser.add_argument_group("Moved files").add_argument(
+        "--locate", action="append", default=[], metavar="PATH", help="where a file that the parts were made with lies"
+        " now, or the folder; may be given again",
+    )  # fmt: skip
+    add_device_option(parser)
+    add_progress_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Let a worker merge the runs."""
+    from clalign.cli.options import Outputs
+    from clalign.cli.watch import run_place, watch
+
+    check_run(arguments.output)
+    job = {
+        "job": "merge", "runs": arguments.runs, "run": arguments.output, "device": device_of(arguments),
+        "locate": arguments.locate,
+    }  # fmt: skip
+    return watch(job, run_place(arguments.output), Outputs((), False), progress_mode(arguments))

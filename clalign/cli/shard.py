@@ -1,0 +1,216 @@
+"""``clalign shard``: plan a search in parts, for computers that know nothing of each other."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.options import add_progress_options, progress_mode, spec_of
+from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.streams import show
+from clalign.engines.engine import Engine, engine_with, engines
+from clalign.errors import OptionError
+from clalign.values.shards import FLAG, MOST, Shard, ShardRows
+from clalign.values.specs import Spec
+from clalign.values.typed_numbers import count
+
+COMMAND = "clalign shard"
+
+EXAMPLES = (
+    "clalign shard 16 hmmsearch --cut_ga families.hmm proteins.fasta",
+    "clalign shard 16 --script search.sh hmmsearch families.hmm proteins.fasta   # then: sbatch search.sh",
+    "clalign shard 4 --commands sw queries.fasta proteins.fasta | parallel -j 1",
+    "clalign merge parts/*.clalign -o whole.clalign",
+)
+
+FOLDER = "parts"
+
+SCRIPT = """\
+#!/bin/bash
+# {n} parts of a search; each task of an array job searches one, and goes on with it if it is started again.
+#   SLURM: sbatch {script}      Grid Engine, PBS: qsub {script}      LSF: bsub < {script}
+#   on this computer, one after the other: for i in $(seq {n}); do bash {script} $i; done
+# Then: {merge}
+#SBATCH --job-name=clalign --array=1-{n}
+#$ -N clalign -t 1-{n} -S /bin/bash
+#PBS -N clalign -J 1-{n}
+#BSUB -J clalign[1-{n}]
+set -eu
+part="${{1:-${{SLURM_ARRAY_TASK_ID:-${{PBS_ARRAY_INDEX:-${{SGE_TASK_ID:-${{LSB_JOBINDEX:-}}}}}}}}}}"
+if [ -z "$part" ]; then
+    echo "Which of the {n} parts? Submit this as an array job, or give a number." >&2
+    exit 2
+fi
+cd {here}
+mkdir -p {folder}
+clalign="${{CLALIGN:-{program}}}"
+run={folder}/$(printf '{pattern}' "$part")
+if [ -e "$run" ]; then
+    exec "$clalign" resume --progress plain -o /dev/null "$run"
+fi
+exec "$clalign" {name} {flag} "$part/{n}" --run "$run" --progress plain -o /dev/null {words}
+"""
+"""Each scheduler takes the lines of the others for comments."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A search, and how its parts are called.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Name of the command, and what follows it.
+    spec : Spec
+    n : int
+        Parts.
+    folder : str
+        Of the run files.
+    """
+
+    words: tuple[str, ...]
+    spec: Spec
+    n: int
+    folder: str
+
+    @property
+    def pattern(self) -> str:
+        """Of the names of run files, for printf."""
+        return f"{self.words[0]}-%0{len(str(self.n))}d-of-{self.n}.clalign"
+
+    def command(self, number: int) -> str:
+        """Return the command that searches a part."""
+        own = [FLAG, str(Shard(number, self.n)), "--run", str(Path(self.folder, self.pattern % number))]
+        return shlex.join(["clalign", self.words[0], *own, "-o", os.devnull, *self.words[1:]])
+
+    @property
+    def merge(self) -> str:
+        """The command that merges the runs."""
+        runs = f"{shlex.quote(self.folder)}/{self.words[0]}-*-of-{self.n}.clalign"
+        return f"clalign merge {runs} -o {self.words[0]}.clalign"
+
+    def script(self, path: str) -> str:
+        """Return a script that schedulers run as an array job."""
+        return SCRIPT.format(
+            n=self.n, script=shlex.quote(path), merge=self.merge, here=shlex.quote(os.getcwd()), flag=FLAG,
+            folder=shlex.quote(self.folder), program=shutil.which("clalign") or "clalign", pattern=self.pattern,
+            name=self.words[0], words=shlex.join(self.words[1:]),
+        )  # fmt: skip
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "shard",
+        examples=EXAMPLES,
+        description="Plan a search in parts, for computers that know nothing of each other: an array job of a"
+        f" scheduler, or a handful of machines. Shows the parts of the sequences and how each is searched ({FLAG});"
+        " `clalign merge` makes of the runs of all parts that of the whole, with its E-values.",
+    )
+    parser.add_argument("n", type=count, metavar="N", help="how many parts")
+    parser.add_argument("search", nargs="?", metavar="COMMAND", help="the search, with its options and files")
+    group = parser.add_argument_group("Output")
+    group.add_argument("--script", metavar="F", help="write a script for array jobs: SLURM, Grid Engine, PBS, LSF")
+    group.add_argument("--commands", action="store_true", help="print the command of each part and nothing else")
+    group.add_argument("--folder", metavar="D", default=FOLDER, help=f"where the runs of the parts go [{FOLDER}]")
+    add_progress_options(parser)
+    parser.leads_to = {name for engine in engines() for name in engine.commands}
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the parts, or print or write what searches them."""
+    from clalign.formats.writers import check_writable, whole_file
+
+    planned = _planned(arguments)
+    if arguments.script is not None:
+        check_writable(arguments.script)
+    if not arguments.commands:
+        show("\n".join(_table(_rows(planned, arguments))))
+    if arguments.commands:
+        Path(planned.folder).mkdir(parents=True, exist_ok=True)
+        show("\n".join(planned.command(number) for number in range(1, planned.n + 1)))
+    elif arguments.script is not None:
+        with whole_file(arguments.script) as stream:
+            stream.write(planned.script(arguments.script))
+        show(f"\nWrote {arguments.script}; its first lines say how it is submitted. Then:\n  {planned.merge}")
+    else:
+        show(f"\nPart 1 is searched by\n  {planned.command(1)}\nand so on. Then:\n  {planned.merge}")
+        show(f"(--commands prints them all, --script F writes an array job; make the folder {planned.folder} first.)")
+    return 0
+
+
+def _planned(arguments: argparse.Namespace) -> Planned:
+    """Return the search that the words mean; refuse what cannot be done in parts."""
+    from clalign.cli import parser_of
+    from clalign.cli.engine_command import command_of
+
+    words = tuple(arguments.leads_to)
+    searches = [name for engine in engines() for name in engine.commands if _has_parts(engine)]
+    if not words:
+        raise UsageError(COMMAND, f"there is no search after the number of parts: {', '.join(searches)}")
+    name, engine = words[0], engine_with(words[0])
+    assert engine is not None
+    if not _has_parts(engine):
+        raise OptionError(
+            f"`clalign {name}` needs all of its sequences at once: it has no database to be searched in parts.",
+            f"Parts are for {', '.join(searches)}.",
+        )
+    if arguments.n > MOST:
+        raise OptionError(f"There are {arguments.n:,} parts.", f"Give at most {MOST:,}.")
+    parser = parser_of(name)
+    assert parser is not None
+    given = parser.parse_args(words[1:])
+    command = command_of(engine, name)
+    for flag, value in (
+        (FLAG, vars(given).get("shard")), ("--run", given.run_file),
+        *((one.flag, getattr(given, f"out_{one.export}")) for one in command.outputs),
+    ):  # fmt: skip
+        if value is not None:
+            raise UsageError(COMMAND, f"{flag} is the same for no two parts: leave it out, and export what is merged")
+    spec = spec_of(given, engine, command)
+    Shard.parse(f"1/{arguments.n}")
+    dataclasses.replace(spec, **{"shard": f"1/{arguments.n}"})  # raises what is wrong with it
+    if "-" in spec.paths:
+        raise OptionError("Standard input (-) is there for one part only.", "Give it as a file.")
+    return Planned(words, spec, arguments.n, arguments.folder)
+
+
+def _has_parts(engine: Engine) -> bool:
+    return any(field.name == "shard" for field in dataclasses.fields(engine.spec))
+
+
+def _rows(planned: Planned, arguments: argparse.Namespace) -> Iterator[tuple[Shard, ShardRows, int]]:
+    """Yield every part, what it holds, and the length of its longest sequence; the database is prepared on the way."""
+    import numpy as np
+
+    from clalign.cli.progress import progress_display
+    from clalign.databases.loading import load_database
+    from clalign.jobs import Job
+
+    spec: Any = planned.spec
+    display = progress_display(progress_mode(arguments))
+    try:
+        database, _ = load_database(
+            spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=Job(display.show)
+        )
+    finally:
+        display.close()
+    for number in range(1, planned.n + 1):
+        shard = Shard(number, planned.n)
+        rows = shard.of_database(database.offsets)
+        lengths = np.diff(database.offsets[rows.first : rows.last + 1])
+        yield shard, rows, int(lengths.max(initial=0))
+
+
+def _table(rows: Iterator[tuple[Shard, ShardRows, int]]) -> Iterator[str]:
+    yield f"{'Part':>11s} {'Sequences':>13s} {'Residues':>16s} {'Longest':>9s}"
+    for shard, part, longest in rows:
+        yield f"{shard!s:>11s} {len(part):>13,} {part.n_residues:>16,} {longest:>9,}"

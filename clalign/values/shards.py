@@ -1,0 +1,139 @@
+"""Parts of a database for computers that know nothing of each other: cut by residues, the same for whoever cuts."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from clalign.errors import OptionError
+from clalign.values.specs import INPUT, option
+
+if TYPE_CHECKING:
+    from clalign.values.sequences import Column
+
+FLAG = "--shard"
+
+MOST = 100_000
+"""Parts at most."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Shard:
+    """One of several parts of a database.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    of : int
+        How many parts there are.
+    """
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @property
+    def words(self) -> str:
+        """As in ``part 3 of 16``."""
+        return f"part {self.number} of {self.of}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Return the part that a text such as ``3/16`` means.
+
+        Raises
+        ------
+        OptionError
+            If it means none.
+        """
+        found = re.fullmatch(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", text)
+        number, of = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= number <= of <= MOST:
+            raise OptionError(
+                f'{FLAG} is "{text}".', f"Give a part and how many there are, at most {MOST:,}, as in {FLAG} 3/16."
+            )
+        return cls(number, of)
+
+    def rows(self, offsets: Column) -> tuple[int, int]:
+        """Return the first row of the part and that after its last; no part has a sequence of another.
+
+        Every part ends with the sequence whose end is nearest to its share of the residues, so that all of them have
+        the same, but for half of a sequence at each end.
+
+        Parameters
+        ----------
+        offsets : int64[n + 1]
+            Where each row begins.
+        """
+        return self._edge(offsets, self.number - 1), self._edge(offsets, self.number)
+
+    def _edge(self, offsets: Column, number: int) -> int:
+        last = len(offsets) - 1
+        if number in (0, self.of):
+            return last if number else 0
+        wanted = int(offsets[last]) * number // self.of
+        row = bisect_left(offsets, wanted)
+        return row - 1 if row and wanted - int(offsets[row - 1]) < int(offsets[row]) - wanted else row
+
+    def of_database(self, offsets: Column) -> ShardRows:
+        """Return what the part is of a database; see `rows`."""
+        first, last = self.rows(offsets)
+        return ShardRows(self.number, self.of, first, last, int(offsets[last]) - int(offsets[first]))
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRows:
+    """What a part is of one database, as its run keeps it.
+
+    Attributes
+    ----------
+    number, of : int
+        See `Shard`.
+    first, last : int
+        Its first row, and the one after its last.
+    n_residues : int
+    """
+
+    number: int
+    of: int
+    first: int
+    last: int
+    n_residues: int
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    @property
+    def words(self) -> str:
+        """The part and its size."""
+        return f"{Shard(self.number, self.of).words} ({len(self):,} sequences, {self.n_residues:,} residues)"
+
+    def to_dict(self) -> dict[str, int]:
+        """Return plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any] | None) -> ShardRows | None:
+        """Return what `to_dict` described; None of nothing."""
+        return cls(**data) if data else None
+
+
+def shard_option() -> Any:
+    """Return the field of a spec that says which part is searched, as text; None for all."""
+    return option(
+        None, FLAG, "Part of the sequences", "search only this part of SEQDB, as in 3/16: the third of 16 with as many"
+        " residues each; E-values are those of the whole, and `clalign merge` joins the runs of all parts to it",
+        INPUT, of_file=True,
+    )  # fmt: skip
+
+
+def shard_of(spec: Mapping[str, Any]) -> Shard | None:
+    """Return the part that a spec, as plain data, asks for; None for all."""
+    text = spec.get("shard")
+    return Shard.parse(text) if text else None
