@@ -365,7 +365,7 @@ def merge(
         If a part is missing or there twice, or if they are of different searches.
     """
     from clalign.compute.opencl.choice import pick_device
-    from clalign.execution.merging import Merging, merge_runs
+    from clalign.engines.merging import Merging, merge_runs
 
     how = Merging(_device_words(device), pick_device, context or QuietContext())
     merge_runs([Path(run) for run in runs], Path(path), how)

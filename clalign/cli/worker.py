@@ -306,7 +306,7 @@ def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _merge(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.execution.merging import Merging, merge_runs
+    from clalign.engines.merging import Merging, merge_runs
 
     how = Merging(request.get("device") or "auto", _picker(job), job, request.get("locate") or ())
     return merge_runs([Path(path) for path in request["runs"]], Path(request["run"]), how)

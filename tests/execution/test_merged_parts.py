@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import clalign
+from clalign.engines.merging import Merging, merge_runs
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ClalignError, DamagedRun, InputError, OptionError, OutputError
-from clalign.execution.merging import Merging, merge_runs
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run, write_note
 from clalign.values.shards import Shard
