@@ -29,8 +29,12 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "realign --columns 1-2", "tree",
         "tree --draw - --matrix - a.sto", "frobnicate", "",
         "hmmsearch -o - --tsv - p.hmm s.fa", "verify --sample many run.clalign", "explain -E 1 run.clalign s1",
+        "shard 2", "shard two hmmsearch p.hmm s.fa", "shard 2 hmmsearch p.hmm", "merge -o x", "merge run.clalign",
+        "shard 2 hmmsearch --tsv x p.hmm s.fa",
     ),
     ExitCode.INPUT: (
+        *(line.format("--shard 3/2") for line in COMMON), "shard 2 align s.fa", "shard 2 sw - s.fa",
+        "shard 2 sw --pairs s.fa s.fa",
         *(line.format(words) for line in COMMON for words in ("-o s.fa", "--tsv x -o x")), "hmmsearch - -", "sw - -",
         "hmmsearch --textw 20 p.hmm s.fa", "hmmscan -Z -3 p.hmm s.fa", "sw -E 0 s.fa s.fa", "sw --matrix no s.fa s.fa",
         "sw --gapopen 3 s.fa s.fa", "hmmbuild a.sto a.sto", "hmmbuild --symfrac 7 n.hmm a.sto",
@@ -51,7 +55,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "logo -o l.svg s.fa", "accuracy a.sto none", "accuracy p.hmm a.sto", "bench --import none",
         "add none s.fa", "add a.sto none", "realign --columns 1-2 none", "tree none", "tree p.hmm",
         "tree --probs none --distance posterior a.sto", "anneal --maxsn --run x none", "anneal --maxsn --run x s.fa",
-        "bench --import s.fa",
+        "bench --import s.fa", "shard 2 sw s.fa none",
     ),
     ExitCode.CANNOT_WRITE: (
         *(line.format(f"-o {path}") for line in COMMON for path in ("none/x", ".")),
@@ -60,7 +64,8 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "export run.clalign --tsv none/x", "resume run.clalign --tsv none/x", "calibrate -o none/x p.hmm",
         "calibrate -o s.fa p.hmm", "hmmbuild none/x a.sto", "logo -o none/l.svg p.hmm",
         "add -o none/x a.sto s.fa", "realign --columns 1-2 -o none/x a.sto",
-        "tree --matrix none/x a.sto",
+        "tree --matrix none/x a.sto", "shard 2 --script none/x sw s.fa s.fa", "merge -o run.clalign run.clalign",
+        "merge -o none/x run.clalign",
     ),
 }  # fmt: skip
 
@@ -77,7 +82,8 @@ BY_A_WORKER: dict[ExitCode, tuple[str, ...]] = {
         "hmmsearch -q s.fa s.fa", "hmmsearch -q p.hmm p.hmm", "hmmscan -q s.fa s.fa", "sw -q p.hmm s.fa",
         "sw -q s.fa p.hmm", "align -q p.hmm", "align -q --load-probs s.fa s.fa",
         "calibrate -q -o n.hmm s.fa", "hmmbuild -q n.hmm p.hmm", "explain -q p.hmm s.fa nobody",
-        "explain -q run.clalign nobody", "add -q s.fa a.sto", "realign -q --columns 1-2 p.hmm",
+        "merge -q -o y none", "merge -q -o y s.fa", "merge -q -o y run.clalign", "explain -q run.clalign nobody",
+        "add -q s.fa a.sto", "realign -q --columns 1-2 p.hmm",
     ),
 }  # fmt: skip
 
