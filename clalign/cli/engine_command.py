@@ -13,6 +13,7 @@ from clalign.cli.dry_run import add_dry_run_option, foretell
 from clalign.cli.inputs import in_file, name_as_given, there
 from clalign.cli.options import (
     NO_TEXT,
+    add_cluster_option,
     add_cpu_option,
     add_device_option,
     add_fields,
@@ -59,6 +60,7 @@ def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
     )
     add_dry_run_option(keeping)
     device = add_device_option(parser)
+    add_cluster_option(device)
     if command.has_hits:
         add_cpu_option(device)
     command.add_options(add_fields(parser, engine.spec, command))

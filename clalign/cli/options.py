@@ -16,7 +16,8 @@ from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import tell
 from clalign.engines.commands import Command, Output
 from clalign.engines.engine import Engine
-from clalign.errors import OptionError
+from clalign.errors import OptionError, quoted
+from clalign.values.devices import at_home, cluster_of
 from clalign.values.specs import Spec
 from clalign.values.typed_numbers import OutOfRange, count, number, signed_number, whole_number
 
@@ -89,6 +90,16 @@ def add_device_option(parser: CommandParser, default: str | None = None) -> argp
         " [the variable CLALIGN_DEVICE, else auto]",
     )
     return group
+
+
+def add_cluster_option(group: argparse._ArgumentGroup) -> None:
+    """Add ``--cluster`` to the options of the device."""
+    group.add_argument(
+        "--cluster",
+        metavar="A",
+        help="compute on the workers of a cluster of Dask, each on its --device: the address of the scheduler, such as"
+        " tcp://host:8786, the .json file that it wrote, or local:4 for so many workers on this machine",
+    )
 
 
 def add_cpu_option(group: argparse._ArgumentGroup) -> None:
@@ -200,7 +211,15 @@ def progress_mode(arguments: argparse.Namespace) -> ProgressMode:
 
 def device_of(arguments: argparse.Namespace) -> str:
     """Return the device that was asked for: the flag, else the variable, else ``auto``."""
-    return str(arguments.device or os.environ.get("CLALIGN_DEVICE") or "auto")
+    words, cluster = str(arguments.device or os.environ.get("CLALIGN_DEVICE") or "auto"), vars(arguments).get("cluster")
+    if not cluster:
+        return words
+    if cluster_of(cluster) is None or "@" in cluster:
+        raise OptionError(
+            f"--cluster is {quoted(cluster)}, which is no address of a scheduler.",
+            "Give one such as tcp://host:8786, the .json file that the scheduler wrote, or local:4.",
+        )
+    return f"{at_home(words)}@{cluster}"
 
 
 def spec_of(arguments: argparse.Namespace, engine: Engine, command: Command) -> Spec:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
-from clalign.cli.options import add_device_option, add_locate_option, add_progress_options, locate_inputs, progress_mode
+from clalign.cli.options import (
+    add_cluster_option,
+    add_device_option,
+    add_locate_option,
+    add_progress_options,
+    device_of,
+    locate_inputs,
+    progress_mode,
+)
 from clalign.cli.parser import CommandParser
 from clalign.cli.profiling import add_profile_options, profile_wish
 
 COMMAND = "clalign resume"
+
+if TYPE_CHECKING:
+    from clalign.values.specs import Spec
 
 EXAMPLES = (
     "clalign resume search.clalign",
@@ -30,7 +41,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_locate_option(parser)
     add_run_outputs(parser)
-    add_device_option(parser)
+    add_cluster_option(add_device_option(parser))
     add_profile_options(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
@@ -51,5 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
     locate_inputs(str(path), arguments.locate)
     outputs.check((str(path), *spec.paths), trace=arguments.profile_run)
     adopt(path.parent)  # where a command that has died left it among temporary files
-    job = {"job": "resume", "run": str(path), "device": arguments.device}
+    job = {"job": "resume", "run": str(path), "device": _device_of(arguments, spec)}
     return watch(job, RunPlace(path), outputs, progress_mode(arguments), profile_wish(arguments))
+
+
+def _device_of(arguments: argparse.Namespace, spec: Spec) -> str | None:
+    """Return the device to go on with, None for that of the run; a cluster alone keeps the words for its workers."""
+    if not arguments.cluster:
+        return None if arguments.device is None else str(arguments.device)
+    if arguments.device is None:
+        arguments.device = str(spec.to_dict()["device"])
+    return device_of(arguments)

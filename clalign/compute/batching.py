@@ -87,7 +87,10 @@ class BatchCutter:
 
     def cut(self, first: int, end: int) -> SequenceBatch:
         """Return the batch that begins at row `first`; it ends at row `end` or before."""
-        last = batch_end(self.database, first, end, self.n_residues)
+        return self.given(first, batch_end(self.database, first, end, self.n_residues))
+
+    def given(self, first: int, last: int) -> SequenceBatch:
+        """Return the batch of just these rows."""
         if not self.keep:
             return self.database.batch(first, last)
         if (first, last) not in self._kept:

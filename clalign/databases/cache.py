@@ -55,6 +55,7 @@ _LEAVING = "old-"
 _USED = "used"
 
 _DATABASES, _PROFILES, _KERNELS, _INDEX, _LOCKS = "databases", "profiles", "kernels", "index", "locks"
+_SHARDS = "shards"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LEFT = re.compile(f"(?:{WORKING}|{_LEAVING}|{scratch.PREFIX}).+")
@@ -62,6 +63,7 @@ _NAMES = {
     _DATABASES: re.compile(r"[0-9a-f]{64}-[a-z0-9_]+-\d+"),
     _PROFILES: re.compile(r"[0-9a-f]{64}-\d+"),
     _KERNELS: _DIGEST,
+    _SHARDS: _DIGEST,
     _INDEX: _DIGEST,
 }
 """How what is kept in each folder is named; nothing else is ever removed, but for what interrupted jobs left."""
@@ -85,6 +87,16 @@ def kernel_folder() -> Path:
 def profile_folder() -> Path:
     """Return the folder of the decoded libraries of profiles."""
     return cache_root() / _PROFILES
+
+
+def shard_folder() -> Path:
+    """Return the folder of what a worker of a cluster was sent of databases."""
+    return cache_root() / _SHARDS
+
+
+def kept_shards() -> list[Path]:
+    """Return what a worker of a cluster was sent of databases, each named by its digest."""
+    return _kept(_SHARDS)
 
 
 def lock_folder() -> Path:
@@ -390,7 +402,8 @@ def sizes() -> dict[str, int]:
     root = cache_root()
     if not (root / MARK).is_file():
         return {}
-    parts = {_DATABASES: "prepared sequences", _PROFILES: "decoded profiles", _KERNELS: "compiled kernels"}
+    parts = {_DATABASES: "prepared sequences", _PROFILES: "decoded profiles", _KERNELS: "compiled kernels",
+             _SHARDS: "sequences sent by a cluster"}  # fmt: skip
     found = {**dict.fromkeys(parts.values(), 0), "other": 0}
     with suppress(OSError):
         for path in root.iterdir():
@@ -410,12 +423,12 @@ def clear_cache() -> int:
 
 
 def keep_to_limit(in_use: Path) -> None:
-    """Remove the least recently used databases and libraries until the cache is within its limit."""
+    """Remove the least recently used databases, shards and libraries until the cache is within its limit."""
     total, limit = sum(sizes().values()), cache_limit()
     if total <= limit:
         return
     entries = []
-    for entry in (*_kept(_DATABASES), *_kept(_PROFILES)):
+    for entry in (*_kept(_DATABASES), *_kept(_PROFILES), *_kept(_SHARDS)):
         with suppress(OSError):
             entries.append((_last_use(entry), entry, _size(entry)))
     for _, entry, size in sorted(entries):

@@ -47,7 +47,7 @@ class Crew:
         self._run = run
         self._context = context
         self._warn = warn
-        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._is_over = threading.Event()
         self._n_working = 0
         self._readers: list[RunFile] = []

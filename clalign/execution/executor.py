@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
 from clalign import tracing
 from clalign.compute.sessions import Session, Steps
 from clalign.errors import OutOfDeviceMemory
 from clalign.execution.host import Host
-from clalign.execution.units import Batch, Scored, Unit, trace_alone
-from clalign.execution.writer import Writer
+from clalign.execution.units import Batch, Cutter, Plan, Scored, Storing, Unit, trace_alone
 from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
 from clalign.runs.run_file import RunFile
+from clalign.values.devices import Device
 from clalign.values.hits import Hit
 
 IN_FLIGHT = 2
@@ -44,8 +44,66 @@ STEP_SECONDS = 0.02
 PACKERS = 4
 """Threads that compress what was found: on fast devices that takes longer than to compute it."""
 
-Told = Callable[[Callable[[], None]], None]
+Told = Callable[[Callable[[], object]], object]
 """Has something done by the thread of the writer, in the order of the calls."""
+
+
+class Giver(Protocol[Batch]):
+    """Who gives an executor its units; each method is said by `clalign.execution.planner.Planner`."""
+
+    @property
+    def plan(self) -> Plan[Batch]:
+        """What is computed."""
+
+    def join(self, cutter: Cutter[Batch], gives_way: bool) -> None:
+        """Take note of an executor."""
+
+    def lend(self, n: int, cutter: Cutter[Batch]) -> None:
+        """Take note of what the processor does for it."""
+
+    def take(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
+        """Return its next unit."""
+
+    def wait(self) -> bool:
+        """Wait for units; return False if none will come."""
+
+    def delivered(self, unit: Unit[Batch], cutter: Cutter[Batch], cells: float) -> None:
+        """Take note that it has computed a unit."""
+
+    def give_back(self, units: Iterable[Unit[Batch]], cutter: Cutter[Batch]) -> None:
+        """Take units back."""
+
+
+class Taker(Protocol[Batch]):
+    """Who takes what it has computed; each method is said by `clalign.execution.writer.Writer`."""
+
+    @property
+    def planner(self) -> Giver[Batch]:
+        """Who gives the units."""
+
+    def caution(self, text: str) -> None:
+        """Tell something that is of no use later on."""
+
+    def warn(self, text: str) -> None:
+        """Tell something the user must know."""
+
+    def tell(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
+        """Tell how far a unit is."""
+
+    def keep(self, unit: Unit[Batch], table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep what is needed to go on with a unit."""
+
+    def kept(self, run: RunFile, unit: Unit[Batch], table: str) -> list[tuple[Any, ...]]:
+        """Return what was kept of a unit."""
+
+    def forget(self, units: Iterable[Unit[Batch]]) -> None:
+        """Take note that units are not being computed any more."""
+
+    def store(self, unit: Unit[Batch], scored: Scored[Any], result: BatchResult, device: Device) -> None:
+        """Take a result."""
+
+    def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
+        """Take what is to be stored at the end of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +188,7 @@ class Executor(Generic[Batch]):
         What is beside the device.
     run : RunFile
         To be read in this thread.
-    writer : Writer
+    writer : Taker
         Called by way of `tell` only; its planner gives the units.
     tell : callable
     gives_way : bool
@@ -138,7 +196,7 @@ class Executor(Generic[Batch]):
     """
 
     def __init__(
-        self, session: Session, host: Host, run: RunFile, writer: Writer[Batch], tell: Told, gives_way: bool = False
+        self, session: Session, host: Host, run: RunFile, writer: Taker[Batch], tell: Told, gives_way: bool = False
     ) -> None:
         self.session = session
         self.host = host
@@ -168,7 +226,7 @@ class Executor(Generic[Batch]):
                         raise
                     name = self.session.device.name
                     text = f"{name} has too little free memory; going on with smaller batches."
-                    self.tell(partial(self.writer.context.warn, text))
+                    self.tell(partial(self.writer.caution, text))
                 finally:
                     self.planner.lend(-self._n_lent, self.cutter)
                     self._n_lent = 0
@@ -359,7 +417,7 @@ class _Midway:
         self._executor.tell(partial(self._executor.writer.keep, self._unit, table, rows))
 
     def kept(self, table: str) -> list[tuple[Any, ...]]:
-        return self._executor.run.unfinished.kept(table, self._unit.query.number, self._unit.first)
+        return self._executor.writer.kept(self._executor.run, self._unit, table)
 
 
 def _packed(scored: Scored[Any]) -> tuple[PackedScores, Kept]:

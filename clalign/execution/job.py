@@ -33,7 +33,7 @@ from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
-from clalign.values.devices import Device, names_several, told_apart
+from clalign.values.devices import Device, cluster_of, names_several, told_apart
 from clalign.values.sequences import Column
 from clalign.values.shards import ShardRows, shard_of
 from clalign.values.specs import Spec
@@ -41,6 +41,12 @@ from clalign.values.specs import Spec
 CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
 
 SLOW_TEXT = "Running on the NumPy reference, which is slow and meant for checking."
+
+MANY = 2
+"""Devices of a cluster, of which the number is not known before."""
+
+MOST_NAMED = 64
+"""So many devices a run names."""
 
 Summary = dict[str, Any]
 SpecOf = TypeVar("SpecOf", bound=Spec)
@@ -181,14 +187,8 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
 
 def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
     started, run = time.monotonic(), task.run
-    crew = Crew(run, task.context, task.warn)
-    picks = picks_of(task)
-    with ExitStack() as stack:
-        openings = [stack.enter_context(opening_of(pick, task.context, crew.check)) for pick in picks]
-        with tracing.span("read the inputs", "reading"):
-            work = load(replace(task, foresee=partial(_foresee, openings)))
-        shift = _Shift(task, work, crew, len(openings))
-        crew.work(openings, shift.serve)
+    cluster = cluster_of(task.spec.to_dict()["device"])
+    work, shift = _by_devices(task, load) if cluster is None else _by_workers(task, load, *cluster)
     searched: Targets = work.targets if shift.part is None else shift.part
     return {
         "run": str(run.path),
@@ -199,6 +199,42 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
         **shift.summary(),
         **work.summary(),
     }
+
+
+def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> tuple[Work, _Shift]:
+    """Compute on devices of this machine."""
+    crew = Crew(task.run, task.context, task.warn)
+    picks = picks_of(task)
+    with ExitStack() as stack:
+        openings = [stack.enter_context(opening_of(pick, task.context, crew.check)) for pick in picks]
+        with tracing.span("read the inputs", "reading"):
+            work = load(replace(task, foresee=partial(_foresee, openings)))
+        shift = _Shift(task, work, crew, len(openings))
+        crew.work(openings, shift.serve)
+    return work, shift
+
+
+def _by_workers(
+    task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], words: str, address: str
+) -> tuple[Work, _Shift]:
+    """Compute on the workers of a cluster, which are looked at before anything is read."""
+    from clalign.execution.cluster.connecting import Connection
+    from clalign.execution.cluster.home import Home
+
+    with tracing.span("connect to the cluster", "start"), Connection(address, task.context.check) as connection:
+        home = Home(connection, words, task.context, task.warn, task.pick_device)
+        home.check_versions()
+        with tracing.span("read the inputs", "reading"):
+            work = load(task)
+        shift = _Shift(task, work, Crew(task.run, task.context, task.warn), MANY)
+        try:
+            home.work(shift.begin)
+        finally:
+            hosts, seconds = home.end()
+        shift.end(None, seconds)
+        for host in hosts:
+            shift.end(host, {})
+    return work, shift
 
 
 def picks_of(task: Task[Any]) -> list[Callable[[], Device]]:
@@ -239,7 +275,7 @@ class _Shift:
 
     def serve(self, session: Session, run: RunFile, tell: Told) -> None:
         """Compute with one device until everything is stored."""
-        tell(partial(self._begin, session.device))
+        tell(partial(self.begin, session.device))
         while not self._beginning.wait(LISTEN_SECONDS):
             self._crew.check()
         writer = self._writer
@@ -250,18 +286,21 @@ class _Shift:
                 Executor(session, host, run, writer, tell, has_host and session.device.kind == "cpu").compute()
             finally:
                 seconds = session.seconds_by_kernel | (host.session.seconds_by_kernel if host.session else {})
-                tell(partial(self._end, host.session.device.name if host.session else None, seconds))
+                tell(partial(self.end, host.session.device.name if host.session else None, seconds))
 
-    def _begin(self, device: Device) -> None:
+    def begin(self, device: Device) -> Writer[Any]:
+        """Take note of a device that takes part; return the writer."""
         if self._writer is None:
             self._writer = self._begun(device)
         shares = self._writer.shares
         if device.id not in shares:
             self._writer.share_of(device)
             devices = [share.device for share in shares.values()]
-            both = {"name": ", ".join(told_apart(devices)), "id": ",".join(shares)}
-            self._task.run.set_facts(device={**devices[0].to_dict(), **both})
+            if len(devices) <= MOST_NAMED:
+                both = {"name": ", ".join(told_apart(devices)), "id": ",".join(shares)}
+                self._task.run.set_facts(device={**devices[0].to_dict(), **both})
         self._beginning.set()
+        return self._writer
 
     def _begun(self, device: Device) -> Writer[Any]:
         """Store what is known before anything is computed."""
@@ -276,7 +315,8 @@ class _Shift:
             task.warn(text)
         return Writer(run, Planner(plan_of_part(work, self.part), self._n_devices), task.context)
 
-    def _end(self, host: str | None, seconds: Mapping[str, float]) -> None:
+    def end(self, host: str | None, seconds: Mapping[str, float]) -> None:
+        """Take note of what a device, or the processor that helped it, has done."""
         if host is not None:
             self._hosts[host] = None
         self._seconds.update(seconds)

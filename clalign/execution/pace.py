@@ -83,10 +83,10 @@ class Pace:
         return batch_end(self.database, first, last, max(1, int(share * self._cutter.n_residues)))
 
     def batch(self, first: int, last: int) -> SequenceBatch:
-        """Return the rows that were cut last."""
+        """Return the rows of a unit, perhaps one that was cut elsewhere."""
         if self.database.n_residues > RELEASE_RESIDUES:
             self.database.release()
-        return self._cutter.cut(first, last)
+        return self._cutter.given(first, last)
 
     def measure(self, cells: float, seconds: float) -> None:
         """Take note of the time that a batch took."""

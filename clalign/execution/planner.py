@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic
 
 from clalign import tracing
 from clalign.compute.batching import gaps
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.execution.hands import END_SECONDS, Hand, Hands
-from clalign.execution.units import ALL, Batch, Cutter, Plan, Query, Unit
+from clalign.execution.units import ALL, Batch, Choosing, Cutter, Plan, Query, Unit
 from clalign.runs.run_file import RunFile
 from clalign.values.profiles import IMPOSSIBLE
 
@@ -37,6 +37,7 @@ class Planner(Generic[Batch]):
     ----------
     plan : Plan
     n_executors : int
+        May change while they come and go.
     clock : callable
         Returns the time in seconds.
     """
@@ -46,7 +47,7 @@ class Planner(Generic[Batch]):
         self._numbers = iter(plan.queries)
         self._open: list[Query[Batch]] = []  # of which nobody has some rows
         self._ends: deque[Query[Batch]] = deque()
-        self._hands, self._most_out = Hands(clock), MOST_OUT * n_executors
+        self._hands = Hands(clock)
         self._ended = 0.0
         self._is_through = False  # all queries were opened
         self._changed = threading.Condition()
@@ -112,15 +113,15 @@ class Planner(Generic[Batch]):
         return Unit(self._ends.popleft())
 
     def _cut(self, run: RunFile, cutter: Cutter[Batch], hand: Hand) -> Unit[Batch] | None:
-        query = self._chosen(run, cutter) if len(self._hands) < self._most_out else None
+        query = self._chosen(run, cutter) if len(self._hands) < MOST_OUT * self.n_executors else None
         if query is None:
             return self._end(hand)  # that may have come to light by looking for a query
         query.owner = cutter
-        first, last = query.ranges[0]
+        first, last = cutter.choose(query.ranges) if isinstance(cutter, Choosing) else query.ranges[0]
         end = cutter.end(first, last)
         share = self._share(hand, end - first)
         end = end if share == 1.0 else cutter.end(first, last, share)
-        query.ranges[:1] = [(end, last)] if end < last else []
+        query.ranges = list(_without(query.ranges, first, end))
         if not query.ranges:
             self._open.remove(query)
         return Unit(query, first, end)
@@ -145,7 +146,15 @@ class Planner(Generic[Batch]):
                     raise
 
     def _chosen(self, run: RunFile, cutter: Cutter[Batch]) -> Query[Batch] | None:
-        """Return what came back, or what this executor is at, so that it keeps its rows; then a new one, then any."""
+        """Return what came back, or what this executor is at, so that it keeps its rows; then a new one, then any.
+
+        One that has some of the rows looks for a query that lacks them.
+        """
+        if isinstance(cutter, Choosing):
+            suiting = next((query for query in self._open if cutter.has_some_of(query.ranges)), None)
+            if suiting is not None or len(self._open) > 2 * self.n_executors:
+                return suiting or self._open[0]
+            return self._next(run) or (self._open[0] if self._open else None)
         for owner in (None, cutter):
             for query in self._open:
                 if query.owner is owner:
@@ -182,14 +191,24 @@ class Planner(Generic[Batch]):
         To be called by an executor that has nothing in hand and was given nothing.
         """
         with self._changed:
-            is_left = bool(self._ends or self._open or not self._is_through)
-            n_out = len(self._hands)
+            is_left, n_out = self._is_left, len(self._hands)
             if not is_left and not n_out:
                 return False
             is_between = self.plan.phases is not None and n_out > 0
-            if not is_left or self._ends or self._hands.is_lent() or n_out >= self._most_out or is_between:
+            if not is_left or self._ends or self._hands.is_lent() or n_out >= MOST_OUT * self.n_executors or is_between:
                 self._changed.wait(LISTEN_SECONDS if self.n_executors == 1 else LOOK_SECONDS)
             return True
+
+    @property
+    def _is_left(self) -> bool:
+        """Whether there is something that nobody has."""
+        return bool(self._ends or self._open or not self._is_through)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether everything is stored; known when an executor was given nothing."""
+        with self._changed:
+            return not self._is_left and not len(self._hands)
 
     def delivered(self, unit: Unit[Batch], cutter: Cutter[Batch], cells: float) -> None:
         """Take note that an executor has computed a unit, which will be stored unless it is already."""
@@ -235,3 +254,12 @@ class Planner(Generic[Batch]):
         query.ranges = sorted([*query.ranges, (unit.first, unit.last)])
         if query not in self._open:
             self._open.append(query)
+
+
+def _without(ranges: Iterable[tuple[int, int]], first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows without those from `first` up to `end`, which are within one of them."""
+    for start, last in ranges:
+        if start <= first and end <= last:
+            yield from ((a, b) for a, b in ((start, first), (end, last)) if a < b)
+        else:
+            yield start, last

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from clalign.compute.sessions import Session, Steps
 from clalign.runs.batches import BIN, Kept
@@ -97,6 +97,17 @@ class Cutter(Protocol[Batch]):
 
     def shrink(self, batch: Batch) -> bool:
         """Cut less than this batch from now on, for which memory was too short; return False if that cannot be."""
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A cutter for a device that has some of the rows at hand, and others not."""
+
+    def choose(self, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """Return rows that suit it best, within one of some ranges."""
+
+    def has_some_of(self, ranges: Sequence[tuple[int, int]]) -> bool:
+        """Return whether it has rows of these at hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,10 @@ class Writer(Generic[Batch]):
         self._midway[unit] = cells, seconds
         self._progress(unit.query.number)
 
+    def caution(self, text: str) -> None:
+        """Tell something that is of no use later on."""
+        self.context.warn(text)
+
     def warn(self, text: str) -> None:
         """Tell something the user must know, and keep it with the run."""
         self.run.add_message("warning", text)
@@ -116,6 +120,11 @@ class Writer(Generic[Batch]):
         """Keep what is needed to go on with a unit."""
         if self.planner.is_wanted(unit):
             self.run.unfinished.keep(table, unit.query.number, unit.first, rows)
+
+    @staticmethod
+    def kept(run: RunFile, unit: Unit[Batch], table: str) -> list[tuple[Any, ...]]:
+        """Return what was kept of a unit in an earlier worker; for any thread, with its own run."""
+        return run.unfinished.kept(table, unit.query.number, unit.first)
 
     def forget(self, units: Iterable[Unit[Batch]]) -> None:
         """Take note that units are not being computed any more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -108,9 +109,28 @@ GROUPS: dict[str, tuple[str, tuple[DeviceKind, ...]]] = {
 """Words for several devices, what each of them is, and of which kinds."""
 
 
+_CLUSTER = re.compile(r"(?:(.*)@)?((?:tcp|tls|ucx|wss?)://\S+|local:\d+|.+\.json)", re.DOTALL)
+
+
+def cluster_of(wish: str) -> tuple[str, str] | None:
+    """Return the words for the devices of each worker and the address of a cluster, None if words mean none.
+
+    They are written ``gpus@tcp://host:8786``, or the address alone: of a scheduler of Dask, the ``.json`` file that one
+    has written, or ``local:4`` for so many workers on this machine.
+    """
+    found = _CLUSTER.fullmatch(wish.strip())
+    return None if found is None else (found[1] or "auto", found[2])
+
+
+def at_home(wish: str) -> str:
+    """Return the words for a device of this machine where a user's words mean a cluster as well."""
+    found = cluster_of(wish)
+    return wish if found is None else found[0]
+
+
 def names_several(wish: str) -> bool:
     """Return whether a user's words may mean several devices."""
-    return "," in wish or wish.strip() in GROUPS
+    return "," in at_home(wish) or at_home(wish).strip() in GROUPS
 
 
 def told_apart(devices: Sequence[Device]) -> list[str]:
@@ -141,6 +161,7 @@ def choose_devices(wish: str, devices: list[Device]) -> tuple[list[Device], list
     DeviceNotFound
         If some words fit none, or several, or if nothing of what they mean can be used.
     """
+    wish = at_home(wish)
     if not names_several(wish):
         return [choose_device(wish, devices)], []
     found: dict[str, Device] = {}
@@ -174,7 +195,8 @@ def choose_device(wish: str, devices: list[Device]) -> Device:
     ----------
     wish : str
         ``auto`` (the fastest that is ready), an id, ``gpu``, ``cpu``, ``reference``, or a part of a
-        name, vendor, platform (with its version), driver or bus address.
+        name, vendor, platform (with its version), driver or bus address. What follows the ``@``
+        of a cluster does not count.
     devices : list of Device
         All devices, judged.
 
@@ -183,6 +205,7 @@ def choose_device(wish: str, devices: list[Device]) -> Device:
     DeviceNotFound
         If none fits, if what fits is not usable, or if a name fits several.
     """
+    wish = at_home(wish)
     if names_several(wish):
         return choose_devices(wish, devices)[0][0]
     found = _fitting(wish, devices)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, get_origin, get_type_hints
 
 from clalign.errors import OptionError
+from clalign.values.devices import at_home, cluster_of
 
 REPORT = "Reporting"
 INPUT = "Input"
@@ -110,8 +111,11 @@ def flag_of(name: str, spec: type) -> str:
 def _flag_words(spec: Spec) -> Iterator[str]:
     """Yield the flags of the fields of a spec that differ from their defaults."""
     device = getattr(spec, "device", "auto")
-    if device != "auto":
-        yield from ("--device", device)
+    cluster = cluster_of(device)
+    if at_home(device) != "auto":
+        yield from ("--device", at_home(device))
+    if cluster is not None:
+        yield from ("--cluster", cluster[1])
     for f in dataclasses.fields(spec):
         value = getattr(spec, f.name)
         if "flag" not in f.metadata or value == f.default:

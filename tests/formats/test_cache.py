@@ -101,8 +101,9 @@ def test_everything_in_the_cache_is_counted_and_cleared(load) -> None:
     load(b">a\nACDEFGHIKL\n")
     load_library(str(EXAMPLES / "globins4.hmm"))
     kernels, left = cache.kernel_folder(), cache.cache_folder() / "new-left"
-    cache.make_folder(kernels)
-    (kernels / ("a" * 64)).write_bytes(b"x" * 1000)
+    for folder in (kernels, cache.shard_folder()):
+        cache.make_folder(folder)
+        (folder / ("a" * 64)).write_bytes(b"x" * 1000)
     left.mkdir()
     (left / "codes").write_bytes(b"x" * 500)
     files = [path for path in cache.cache_root().rglob("*") if path.is_file()]

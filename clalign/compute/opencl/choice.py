@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices
+from clalign.values.devices import REFERENCE, Device, at_home, choose_device, choose_devices
 
 
 def say_nothing(text: str) -> None:
@@ -59,7 +59,7 @@ def pick_device(wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
     Where all drivers and devices are known from before they are listed in this process, which is a
     worker that may be lost; otherwise in a child process.
     """
-    return REFERENCE if wish == "reference" else choose_device(wish, _listed(tell))
+    return REFERENCE if at_home(wish) == "reference" else choose_device(wish, _listed(tell))
 
 
 def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[list[Device], list[str]]:
@@ -67,7 +67,7 @@ def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[
 
     See `clalign.values.devices.choose_devices`.
     """
-    return ([REFERENCE], []) if wish == "reference" else choose_devices(wish, _listed(tell))
+    return ([REFERENCE], []) if at_home(wish) == "reference" else choose_devices(wish, _listed(tell))
 
 
 def _listed(tell: Callable[[str], None]) -> list[Device]:

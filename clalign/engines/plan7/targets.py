@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -80,7 +80,11 @@ class Targets:
         In a scan the number of profiles, which are the targets of each sequence; None in a search.
     left_out : Skipped
         What HMMER3 profiles do not search, nor count.
+    travels_once : bool
+        Workers of a cluster keep one for all queries.
     """
+
+    travels_once: ClassVar[bool] = True
 
     database: SequenceDatabase
     empty_inputs: npt.NDArray[np.int64]

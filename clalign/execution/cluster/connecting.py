@@ -1,0 +1,209 @@
+"""The connection to a cluster: its scheduler, its workers, and whether they have what a job needs."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from typing import Any
+
+from clalign.compute.opening import LISTEN_SECONDS
+from clalign.compute.sessions import Check, nothing_to_check
+from clalign.errors import DeviceError, DeviceNotFound, OptionError
+from clalign.formats.scratch import Scratch
+
+CONNECT_SECONDS = 15
+"""So long a scheduler may take to answer."""
+
+MOST_LOCAL = 256
+
+ALIKE = {"clalign": 4, "python": 2, "numpy": 2, "dask": 4, "distributed": 4, "cloudpickle": 1}
+"""What must be the same at home and at a worker, to so many parts of the version number."""
+
+ALSO = ("cloudpickle", "pyopencl")
+
+INSTALL = "pip install 'clalign[cluster]'"
+
+Versions = Mapping[str, Any]
+
+
+def loaded() -> Any:
+    """Return the library of Dask.
+
+    Raises
+    ------
+    OptionError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module("distributed")
+    except ImportError as error:
+        raise OptionError(
+            f"A cluster needs Dask, which is not installed here ({error}).", f"Install it with: {INSTALL}"
+        ) from None
+
+
+class Connection(ExitStack):
+    """A context manager that is connected to a cluster, and has workers on this machine if that is what it means.
+
+    Parameters
+    ----------
+    address : str
+        See `clalign.values.devices.cluster_of`.
+    check : callable
+        Called while it is waited for; it may raise `Cancelled`.
+
+    Attributes
+    ----------
+    client : distributed.Client
+
+    Raises
+    ------
+    OptionError
+        If Dask is not installed, or the address makes no sense.
+    DeviceNotFound
+        If no scheduler answers.
+    """
+
+    def __init__(self, address: str, check: Check = nothing_to_check) -> None:
+        super().__init__()
+        self.address, self._check = address, check
+
+    def __enter__(self) -> Connection:
+        pool = ThreadPoolExecutor(1, "connects to a cluster")
+        connecting = pool.submit(self._connect)
+        pool.shutdown(wait=False)
+        try:
+            while not wait([connecting], LISTEN_SECONDS).done:
+                self._check()
+            self.client: Any = connecting.result()
+        except BaseException:
+            wait([connecting])
+            self.close()
+            raise
+        return self
+
+    def _connect(self) -> Any:
+        library = loaded()
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it a job tells itself
+        return self.enter_context(_client(library, self.address, self))
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the scheduler can be reached."""
+        return str(self.client.status) == "running"
+
+    def workers(self) -> dict[str, str]:
+        """Return the names of the workers that there are now, by their addresses.
+
+        Raises
+        ------
+        DeviceError
+            If the scheduler cannot be reached.
+        """
+        try:
+            found = self.client.scheduler_info(n_workers=-1)["workers"]
+        except (OSError, RuntimeError, TimeoutError, KeyError) as error:
+            raise self.lost() from error
+        return {str(address): str(facts.get("name", address)) for address, facts in found.items()}
+
+    def lost(self) -> DeviceError:
+        """Return what to say when the scheduler cannot be reached any more."""
+        return DeviceError(
+            f"The scheduler of the cluster ({self.address}) cannot be reached any more.",
+            "What is finished is kept: continue when it runs again, or on another device.",
+        )
+
+    def unlike(self, workers: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Return of workers that differ from here in what they have installed: what differs, and what to do."""
+        versions = self.client.get_versions(packages=["clalign", *ALSO])
+        here = _named(versions["client"])
+        return {
+            worker: difference
+            for worker in workers
+            if (difference := _difference(here, _named(versions["workers"].get(worker) or {}))) is not None
+        }
+
+
+def _named(versions: Versions) -> dict[str, str | None]:
+    return dict(versions.get("packages") or {})
+
+
+def _difference(here: Mapping[str, str | None], there: Mapping[str, str | None]) -> tuple[str, str] | None:
+    """Return what differs in words, and what to do about it."""
+    if not there:
+        return "it does not say what it has", "Restart it."
+    lacking = [name for name in ("clalign", *ALSO) if there.get(name) is None and here.get(name) is not None]
+    if lacking:
+        return (
+            f"it lacks {' and '.join(lacking)}",
+            f"Install there: pip install 'clalign[cluster]=={here.get('clalign')}'",
+        )
+    for name, n in ALIKE.items():
+        mine, other = here.get(name) or "", there.get(name) or ""
+        if mine.split(".")[:n] != other.split(".")[:n]:
+            hint = f'Install the same version on both sides, such as: pip install "{name}=={_short(mine)}"'
+            if name == "python":
+                hint = "Start workers with the same version of Python as here."
+            return f"it has {name} {_short(other)}, and here is {_short(mine)}", hint
+    return None
+
+
+def _short(version: str) -> str:
+    return version.removesuffix(".final.0") or "nothing"
+
+
+def _client(library: Any, address: str, stack: ExitStack) -> Any:
+    if address.startswith("local:"):
+        return library.Client(stack.enter_context(_local(library, address, stack)), set_as_default=False)
+    try:
+        given = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
+        if "scheduler_file" in given and not os.path.exists(address):
+            raise DeviceNotFound(f"There is no file {address}.", "Give the one that the scheduler of Dask writes.")
+        return library.Client(**given, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+        raise DeviceNotFound(
+            f"No scheduler of Dask answers at {address} ({_first_line(error)}).",
+            "Start one with: dask scheduler; or take workers on this machine: local:4.",
+        ) from None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+
+
+def _local(library: Any, address: str, stack: ExitStack) -> Any:
+    """Return workers on this machine, which share its cores."""
+    n = int(address.removeprefix("local:"))
+    if not 1 <= n <= MOST_LOCAL:
+        raise OptionError(f"{address} asks for {n} workers.", f"Give a number from 1 to {MOST_LOCAL}.")
+    folder = stack.enter_context(Scratch())
+    stack.callback(_forget_variables, _with_variables(n))
+    return library.LocalCluster(
+        n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
+        memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL,
+    )  # fmt: skip
+
+
+_CORES = "POCL_MAX_PTHREAD_COUNT"
+
+
+def _with_variables(n: int) -> dict[str, str | None]:
+    """Let each worker that is started from now on have its part of the cores; return what was set before."""
+    before = {_CORES: os.environ.get(_CORES)}
+    if before[_CORES] is None:
+        os.environ[_CORES] = str(max(1, _n_cores() // n))
+    return before
+
+
+def _forget_variables(before: Mapping[str, str | None]) -> None:
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+
+
+def _n_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,383 @@
+"""The home of a job on a cluster: it gives workers units, stores what they find, and looks after who comes and goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from queue import Empty
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clalign.compute.opening import LISTEN_SECONDS, opening_of
+from clalign.compute.sessions import ReferenceSession, Session
+from clalign.errors import ClalignError, DeviceError, DeviceNotFound, ExitCode
+from clalign.execution.cluster import at_worker
+from clalign.execution.cluster.connecting import Connection
+from clalign.execution.cluster.members import Parcels, RemoteDevice, Worker
+from clalign.execution.cluster.rows import UNIT_PATIENCE, Spread, WorkersCutter
+from clalign.execution.pace import Pace
+from clalign.execution.units import Scored, Unit, nothing_concluded
+from clalign.execution.writer import Writer
+from clalign.jobs import JobContext
+from clalign.runs.batches import unpack_scores
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.hits import Scores
+
+if TYPE_CHECKING:
+    from clalign.values.sequences import SequenceDatabase
+
+LOOK_SECONDS = 1.0
+"""This often home looks who is there."""
+
+WAIT_SECONDS = 60.0
+"""So long it waits for a worker where there is none."""
+
+LOOKING_SECONDS = 120.0
+"""So long a worker may look for its devices."""
+
+MOST_AGAIN = 100
+"""Units that a device may be sent once more, one after the other, before it counts as failing."""
+
+
+class Home:
+    """Lets the workers of a cluster compute until everything is stored.
+
+    Parameters
+    ----------
+    connection : Connection
+    words : str
+        Words for the devices of each worker.
+    context : JobContext
+    warn : callable
+        Told of workers that fail, or cannot be used.
+    pick_device : callable
+        Returns a device of this machine, which does the ends of queries.
+    """
+
+    def __init__(
+        self, connection: Connection, words: str, context: JobContext, warn: Callable[[str], None],
+        pick_device: Callable[[str], Device],
+    ) -> None:  # fmt: skip
+        self._connection, self._words, self._context, self._warn = connection, words, context, warn
+        self._pick_device = pick_device
+        self._devices: list[RemoteDevice] = []
+        self._asked: dict[str, tuple[str, Any]] = {}
+        self._known: set[str] = set()
+        self._spread: tuple[int, Spread] | None = None
+        self._looked = 0.0
+        self._waiting_since = time.monotonic()
+        self._refused: dict[str, None] = {}
+        self._session: Session | None = None
+        self._stack = ExitStack()
+
+    def check_versions(self) -> None:
+        """Refuse workers that have other versions than home.
+
+        Raises
+        ------
+        DeviceNotFound
+            If there are any; both versions are named.
+        """
+        workers = self._connection.workers()
+        for worker, (text, hint) in self._connection.unlike(list(workers)).items():
+            raise DeviceNotFound(f"The worker {workers[worker]} ({worker}) cannot take part: {text}.", hint)
+
+    def work(self, begin: Callable[[Device], Writer[Any]]) -> None:
+        """Let workers compute.
+
+        Parameters
+        ----------
+        begin : callable
+            Called with each device that takes part; returns the writer.
+
+        Raises
+        ------
+        DeviceError
+            If no worker is left, or if the scheduler cannot be reached.
+        """
+        self._begin = begin
+        self._parcels: Parcels | None = None
+        with self._stack:
+            try:
+                self._work()
+            except (OSError, RuntimeError) as error:  # what Dask says of it has many names
+                if self._connection.is_alive:
+                    raise
+                raise self._connection.lost() from error
+
+    def _work(self) -> None:
+        while True:
+            self._context.check()
+            self._look_around()
+            self._hear()
+            if self._hand_out() and self._writer.planner.is_over:
+                return
+
+    def end(self) -> tuple[list[str], dict[str, float]]:
+        """Let workers forget the job; return the names of processors that helped cards, and seconds by kernel."""
+        hosts: dict[str, None] = {}
+        seconds: dict[str, float] = {}
+        if self._parcels is None or not self._connection.is_alive:
+            return [], {}
+        workers = self._parcels.lively.values()
+        for device in self._devices:
+            device.withdraw()
+        with suppress(Exception):  # everything is stored
+            futures = [worker.submit("end", at_worker.end, self._parcels.job) for worker in workers]
+            for names, kernels in self._connection.client.gather(futures, errors="skip"):
+                hosts.update(dict.fromkeys(names))
+                for name, value in kernels.items():
+                    seconds[name] = seconds.get(name, 0.0) + value
+        return list(hosts), seconds
+
+    def _look_around(self) -> None:
+        """Ask workers that came what they have, and take back what those had that have gone."""
+        if time.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        if not self._connection.is_alive:
+            raise self._connection.lost()
+        workers = self._connection.workers()
+        self._looked = time.monotonic()
+        for address in [address for address in self._known if address not in workers]:
+            self._lose(address)
+        new = {address: name for address, name in workers.items() if address not in self._known}
+        unlike = self._connection.unlike(list(new)) if new else {}
+        for address, name in new.items():
+            self._known.add(address)
+            if address in unlike:
+                self._refuse(name, f"{unlike[address][0]}.")
+                continue
+            self._asked[address] = name, self._connection.client.submit(
+                at_worker.look, self._words, workers=[address], allow_other_workers=False, pure=False
+            )  # fmt: skip
+        for address, (name, future) in list(self._asked.items()):
+            if future.done():
+                del self._asked[address]
+                self._take_in(address, name, future)
+        self._see_whether_any_is_left()
+
+    def _refuse(self, name: str, why: str) -> None:
+        text = f"The worker {name} does not take part: {why}"
+        if text not in self._refused:
+            self._refused[text] = None
+            self._warn(text)
+
+    def _see_whether_any_is_left(self) -> None:
+        now = time.monotonic()
+        patience = LOOKING_SECONDS if self._asked else WAIT_SECONDS
+        if self._devices:
+            self._waiting_since = now
+        elif self._refused and not self._asked and len(self._refused) >= len(self._known):
+            raise DeviceNotFound(
+                f"No worker of the cluster can be used. {next(iter(self._refused))}", "See: clalign devices, there."
+            )
+        elif now - self._waiting_since > patience:
+            raise DeviceError(
+                f"The cluster ({self._connection.address}) has no worker any more."
+                if self._parcels else f"The cluster ({self._connection.address}) has no worker.",
+                "Start some, with: dask worker ADDRESS. What is finished is kept.",
+            )  # fmt: skip
+
+    def _take_in(self, address: str, name: str, future: Any) -> None:
+        """Let the devices of a worker take part."""
+        try:
+            look: at_worker.Look = future.result()
+        except Exception as error:  # whatever a foreign environment has in store
+            self._refuse(name, f"{type(error).__name__}: {error}")
+            return
+        for text in look.texts:
+            self._context.warn(f"{name}: {text}")
+        if look.problem is not None:
+            self._refuse(name, " ".join(look.problem))
+            return
+        devices = [Device.from_dict(facts) for facts in look.devices]
+        for device in devices:
+            self._writer = self._begin(self._named(device, name))
+        plan = self._writer.planner.plan
+        if self._parcels is None:
+            self._parcels = Parcels(self._connection, plan)
+        worker = self._parcels.lively[address] = Worker(address, name, look, self._parcels)
+        for device in devices:
+            remote = RemoteDevice(worker, device, self._cutter(device, address), self._spread)
+            self._writer.planner.join(remote.cutter, gives_way=False)
+            self._devices.append(remote)
+        self._writer.planner.n_executors = max(1, len(self._devices))
+
+    @staticmethod
+    def _named(device: Device, worker: str) -> Device:
+        return replace(device, id=f"{worker}/{device.id}")
+
+    def _cutter(self, device: Device, address: str) -> WorkersCutter:
+        cutter = self._writer.planner.plan.cutter_for(device)
+        assert self._parcels is not None
+        if isinstance(cutter, Pace):
+            cutter.patience *= UNIT_PATIENCE
+            if self._spread is None:
+                self._spread = self._spread_of(self._parcels, cutter.database)
+        return WorkersCutter(cutter, address, None if self._spread is None else self._spread[1])
+
+    @staticmethod
+    def _spread_of(parcels: Parcels, database: SequenceDatabase) -> tuple[int, Spread]:
+        reference = parcels.register.reference_of(database)
+        assert reference is not None
+        return reference[1], Spread(parcels.outline(reference[1]))
+
+    def _lose(self, address: str) -> None:
+        """Take back what a worker had that has gone."""
+        self._known.discard(address)
+        self._asked.pop(address, None)
+        worker = self._parcels.lively.pop(address, None) if self._parcels is not None else None
+        if worker is None:
+            return
+        for remote in [remote for remote in self._devices if remote.worker is worker]:
+            self._drop(remote)
+        if self._spread is not None:
+            self._spread[1].forget(address)
+        self._context.warn(f"The worker {worker.name} has gone; what it had goes to others.")
+
+    def _drop(self, remote: RemoteDevice) -> None:
+        self._take_back(remote)
+        self._devices.remove(remote)
+        self._writer.planner.n_executors = max(1, len(self._devices))
+
+    def _take_back(self, remote: RemoteDevice) -> None:
+        units = remote.withdraw()
+        self._writer.planner.give_back(units, remote.cutter)
+        self._writer.forget(units)
+
+    def _hand_out(self) -> bool:
+        """Give every device what it wants; return whether there was nothing to give and nobody has anything."""
+        is_given, is_busy = False, True
+        while is_busy:
+            is_busy = False
+            for remote in self._devices:
+                if not remote.wants_more:
+                    continue
+                unit = self._writer.planner.take(self._writer.run, remote.cutter)
+                if unit is None:
+                    continue
+                is_given = is_busy = True
+                if unit.is_end:
+                    self._conclude(unit, remote)
+                else:
+                    remote.send(unit)
+            self._context.check()
+        return not is_given and bool(self._devices) and not any(remote.out for remote in self._devices)
+
+    def _conclude(self, unit: Unit[Any], remote: RemoteDevice) -> None:
+        """Compute the end of a query here."""
+        plan, query, writer = self._writer.planner.plan, unit.query, self._writer
+        try:
+            storing = plan.concluded(writer.run, query.number, query.search, self._home_session())
+        except BaseException:
+            writer.planner.give_back([unit], remote.cutter)
+            raise
+        writer.planner.delivered(unit, remote.cutter, 0.0)
+        writer.conclude(unit, storing)
+
+    def _home_session(self) -> Session:
+        """Return a device of this machine, opened when it is first needed."""
+        if self._session is None:
+            check = self._context.check
+            if self._writer.planner.plan.concluded is nothing_concluded:
+                return ReferenceSession(REFERENCE, check)
+            opening = self._stack.enter_context(opening_of(self._pick, self._context))
+            self._session = self._stack.enter_context(opening.result(check))
+        return self._session
+
+    def _pick(self) -> Device:
+        with suppress(DeviceNotFound):  # words for the workers
+            return self._pick_device(self._words)
+        return self._pick_device("auto")
+
+    def _hear(self) -> None:
+        """Store what came back."""
+        if self._parcels is None:
+            time.sleep(LISTEN_SECONDS)
+            return
+        answers = []
+        with suppress(Empty):
+            answers.append(self._parcels.answers.get(timeout=LISTEN_SECONDS))
+            while True:
+                answers.append(self._parcels.answers.get_nowait())
+        done = [future for _, future in answers if future.status == "finished"]
+        try:
+            values = dict(zip(done, self._connection.client.gather(done), strict=True)) if done else {}
+        except Exception:  # a worker has died with its answers
+            values = {}
+        for remote, future in answers:
+            value = values.get(future) or _value_of(future)
+            unit = remote.take(future)
+            if unit is not None and remote in self._devices:
+                self._take_answer(remote, unit, value)
+
+    def _take_answer(self, remote: RemoteDevice, unit: Unit[Any], value: at_worker.Found | at_worker.Failure) -> None:
+        if isinstance(value, at_worker.Found):
+            self._store(remote, unit, value)
+        elif value.kind not in ("shards", "again", "forgotten"):
+            self._fail(remote, unit, value)
+        elif remote.n_again > MOST_AGAIN:
+            self._fail(remote, unit, at_worker.Failure("device", "It does not keep what it is sent."))
+        else:
+            remote.n_again += 1
+            if value.kind == "forgotten":
+                remote.worker.forget_all()
+            anew = remote.worker.send_shards(*value.shards, is_anew=True) if value.kind == "shards" else []
+            remote.send(unit, anew)
+
+    def _store(self, remote: RemoteDevice, unit: Unit[Any], found: at_worker.Found) -> None:
+        result, writer = found.result, self._writer
+        for text in found.warnings:
+            self._warn(text)
+        packed = result.packed
+        assert packed is not None
+        values = unpack_scores(packed.blob, unit.first, unit.last, writer.run.path)
+        scores = Scores(np.arange(unit.first, unit.last, dtype=np.int64), values.astype(np.int32, copy=False))
+        remote.n_again = 0
+        remote.measure(result.cells, result.seconds)
+        writer.planner.delivered(unit, remote.cutter, result.cells)
+        named = self._named(remote.device, remote.worker.name)
+        writer.store(unit, Scored(scores, None, hits_of=found.hits_of), replace(result, scores=scores), named)
+
+    def _fail(self, remote: RemoteDevice, unit: Unit[Any], failure: at_worker.Failure) -> None:
+        """Do without a device that fails, or with smaller units; raise what is no matter of a device."""
+        if failure.kind in ("error", "fault"):
+            self._writer.planner.give_back([unit], remote.cutter)
+        if failure.kind == "error":
+            error = ClalignError(failure.message, failure.hint)
+            error.exit_code = ExitCode(failure.exit_code)
+            raise error
+        if failure.kind == "fault":
+            raise RuntimeError(f"worker {remote.worker.name}:\n{failure.message}")
+        is_smaller = failure.kind == "memory" and remote.cutter.shrink(remote.cutter.batch(unit.first, unit.last))
+        self._writer.planner.give_back([unit], remote.cutter)
+        self._take_back(remote)
+        name = f"{remote.device.name} of the worker {remote.worker.name}"
+        if is_smaller:
+            self._context.warn(f"{name} has too little free memory; going on with smaller batches.")
+            return
+        remote.n_failures += 1
+        if remote.n_failures < 2:
+            self._warn(f"{failure.message} What was not finished is tried once more ({name}).")
+            return
+        self._drop(remote)
+        if not self._devices:
+            raise DeviceError(failure.message, f"It failed twice; the cluster has no other device. {failure.hint}")
+        self._warn(f"{failure.message} The others go on without {name}.")
+
+
+def _value_of(future: Any) -> at_worker.Found | at_worker.Failure:
+    """Return what a future came to, whatever that is."""
+    try:
+        found: at_worker.Found | at_worker.Failure = future.result(timeout=LISTEN_SECONDS)
+        return found
+    except (CancelledError, TimeoutError):
+        return at_worker.Failure("again")
+    except Exception as error:
+        if type(error).__module__.startswith("distributed"):  # its worker has gone, or will be found so
+            return at_worker.Failure("again")
+        return at_worker.Failure("device", f"{type(error).__name__}: {error}")

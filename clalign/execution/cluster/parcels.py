@@ -1,0 +1,83 @@
+"""What travels to workers: objects without what only home has, in which a worker finds its own databases."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from clalign.jobs import Job, QuietContext
+from clalign.runs.run_file import RunFile
+from clalign.values.sequences import SequenceDatabase
+
+_LOCK_KINDS = (type(threading.Lock()), type(threading.RLock()))
+
+Reference = tuple[str, int]
+"""What stands in a parcel for an object that travels for itself: ``database`` or ``shared``, and its number."""
+
+
+class Register:
+    """The objects that travel for themselves, once to each worker: databases, and what says so by ``travels_once``."""
+
+    def __init__(self) -> None:
+        self.found: dict[Reference, Any] = {}
+        self._numbers: dict[int, Reference] = {}
+
+    def reference_of(self, thing: Any) -> Reference | None:
+        """Return what stands for an object; None if it travels within others."""
+        if isinstance(thing, SequenceDatabase):
+            kind = "database"
+        elif getattr(type(thing), "travels_once", False):
+            kind = "shared"
+        else:
+            return None
+        known = self._numbers.get(id(thing))
+        if known is None:
+            known = kind, len(self.found)
+            self.found[known], self._numbers[id(thing)] = thing, known
+        return known
+
+    def packed(self, thing: Any) -> tuple[bytes, list[Reference]]:
+        """Return an object as a parcel, and what it refers to."""
+        import cloudpickle
+
+        register, needed = self, dict[Reference, None]()
+
+        class Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
+            def persistent_id(self, obj: Any) -> Reference | None:
+                reference = None if obj is thing else register.reference_of(obj)
+                if reference is not None:
+                    needed[reference] = None
+                return reference
+
+            def reducer_override(self, obj: Any) -> Any:
+                if isinstance(obj, RunFile):
+                    return _nothing, ()
+                if isinstance(obj, Job):
+                    return QuietContext, ()
+                if isinstance(obj, _LOCK_KINDS):
+                    return threading.Lock, ()
+                if isinstance(obj, WeakKeyDictionary):  # of what was computed, and can be again
+                    return WeakKeyDictionary, ()
+                return super().reducer_override(obj)
+
+        stream = io.BytesIO()
+        Pickler(stream, protocol=pickle.HIGHEST_PROTOCOL).dump(thing)
+        return stream.getvalue(), list(needed)
+
+
+def unpacked(data: bytes, find: Callable[[Reference], Any]) -> Any:
+    """Return what a parcel holds; `find` returns what travelled for itself."""
+
+    class Unpickler(pickle.Unpickler):
+        def persistent_load(self, reference: Any) -> Any:
+            return find(reference)
+
+    return Unpickler(io.BytesIO(data)).load()
+
+
+def _nothing() -> None:
+    return None
