@@ -1,7 +1,9 @@
-/* Smith-Waterman of one long pair: tiles of STRIP rows and `columns` columns, those of an anti-diagonal at a time.
+/* Smith-Waterman of one long pair: tiles of STRIP rows and `columns` columns, by anti-diagonals.
 
    A tile takes scores and gaps from the one above it and the one to its left, and leaves its own for those below and
    to the right. What is at some edges is kept, from where parts of the matrix can be computed again on the way back.
+   The tiles of a strip that lie on the diagonals of a launch are computed in one go, a few columns behind the strip
+   above (FOLLOWING 1), or one at a time, with a meeting of all groups after each diagonal.
 
    Edges are int2: a score, and the gap that enters the next cell. The first of an edge is that before the first column
    or row.
@@ -18,16 +20,17 @@
      kept_columns      int2[][COLUMN_STRIDE]: right edges of every `COLUMNS_EVERY`th tile
      best              int[3][n_strips][LANES], 0 at first: highest score of each lane, sum of its places, its row
      last_row          int[n]: scores of the last row (LOCAL 0)
+     progress          int[n_strips][PROGRESS_LINE], 0 at first: columns of each strip that are done (FOLLOWING 1)
      path              int[N_PATH], where the path that comes from i, j ends; letters uchar[m + n], filled from its end
 
      facts, words      see common/group_meetings.h
 
-   Macros: see common/long_pair.h and common/group_meetings.h; VECTOR is 1 for CPUs.
+   Macros: see common/long_pair.h, common/long_pair_columns.h and common/group_meetings.h; VECTOR is 1 for CPUs.
 
-   Geometry: work-groups of LANES (GPU) or 1 (CPU), which meet after each anti-diagonal; to trace, one of them. More
-   work-items than one in a group (CPU) have nothing to do. */
+   Geometry: work-groups of LANES (GPU) or 1 (CPU), all of which run at once; to trace, one of them. More work-items
+   than one in a group (CPU, FOLLOWING 0) have nothing to do. */
 
-#include "common/long_pair_regions.h"
+#include "common/long_pair_columns.h"
 
 #if TRACED
 
@@ -39,8 +42,9 @@ CALL void trace_tile(const crew_t *team, const part_t *g, const strip_scores_t *
     __global const int2 *above = strip ? g->kept_rows + (size_t)(strip - 1) * g->plan[ROW_STRIDE] : g->top_in;
     __global const int2 *before = tile ? g->kept_columns + (size_t)(tile - 1) * g->plan[COLUMN_STRIDE] : g->left_in;
     lane_rows_t s;
+    run_t r = {strip, column, n, above + column + 1, 0, 0, 0, 0, NEVER, 0, 0, 0, kept};
     load_left(team, &s, before + row + 1, above[column].x, g->m - row);
-    take_columns(team, &s, g, of_rows, above + column + 1, 0, 0, 0, kept, row, column, n);
+    take_columns(team, &s, g, of_rows, &r, 0, 0, 0);
 }
 
 enum { PATH_ROW, PATH_COLUMN, PATH_GAP, PATH_ENDS, PATH_LETTERS, N_PATH };
@@ -71,9 +75,9 @@ __kernel void trace(__global const uchar *query, __global const uchar *target, _
     strip_scores_t of_rows;
 #if !VECTOR
     __local int scratch[LANES];
-    __local uint words[LETTERS * (ROWS / 4) * LANES];
+    __local four_scores_t fours[LETTERS * (ROWS / 4) * LANES];
     const crew_t team = {get_local_id(0), scratch};
-    of_rows.words = words;
+    of_rows.fours = fours;
 #else
     const crew_t team = {0};
 #endif
@@ -100,32 +104,34 @@ __kernel void trace(__global const uchar *query, __global const uchar *target, _
 
 #else
 
-CALL void take_tile(const crew_t *team, const part_t *g, const edges_t *e, const strip_scores_t *of_rows, int strip,
-                    int tile)
+/* Take tiles of a strip, one after the other; those above them of the strip above are done up to diagonal `first`.
+   Return 0 if it is not known when others are. */
+CALL int take_run(const crew_t *team, const part_t *g, const edges_t *e, const strip_scores_t *of_rows, int strip,
+                  int tile, int end, meeting_t *meeting, volatile __global int *progress, int first)
 {
-    const int row = strip * STRIP, column = tile * g->columns, n = min(g->columns, g->n - column);
-    const int n_rows = min(STRIP, g->m - row), is_last = strip == g->n_strips - 1;
-    const int is_kept = (strip + 1) % g->plan[ROWS_EVERY] == 0 && !is_last;
-    GROUPS_SHARE const int2 *above = strip ? e->top + column : g->top_in + column + 1;
+    const int row = strip * STRIP, column = tile * g->columns, n = min(end * g->columns, g->n) - column;
+    const int n_rows = min(STRIP, g->m - row), is_last = strip == g->n_strips - 1, every = g->plan[ROWS_EVERY];
+    const int beside_every = g->plan[COLUMNS_EVERY] * g->columns, beside = column / beside_every;
+    const size_t kept = (strip + 1) / every;
     __global int2 *also =
-        is_kept ? g->kept_rows + (size_t)((strip + 1) / g->plan[ROWS_EVERY] - 1) * g->plan[ROW_STRIDE] : 0;
+        (strip + 1) % every == 0 && !is_last ? g->kept_rows + (kept - 1) * g->plan[ROW_STRIDE] : 0;
     const int corner = !strip ? g->top_in[column].x : tile ? e->corners[strip] : g->left_in[row].x;
-    const int next_corner = above[n - 1].x;
     lane_rows_t s;
+    run_t r = {strip, column, n, strip ? e->top + column : g->top_in + column + 1, e->top + column,
+               also ? also + column + 1 : 0, !LOCAL && is_last ? e->last_row : 0,
+               g->kept_columns + (size_t)beside * g->plan[COLUMN_STRIDE] + 1,
+               (beside + 1) * beside_every - 1 - column, beside_every, g->plan[FIRST_ROW] + row + 1,
+               g->plan[FIRST_COLUMN] + column + 1, 0};
+    if (r.beside_at >= min(n, g->n - 1 - column)) r.beside_at = NEVER;
     load_left(team, &s, tile ? e->left + row : g->left_in + row + 1, corner, n_rows);
     if (LOCAL) load_best(team, &s, e->best, strip, g->n_strips);
     if (also && tile == 0 && HAS_FIRST_LANE(team)) also[0] = g->left_in[row + STRIP];
-    take_columns(team, &s, g, of_rows, above, e->top + column, also ? also + column + 1 : 0,
-                 !LOCAL && is_last ? e->last_row : 0, 0, row, column, n);
+    const int seen = clamp((first - strip + 1) * g->columns, 0, g->n);
+    if (!take_columns(team, &s, g, of_rows, &r, meeting, progress + strip * PROGRESS_LINE, seen)) return 0;
     store_right(team, &s, e->left + row, n_rows);
-    if ((tile + 1) % g->plan[COLUMNS_EVERY] == 0 && tile < g->n_tiles - 1) {
-        __global int2 *kept =
-            g->kept_columns + (size_t)((tile + 1) / g->plan[COLUMNS_EVERY] - 1) * g->plan[COLUMN_STRIDE];
-        if (strip == 0 && HAS_FIRST_LANE(team)) kept[0] = g->top_in[column + n];
-        store_right(team, &s, kept + row + 1, n_rows);
-    }
-    if (HAS_FIRST_LANE(team)) e->corners[strip] = next_corner;
+    if (HAS_FIRST_LANE(team)) e->corners[strip] = LANE_ZERO(s.corner);
     if (LOCAL) store_best(team, &s, e->best, strip, g->n_strips);
+    return 1;
 }
 
 #if !VECTOR
@@ -135,7 +141,8 @@ __kernel void fill(__global const int *facts, volatile __global int *words, __gl
                    __global const uchar *target, __global const char *scores, __global const int *plan,
                    __global const int2 *top_in, __global const int2 *left_in, __global int2 *kept_rows,
                    __global int2 *kept_columns, GROUPS_SHARE int2 *top, __global int2 *left, __global int *corners,
-                   __global int *best, __global int *last_row, const int first, const int last)
+                   __global int *best, __global int *last_row, volatile __global int *progress, const int first,
+                   const int last)
 {
     const part_t g = part_of(query, target, scores, plan, top_in, left_in, kept_rows, kept_columns);
     const edges_t e = {top, left, corners, best, last_row};
@@ -144,25 +151,28 @@ __kernel void fill(__global const int *facts, volatile __global int *words, __gl
     strip_scores_t of_rows;
 #if !VECTOR
     __local int scratch[LANES];
-    __local uint table[LETTERS * (ROWS / 4) * LANES];
+    __local four_scores_t table[LETTERS * (ROWS / 4) * LANES];
     const crew_t team = {get_local_id(0), scratch};
-    of_rows.words = table;
+    of_rows.fours = table;
 #else
     const crew_t team = {0};
 #endif
     if (!groups_gather(&meeting, facts, words, told)) return;
-    for (int diagonal = first, loaded = -1; diagonal < last; diagonal++) {
+    const int together = FOLLOWING ? last - first : 1; /* diagonals that a strip goes through at once */
+    for (int diagonal = first, loaded = -1; diagonal < last; diagonal += together) {
         const int begin = max(0, diagonal - g.n_tiles + 1);
-        const int end = VECTOR && get_local_id(0) ? -1 : min(diagonal, g.n_strips - 1);
+        const int end = VECTOR && get_local_id(0) ? -1 : min(diagonal + together - 1, g.n_strips - 1);
         const int turn = (meeting.group - begin % meeting.n + meeting.n) % meeting.n; /* a strip stays with its group */
         for (int strip = begin + turn; strip <= end; strip += meeting.n) {
             TEAM_MEETS;
             if (strip != loaded) load_scores(&team, &of_rows, g.query, strip * STRIP, g.m, g.scores);
             loaded = strip;
             TEAM_MEETS;
-            take_tile(&team, &g, &e, &of_rows, strip, diagonal - strip);
+            if (!take_run(&team, &g, &e, &of_rows, strip, max(0, diagonal - strip),
+                          min(g.n_tiles, diagonal + together - strip), &meeting, progress, first))
+                return;
         }
-        if (diagonal + 1 < last && !groups_meet(&meeting)) return;
+        if (!FOLLOWING && diagonal + 1 < last && !groups_meet(&meeting)) return;
     }
 }
 

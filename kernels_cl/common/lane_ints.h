@@ -3,7 +3,7 @@
    numbers                     one number a lane
    crew_t                      what the lanes of a team need to exchange them
    LANE_ABOVE(team, u, fill)   the value of the lane before, `fill` for the first one
-   LAST_LANE(u)                the value of the last lane; in the other lanes of work-items another
+   LANE_ZERO(u), LAST_LANE(u)  the value of the first or last lane; in the other lanes of work-items another
    HAS_FIRST_LANE(team), HAS_LAST_LANE(team)   whether this work-item has that lane
    ANY_LANE(mask)              whether a comparison is true in a lane of this work-item
    LANE_NUMBERS(team)          0, 1, 2 ...
@@ -26,6 +26,7 @@ typedef int numbers;
 typedef struct { uint lane; __local int *scratch; } crew_t;
 typedef struct { int v; } each_lane_t;
 #define LANE_ABOVE(team, u, fill) shuffle_up(u, 1, fill, (team)->lane, (team)->scratch)
+#define LANE_ZERO(u) (u)
 #define LAST_LANE(u) (u)
 #define HAS_FIRST_LANE(team) ((team)->lane == 0)
 #define HAS_LAST_LANE(team) ((team)->lane == LANES - 1)
@@ -42,6 +43,7 @@ typedef int16 numbers;
 typedef struct { int lane; } crew_t;
 typedef union { int16 v; int lane[16]; ulong part[8]; } each_lane_t;
 #define LANE_ABOVE(team, u, fill) ((int16)(fill, (u).s0123, (u).s4567, (u).s89ab, (u).scd, (u).se))
+#define LANE_ZERO(u) ((u).s0)
 #define LAST_LANE(u) ((u).sf)
 #define TEAM_MEETS
 #define HAS_FIRST_LANE(team) 1

@@ -42,10 +42,18 @@ typedef struct { int first, next_one, match, mismatch; } long_costs_t;
 /* The rows of a strip: scores and gaps of the column before, and the score above and before the first row. */
 typedef struct { numbers h[ROWS], e[ROWS], corner, best, best_sum, best_row; } lane_rows_t;
 
+/* Whether scores have a word each, or four share one. */
+#define WIDE_SCORES (!VECTOR && LETTERS * STRIP <= 4096)
+#if WIDE_SCORES
+typedef int4 four_scores_t;
+#else
+typedef uint four_scores_t;
+#endif
+
 /* What the rows of a strip score with a letter. */
 typedef struct {
 #if !VECTOR
-    __local uint *words; /* [LETTERS][ROWS / 4][LANES]: four rows a word */
+    __local four_scores_t *fours; /* [LETTERS][ROWS / 4][LANES] */
 #else
     numbers letters[ROWS];
     __global const char *scores; /* [LETTERS][LETTERS], query by target */
@@ -62,9 +70,14 @@ CALL void load_scores(const crew_t *team, strip_scores_t *s, __global const ucha
         uint letters[4];
         for (int k = 0; k < 4; k++) letters[k] = first + k < m ? query[first + k] : 0;
         for (int b = 0; b < LETTERS; b++) {
-            uint word = 0;
-            for (int k = 0; k < 4; k++) word |= (uint)(uchar)scores[letters[k] * LETTERS + b] << 8 * k;
-            s->words[(b * (ROWS / 4) + q) * LANES + team->lane] = word;
+#if WIDE_SCORES
+            const int4 four = (int4)(scores[letters[0] * LETTERS + b], scores[letters[1] * LETTERS + b],
+                                     scores[letters[2] * LETTERS + b], scores[letters[3] * LETTERS + b]);
+#else
+            uint four = 0;
+            for (int k = 0; k < 4; k++) four |= (uint)(uchar)scores[letters[k] * LETTERS + b] << 8 * k;
+#endif
+            s->fours[(b * (ROWS / 4) + q) * LANES + team->lane] = four;
         }
     }
 #else
@@ -84,9 +97,13 @@ CALL void find_scores(const crew_t *team, const strip_scores_t *s, numbers lette
 #if !VECTOR
 #pragma unroll
     for (int q = 0; q < ROWS / 4; q++) {
-        const int word = (int)s->words[(letters * (ROWS / 4) + q) * LANES + team->lane];
+        const four_scores_t four = s->fours[(letters * (ROWS / 4) + q) * LANES + team->lane];
+#if WIDE_SCORES
+        found[4 * q] = four.x, found[4 * q + 1] = four.y, found[4 * q + 2] = four.z, found[4 * q + 3] = four.w;
+#else
 #pragma unroll
-        for (int k = 0; k < 4; k++) found[4 * q + k] = word << (24 - 8 * k) >> 24;
+        for (int k = 0; k < 4; k++) found[4 * q + k] = (int)four << (24 - 8 * k) >> 24;
+#endif
     }
 #elif EQUAL
 #pragma unroll
@@ -104,44 +121,46 @@ CALL void find_scores(const crew_t *team, const strip_scores_t *s, numbers lette
 }
 
 /* A column of every lane that is inside of the tile. `f` is the gap that enters the first row, and then the one that
-   leaves the last. `cells` gets what decides on the way back. Return the highest score of each lane. */
+   leaves the last, without what its first residue costs. `cells` gets what decides on the way back. Return the highest
+   score of each lane. */
 CALL numbers take_cells(lane_rows_t *s, const numbers *scores, numbers above, numbers *f, const long_costs_t *c,
                         numbers inside, const int is_within, numbers *cells)
 {
-    numbers diagonal = s->corner, highest = (numbers)(0);
+    numbers diagonal = s->corner, gap = *f, highest = (numbers)(0);
     s->corner = is_within ? above : inside ? above : s->corner;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        const numbers paired = diagonal + scores[r];
-        numbers v = LARGER(paired, s->e[r]); /* the gap downwards is left out here: its chain is the longest */
+        const numbers paired = diagonal + scores[r], e = s->e[r], entering = gap - c->first;
+        numbers v = LARGER(paired, e); /* the gap downwards is left out here: its chain is the longest */
         if (LOCAL) v = LARGER(v, (numbers)(0));
-        const numbers gap = *f - c->next_one, opened = v - c->first, e = s->e[r];
-        v = LARGER(v, *f);
-        const numbers left = v - c->first, next = LARGER(e - c->next_one, left);
-        *f = LARGER(gap, SABOTAGE ? opened - 1 : opened);
+        const numbers further = gap - c->next_one;
+        gap = LARGER(further, SABOTAGE ? v - 1 : v);
+        v = LARGER(entering, v);
+        const numbers left = v - c->first, further_right = e - c->next_one, next = LARGER(further_right, left);
 #if TRACED
         cells[r] = v == paired ? (numbers)(FROM_BOTH) : v == e ? (numbers)(FROM_TARGET) : (numbers)(FROM_QUERY);
         if (LOCAL) cells[r] = v <= 0 ? (numbers)(FROM_NOTHING) : cells[r];
         cells[r] += (next == left ? (numbers)(CELL_OPENS_TARGET) : (numbers)(0));
-        cells[r] += (*f == left ? (numbers)(CELL_OPENS_QUERY) : (numbers)(0));
+        cells[r] += (gap == v ? (numbers)(CELL_OPENS_QUERY) : (numbers)(0));
 #endif
         diagonal = s->h[r];
         s->h[r] = is_within ? v : inside ? v : s->h[r];
         s->e[r] = is_within ? next : inside ? next : s->e[r];
         highest = LARGER(highest, v);
     }
+    *f = gap;
     return is_within ? highest : inside ? highest : (numbers)(0);
 }
 
-/* Keep the best of the scores of a column if one of them is: that with the least sum of places, then the first row,
-   which is in the last column. */
-CALL void keep_best(lane_rows_t *s, numbers highest, numbers row, numbers column)
+/* Keep the best of the scores `h` of a column if one of them is: that with the least sum of places, then the first
+   row, which is in the last column. */
+CALL void keep_best(lane_rows_t *s, const numbers *h, numbers highest, numbers row, numbers column)
 {
 #pragma unroll
     for (int r = ROWS - 1; r >= 0; r--) {
         const numbers sum = row + r + column;
         const numbers is_first = (highest > s->best) | ((highest == s->best) & (sum <= s->best_sum));
-        const numbers is_better = (s->h[r] == highest) & is_first;
+        const numbers is_better = (h[r] == highest) & is_first;
         s->best = is_better ? highest : s->best;
         s->best_sum = is_better ? sum : s->best_sum;
         s->best_row = is_better ? row + r : s->best_row;

@@ -1,11 +1,11 @@
-/* Parts of the matrix of one long pair: their edges, and the columns of a tile (common/long_pair.h). */
+/* Parts of the matrix of one long pair: their edges (common/long_pair.h). */
 
 #include "common/group_meetings.h"
 #include "common/long_pair.h"
 
 enum {
     ROWS_OF_REGION, COLUMNS_OF_REGION, TILE_COLUMNS, ROWS_EVERY, COLUMNS_EVERY, ROW_STRIDE, COLUMN_STRIDE, TOP_AT,
-    LEFT_AT, FIRST_ROW, FIRST_COLUMN, GAP_FIRST, GAP_NEXT, MATCH, MISMATCH, N_PLAN
+    LEFT_AT, FIRST_ROW, FIRST_COLUMN, GAP_FIRST, GAP_NEXT, MATCH, MISMATCH, BLOCK_COLUMNS, N_PLAN
 };
 
 typedef struct {
@@ -45,6 +45,9 @@ CALL part_t part_of(__global const uchar *query, __global const uchar *target, _
 CALL void load_left(const crew_t *team, lane_rows_t *s, __global const int2 *edge, int corner, int n_rows)
 {
     each_lane_t u;
+#if !VECTOR
+#pragma unroll
+#endif
     for (int r = 0; r < ROWS; r++) {
         each_lane_t h, e;
         for (EACH_LANE(team, l)) {
@@ -59,6 +62,9 @@ CALL void load_left(const crew_t *team, lane_rows_t *s, __global const int2 *edg
 
 CALL void store_right(const crew_t *team, const lane_rows_t *s, __global int2 *edge, int n_rows)
 {
+#if !VECTOR
+#pragma unroll
+#endif
     for (int r = 0; r < ROWS; r++) {
         each_lane_t h, e;
         h.v = s->h[r], e.v = s->e[r];
@@ -98,84 +104,5 @@ CALL void store_last_row(const crew_t *team, const lane_rows_t *s, __global int 
         u.v = s->h[r];
         for (EACH_LANE(team, l))
             if (l * ROWS + r == row && step - l >= 0 && step - l < n) last_row[step - l] = AT_LANE(u, l);
-    }
-}
-
-/* What goes through a strip from column to column. */
-typedef struct { numbers letters, lower, gap; } flow_t;
-
-/* A step: every lane takes the column that the lane above it has just left. */
-CALL void take_step(const crew_t *team, lane_rows_t *s, const strip_scores_t *of_rows, flow_t *f, int step, int2 above,
-                    int letter, int n, const int is_within, const long_costs_t *c, numbers *cells, numbers row,
-                    int column)
-{
-    const numbers place = (numbers)(step) - LANE_NUMBERS(team), inside = (place >= 0) & (place < n);
-    numbers scores[ROWS];
-    f->letters = LANE_ABOVE(team, f->letters, letter);
-    const numbers upper = LANE_ABOVE(team, f->lower, above.x);
-    f->gap = LANE_ABOVE(team, f->gap, above.y);
-    find_scores(team, of_rows, f->letters, c, scores);
-    const numbers highest = take_cells(s, scores, upper, &f->gap, c, inside, is_within, cells);
-    f->lower = s->h[ROWS - 1];
-#if LOCAL && !TRACED
-    if (ANY_LANE(highest >= s->best)) keep_best(s, highest, row, place + column);
-#endif
-}
-
-CALL void keep_cells(const crew_t *team, __local uchar *kept, const numbers *cells)
-{
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        each_lane_t u;
-        u.v = cells[r];
-        for (EACH_LANE(team, l)) kept[r * LANES + l] = AT_LANE(u, l);
-    }
-}
-
-/* Columns that are read before they are needed. */
-typedef struct { int2 above[AHEAD]; int letters[AHEAD]; } ahead_t;
-
-CALL void read_ahead(ahead_t *a, GROUPS_SHARE const int2 *above, __global const uchar *letters, int column, int n)
-{
-#pragma unroll
-    for (int k = 0; k < AHEAD; k++) a->above[k] = above[min(column + k, n - 1)];
-#pragma unroll
-    for (int k = 0; k < AHEAD; k++) a->letters[k] = letters[min(column + k, n - 1)];
-}
-
-/* The columns of a tile, whose first cell is `row`, `column` of the region. What goes on below it goes to `below`, and
-   to `also` unless that is 0; what decides on the way back to `kept`. */
-CALL void take_columns(const crew_t *team, lane_rows_t *s, const part_t *g, const strip_scores_t *of_rows,
-                       GROUPS_SHARE const int2 *above, GROUPS_SHARE int2 *below, __global int2 *also,
-                       __global int *last_row, __local uchar *kept, int row, int column, int n)
-{
-    __global const uchar *letters = g->target + column;
-    const numbers rows = (numbers)(g->plan[FIRST_ROW] + row + 1) + LANE_NUMBERS(team) * ROWS;
-    const int first_column = g->plan[FIRST_COLUMN] + column + 1;
-    flow_t f = {(numbers)(0), (numbers)(0), (numbers)(0)};
-    ahead_t now, next;
-    read_ahead(&now, above, letters, 0, n);
-    for (int base = 0; base < n + LANES - 1; base += AHEAD) {
-        const int is_within = base >= LANES - 1 && base + AHEAD <= n;
-        read_ahead(&next, above, letters, base + AHEAD, n);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const int step = base + k, done = step - (LANES - 1);
-            numbers cells[ROWS];
-            if (is_within)
-                take_step(team, s, of_rows, &f, step, now.above[k], now.letters[k], n, 1, &g->costs, cells, rows,
-                          first_column);
-            else
-                take_step(team, s, of_rows, &f, step, now.above[k], now.letters[k], n, 0, &g->costs, cells, rows,
-                          first_column);
-            if (TRACED && step < n + LANES - 1) keep_cells(team, kept + step * STRIP, cells);
-            if (!TRACED && HAS_LAST_LANE(team) && done >= 0 && done < n) {
-                const int2 cell = (int2)(LAST_LANE(f.lower), LAST_LANE(f.gap));
-                below[done] = cell;
-                if (also) also[done] = cell;
-            }
-            if (last_row) store_last_row(team, s, last_row + column, g->m - 1 - row, step, n);
-        }
-        now = next;
     }
 }

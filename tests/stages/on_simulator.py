@@ -117,9 +117,9 @@ def related_pairs() -> PairBatch:
     return PairBatch.in_step(SequenceBatch.from_texts(texts), SequenceBatch.from_texts(others))
 
 
-def long_pair() -> PairBatch:
-    """Return a pair of several tiles each way; a launch each anti-diagonal."""
-    long_pair_regions.METHOD = "launch"
+def long_pair(method: str = "launch") -> PairBatch:
+    """Return a pair of several tiles each way; a launch each anti-diagonal, unless strips follow each other."""
+    long_pair_regions.METHOD = method
     text = np.tile(bases(1, 60).residues(0), 9)[:250]
     return PairBatch.in_step(SequenceBatch.from_texts([text[:80]]), SequenceBatch.from_texts([text[20:]]))
 
@@ -192,6 +192,12 @@ TOGETHER: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     for n, size in ((7, 2), (5, 8))
     for discovered in (False, True)
     if method != "launch" and (method, size) != ("lfs", 2)
+} | {
+    "long_pair_in_strips": lambda: (
+        LongPairStage("lanes", **LANES),
+        long_pair("lbs"),
+        LongPairChoice(Scoring(MATRIX, GapCosts(5, 2))),
+    ),
 }
 """Groups that wait for each other, on a simulator with a thread for each; it cannot know that they do so."""
 

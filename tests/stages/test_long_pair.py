@@ -227,7 +227,8 @@ def test_plan_of_millions(m: int, n: int, way: str) -> None:
     whole = LongPairStage("lanes").matrix(session, *codes, Scoring(DNA, GapCosts(7, 2)))
     top = Filled.begun(whole)
     assert_plan_holds(top)
-    portions = list(long_pair_regions._portions(top, 0, top.strip * top.columns))
+    pace = long_pair_regions.Pace("gpu")
+    portions = list(long_pair_regions._portions(top, 0, top.strip * top.columns, pace))
     assert [first for first, _, _ in portions] == [0, *(last for _, last, _ in portions[:-1])]
     assert portions[-1][1] == top.n_diagonals
     told = sum(cells for *_, cells in portions)

@@ -28,6 +28,7 @@ from clalign.values.sequences import Sequence
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "long_pair_lanes": (
         {"LANE_BACKEND": 3, "ROWS": 16},
+        {"LANE_BACKEND": 3, "ROWS": 8, "FOLLOWING": 1},
         {"LANE_BACKEND": 3, "TRACED": 1, "TRACED_COLUMNS": 128, "LETTERS": 24},
         {"VECTOR": 1, "EQUAL": 1},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from clalign.compute.meetings import MeetingKernel, Meetings, Rounds, most_together
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.errors import GroupsApart
+from clalign.stages.pairwise.long_pair_sequences import Codes, Sequences
 from clalign.stages.pairwise.long_pair_state import (
     Keeper,
     NothingKept,
@@ -23,25 +25,28 @@ from clalign.stages.pairwise.long_pair_state import (
     packed,
     unpacked,
 )
-from clalign.stages.pairwise.smith_waterman_trace_plan import kinds_of
 from clalign.values.scoring import Scoring
-
-NEVER_OPENS = 1 << 28
-"""What a gap costs that is never opened."""
-
-VECTOR_LANES = 16
 
 TRACED_ROWS, TRACED_COLUMNS = 4, 128
 """Of a lane, and of a tile, where each cell is held on the way back."""
 
-FILLED_ROWS, LEAST_COLUMNS, MOST_COLUMNS = 16, 128, 4096
+FILLED_ROWS, LEAST_COLUMNS, MOST_COLUMNS = 16, 64, 4096
 """Of a lane, and of a tile, where edges are all that is held."""
 
 MANY_CELLS = 100_000_000_000
-"""Cells of a region with fewer of which lanes have half as many rows, so that there are more tiles."""
+"""Cells of a region with fewer of which a processor's lanes have half as many rows, so that there are more tiles."""
 
-TILES_ACROSS = 3900
-"""Tiles across a region: an H200 likes 128 columns for 150,000 and 300,000 residues, and 256 for a million."""
+TILES_ACROSS = 15_600
+"""Tiles across a region at most, unless they are of `MOST_COLUMNS`: 64 columns each up to a million residues."""
+
+AHEAD = 4
+"""Columns at a time: kept edges are further apart than the lanes and these."""
+
+BLOCK = 32
+"""Columns after which a strip tells the one below it how far it is, a multiple of `AHEAD`."""
+
+PROGRESS_BYTES = 32
+"""Of a strip, so that each has a part of a line of the cache for itself."""
 
 EDGE_BYTES = 8
 """A score, and a gap."""
@@ -52,90 +57,31 @@ KEPT_BYTES, KEPT_SHARE = 2**30, 8
 EDGES_EACH_WAY = 12
 """Kept edges each way of a region that is not filled to be followed at once."""
 
-CPU_CELLS, GPU_CELLS = 200_000_000, 20_000_000_000
-"""Cells that a device is given before a job is asked whether to go on."""
+CPU_CELLS, GPU_CELLS = 200_000_000, 2_000_000_000
+"""Cells that a device is given before a job is asked whether to go on: of a card for the first time, and at least."""
+
+SECONDS_AT_ONCE = 0.1
+"""As many as a card computes in this time it is given from then on."""
+
+SCHEDULERS = 4
+"""Sub-groups of a compute unit that take a step at the same time."""
+
+STEP_CYCLES, SHARED_CYCLES = (65.0, 9.5), (30.0, 8.5)
+"""Cycles of a step on an H200, and for each row of a lane: alone, and of each sub-group where several share a
+scheduler."""
+
+STEPS_BEHIND = 80
+"""Steps by which a strip is behind the one above it: lanes, the block that it waits for, and the way through memory."""
+
+RESIDENT = 2
+"""Sub-groups of a scheduler at a time."""
 
 METHOD = "lbs"
-"""How work-groups wait for each other: on an H100 none is faster for pairs of 16,000 to a million residues, and a
-launch for each anti-diagonal takes 1.03 to 2 times as long."""
+"""How work-groups are found that run at once; they do not meet, but each strip follows the one above it. With `launch`
+each anti-diagonal of tiles is a launch."""
 
-Codes = npt.NDArray[np.uint8]
 Cells = npt.NDArray[np.int32]
 Tell = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Sequences:
-    """A pair on a device, and all that is the same for every part of its matrix.
-
-    Attributes
-    ----------
-    query, target, scores : Buffer
-        Numbers of letters from 0, and what they score.
-    n_letters : int
-        That a target may have.
-    equal : tuple of int or None
-        Scores of equal numbers and of all others, if that is all there is to it.
-    given : mapping of str to int
-        Macros; among them `VECTOR` where lanes are those of a vector.
-    """
-
-    session: KernelSession
-    scoring: Scoring
-    query: Buffer
-    target: Buffer
-    scores: Buffer
-    n_letters: int
-    equal: tuple[int, int] | None
-    given: Mapping[str, int]
-
-    @classmethod
-    def of(
-        cls, session: KernelSession, query: Codes, target: Codes, scoring: Scoring, given: Mapping[str, int]
-    ) -> Sequences:
-        """Number the letters of a pair, and bring it to a device."""
-        kinds = kinds_of(scoring.matrix)  # number 0 of the query stands behind its end
-        if kinds.equal and "VECTOR" in given:
-            ours, theirs = 1 + kinds.codes[0][query], 1 + kinds.codes[1][target]
-            scores, n_letters = np.zeros(1, np.int8), 1
-        else:
-            # Letters that score alike are one.
-            of_query, places = np.unique(query, return_inverse=True)
-            table = scoring.matrix.scores[of_query][:, np.unique(target)]
-            table, columns = np.unique(table, axis=1, return_inverse=True)
-            table, rows = np.unique(table, axis=0, return_inverse=True)
-            theirs = columns.reshape(-1)[np.unique(target, return_inverse=True)[1]]
-            ours = 1 + rows.reshape(-1)[places]
-            n_letters = table.shape[1]
-            scores = np.vstack([np.full((1, n_letters), -1), table]).astype(np.int8)
-        return cls(
-            session, scoring, session.upload(ours.astype(np.uint8)), session.upload(theirs.astype(np.uint8)),
-            session.upload(scores.reshape(-1)), n_letters, kinds.equal, given,
-        )  # fmt: skip
-
-    @property
-    def gaps(self) -> tuple[int, int]:
-        """What the first and each further residue of a gap cost."""
-        return (
-            (NEVER_OPENS, 0) if self.scoring.mode == "ungapped" else (self.scoring.gaps.first, self.scoring.gaps.next)
-        )
-
-    def macros(self, rows: int, is_traced: bool) -> dict[str, int]:
-        """Return the choices of the kernel."""
-        return {
-            "ROWS": rows, "LETTERS": self.n_letters, "LOCAL": int(self.scoring.is_local), "TRACED": int(is_traced),
-            "EQUAL": int(self.equal is not None and "VECTOR" in self.given), **self.given,
-        }  # fmt: skip
-
-    @property
-    def n_lanes(self) -> int:
-        """Lanes that work together."""
-        return self.given.get("LANES", VECTOR_LANES)
-
-    @property
-    def group(self) -> int:
-        """Work-items of a group: its lanes, or one with a vector of them."""
-        return self.given.get("LANES", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +135,11 @@ class Region:
 
 def _border(length: int, pair: Sequences) -> Cells:
     """Return the edge before the first row or column (int32[length + 1, 2])."""
-    scores = np.zeros(length + 1, np.int64)
+    edge = np.zeros((length + 1, 2), np.int32)
     if pair.scoring.mode == "global":
-        scores[1:] = -pair.gaps[0] - pair.gaps[1] * np.arange(length)
-    return np.stack([scores, scores - pair.gaps[0]], axis=1).astype(np.int32)
+        edge[1:, 0] = -pair.gaps[0] - pair.gaps[1] * np.arange(length)
+    edge[:, 1] = edge[:, 0] - pair.gaps[0]
+    return edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +174,7 @@ class Filled:
     top: Buffer
     left: Buffer
     corners: Buffer
+    progress: Buffer
     n_strips: int
     n_tiles: int
     strip: int
@@ -241,16 +189,16 @@ class Filled:
         if region.is_small:
             rows, columns, strips_between, tiles_between = TRACED_ROWS, TRACED_COLUMNS, 1, 1
         else:
-            rows = FILLED_ROWS if m * n >= MANY_CELLS else FILLED_ROWS // 2
+            rows = _rows_of_lane(m, n, pair)
             columns = min(max(LEAST_COLUMNS, n // TILES_ACROSS // 64 * 64), MOST_COLUMNS)
             strips_between = -(-m // (rows * pair.n_lanes * EDGES_EACH_WAY))
-            tiles_between = -(-n // (columns * EDGES_EACH_WAY))
+            tiles_between = -(-max(n // EDGES_EACH_WAY, pair.n_lanes + AHEAD) // columns)
         strip = rows * pair.n_lanes
         n_strips, n_tiles = -(-m // strip), -(-n // columns)
         numbers = np.array(
             [
                 m, n, columns, strips_between, tiles_between, n + 1, m + 1, region.top.at, region.left.at, region.row,
-                region.column, *pair.gaps, *(pair.equal or (0, 0)),
+                region.column, *pair.gaps, *(pair.equal or (0, 0)), BLOCK,
             ], np.int32,
         )  # fmt: skip
         n_rows, n_columns = (n_strips - 1) // strips_between, (n_tiles - 1) // tiles_between
@@ -259,7 +207,8 @@ class Filled:
             session.allocate(EDGE_BYTES * max(1, n_rows * (n + 1))),
             session.allocate(EDGE_BYTES * max(1, n_columns * (m + 1))),
             session.zeros(12 * n_strips * pair.n_lanes), session.allocate(4 * n), session.allocate(EDGE_BYTES * n),
-            session.allocate(EDGE_BYTES * m), session.allocate(4 * n_strips), n_strips, n_tiles, strip, columns,
+            session.allocate(EDGE_BYTES * m), session.allocate(4 * n_strips),
+            session.zeros(PROGRESS_BYTES * n_strips), n_strips, n_tiles, strip, columns,
         )  # fmt: skip
 
     @property
@@ -350,6 +299,23 @@ class Filled:
         )
 
 
+def _rows_of_lane(m: int, n: int, pair: Sequences) -> int:
+    """Return how many rows of a region a lane has: the more, the fewer steps, and the longer the next strip waits."""
+    device = pair.session.device
+    if "VECTOR" in pair.given or device.kind == "cpu":
+        return FILLED_ROWS if m * n >= MANY_CELLS else FILLED_ROWS // 2
+    schedulers = SCHEDULERS * max(1, device.n_compute_units)
+
+    def cycles(rows: int) -> float:
+        n_strips = -(-m // (rows * pair.n_lanes))
+        alone, shared = (first + each * rows for first, each in (STEP_CYCLES, SHARED_CYCLES))
+        step = max(alone, shared * -(-min(n_strips, RESIDENT * schedulers) // schedulers))
+        turns = max(1.0, n_strips / (RESIDENT * schedulers))
+        return step * (n * turns + min(n_strips, RESIDENT * schedulers) * STEPS_BEHIND)
+
+    return min(range(TRACED_ROWS, FILLED_ROWS + 1, 4), key=cycles)
+
+
 @dataclass
 class Path:
     """A path on the way back: the cell where it is, from 1, the gap it is in, and its letters until now."""
@@ -427,18 +393,21 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
     session, tile_cells = pair.session, filled.strip * filled.columns
     done = sum(filled.n_tiles_on(diagonal) for diagonal in range(begin)) * tile_cells
     advance(done)
-    kernel = filling(filled)
-    how = Meetings(min(filled.n_strips, filled.n_tiles), pair.group, method)
+    kernel = filling(filled, follows=method != "launch")
+    how = Meetings(filled.n_strips if method != "launch" else min(filled.n_strips, filled.n_tiles), pair.group, method)
     if how.method != "launch":
         how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
-    for first, last, n_cells in _portions(filled, begin, tile_cells):
+    pace = Pace(session.device.kind)
+    for first, last, n_cells in _portions(filled, begin, tile_cells, pace):
         rounds = Rounds(session, how, kernel, last - first, first)
         watch.launched()
+        began = time.perf_counter()
         rounds.start()
         try:
             rounds.finish()
         except GroupsApart:
             return filled, False
+        pace.took(n_cells, time.perf_counter() - began)
         watch.paused(filled, last)
         session.check()
         done += n_cells
@@ -446,29 +415,54 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
     return filled, True
 
 
-def filling(filled: Filled) -> MeetingKernel:
-    """Return what fills a region, an anti-diagonal each round."""
+def filling(filled: Filled, follows: bool = False) -> MeetingKernel:
+    """Return what fills a region, an anti-diagonal each round, or all of them if a strip follows the one above it."""
     region, pair = filled.region, filled.region.pair
     return MeetingKernel(
         "long_pair_lanes", "fill",
         (
             pair.query, pair.target, pair.scores, filled.plan, region.top.buffer, region.left.buffer,
             filled.kept_rows, filled.kept_columns, filled.top, filled.left, filled.corners, filled.best,
-            filled.last_row,
+            filled.last_row, filled.progress,
         ),
-        pair.macros(filled.strip // pair.n_lanes, False),
+        pair.macros(filled.strip // pair.n_lanes, False) | {"FOLLOWING": int(follows)},
     )  # fmt: skip
 
 
-def _portions(filled: Filled, begin: int, tile_cells: int) -> Iterator[tuple[int, int, int]]:
+class Pace:
+    """How many cells a device is given at a time.
+
+    Parameters
+    ----------
+    kind : str
+        Of device.
+
+    Attributes
+    ----------
+    cells : int
+        About so many.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._is_known = kind == "cpu"
+        self.cells = CPU_CELLS if kind == "cpu" else GPU_CELLS
+
+    def took(self, cells: int, seconds: float) -> None:
+        """Learn from how long it has taken; a kernel may have been built in that time, so it is no slower for that."""
+        if not self._is_known:
+            self.cells = max(GPU_CELLS, int(cells / max(seconds, 1e-6) * SECONDS_AT_ONCE))
+
+
+def _portions(filled: Filled, begin: int, tile_cells: int, pace: Pace) -> Iterator[tuple[int, int, int]]:
     """Yield the anti-diagonals that go to a device at a time, from the first to before the last, and their cells."""
-    at_once = CPU_CELLS if filled.region.pair.session.device.kind == "cpu" else GPU_CELLS
-    first, cells = begin, 0
-    for diagonal in range(begin, filled.n_diagonals):
-        cells += tile_cells * filled.n_tiles_on(diagonal)
-        if cells >= at_once or diagonal + 1 == filled.n_diagonals:
-            yield first, diagonal + 1, cells
-            first, cells = diagonal + 1, 0
+    diagonals = np.arange(begin, filled.n_diagonals)
+    n_tiles = np.minimum(diagonals, filled.n_strips - 1) - np.maximum(0, diagonals - filled.n_tiles + 1) + 1
+    up_to = np.cumsum(n_tiles) * tile_cells
+    first = before = 0
+    while first < len(up_to):
+        last = min(int(np.searchsorted(up_to, before + pace.cells)) + 1, len(up_to))
+        yield begin + first, begin + last, int(up_to[last - 1]) - before
+        first, before = last, int(up_to[last - 1])
 
 
 def follow(filled: Filled, path: Path, tell: Tell) -> Path:
