@@ -17,6 +17,7 @@ from clalign.errors import OptionError
 from clalign.stages.pairwise import long_pair_regions
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, LongPairStage
 from clalign.stages.pairwise.long_pair_regions import Filled, fill
+from clalign.stages.pairwise.long_pair_sequences import Sequences
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.alphabets import encode
 from clalign.values.devices import Device
@@ -120,6 +121,54 @@ def test_progress_counts_all_cells_once_or_more(session: Session, monkeypatch: p
     assert sum(told) >= len(x) * len(y)
 
 
+@pytest.mark.parametrize("block", [4, 24, 128])
+@pytest.mark.parametrize("columns", [16, 64])
+def test_strips_that_follow_each_other(
+    session: Session, block: int, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However far a strip is behind the one above it, and whatever goes to a device at a time, cells are the same."""
+    for name, value in (("KEPT_BYTES", 2**12), ("BLOCK", block), ("LEAST_COLUMNS", columns), ("EDGES_EACH_WAY", 3)):
+        monkeypatch.setattr(long_pair_regions, name, value)
+    rng = np.random.default_rng(block + columns)
+    texts = related(rng, 1792, "ACGT")  # whole strips: what stands in the rows after the last one is anything
+    codes = [SequenceBatch.from_texts([text]).residues(0) for text in texts]
+    found = {}
+    for at_once in (10**9, 100_000):
+        for name, value in (("CPU_CELLS", at_once), ("GPU_CELLS", at_once), ("SECONDS_AT_ONCE", 0.0)):
+            monkeypatch.setattr(long_pair_regions, name, value)
+        for method in (long_pair_regions.METHOD, "launch"):
+            filled = fill(LONG_PAIR.matrix(session, *codes, Scoring(DNA, GAPS[0])), lambda cells: None, method=method)
+            parts = {
+                part.name: session.download(part.buffer, part.shape, np.int32).tobytes()
+                for part in filled.parts(filled.n_diagonals)
+                if any(part.known)
+            }
+            found[at_once, method] = filled.end(), parts
+    assert len(parts) == 6
+    assert all(one == found[10**9, "launch"] for one in found.values())
+
+
+def test_a_device_is_given_what_it_computes_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_pair_regions, "SECONDS_AT_ONCE", 0.5)
+    card, processor = long_pair_regions.Pace("gpu"), long_pair_regions.Pace("cpu")
+    for pace in (card, processor):
+        pace.took(4 * long_pair_regions.GPU_CELLS, 0.1)
+    assert card.cells == 20 * long_pair_regions.GPU_CELLS
+    assert processor.cells == long_pair_regions.CPU_CELLS
+    card.took(1, 100.0)
+    assert card.cells == long_pair_regions.GPU_CELLS
+
+
+def test_longer_pairs_have_more_rows_a_lane() -> None:
+    session: Any = Sizes()
+    lengths = (1000, 20_000, 100_000, 300_000, 1_000_000, 5_000_000)
+    pair = Sequences.of(session, *[encode("ACGT")] * 2, Scoring(DNA, GAPS[0]), {"LANES": 32})
+    rows = [long_pair_regions._rows_of_lane(n, n, pair) for n in lengths]
+    assert rows == sorted(rows)
+    assert rows[0] == long_pair_regions.TRACED_ROWS
+    assert rows[-1] == long_pair_regions.FILLED_ROWS
+
+
 def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a group does not come, what the others left is not gone on with: anti-diagonals are launched one by one."""
     methods: list[str] = []
@@ -153,8 +202,8 @@ def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: p
             raise meetings.apart(session.device, rounds.how, 1)
         return finish(rounds)
 
-    for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("LEAST_COLUMNS", 16), ("FILLED_ROWS", 4),
-                        ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3)):  # fmt: skip
+    for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("SECONDS_AT_ONCE", 0.0), ("LEAST_COLUMNS", 16),
+                        ("FILLED_ROWS", 4), ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3)):  # fmt: skip
         monkeypatch.setattr(long_pair_regions, name, value)
     found = {}
     for which in ("all come", "some come late"):
@@ -174,7 +223,9 @@ class Sizes:
     """A card of 16 GB that computes nothing: it knows the sizes of its buffers, and how much they were together."""
 
     def __init__(self) -> None:
-        self.device = Device("0:0", "card", "gpu", memory_bytes=16 * 2**30, max_buffer_bytes=4 * 2**30)
+        self.device = Device(
+            "0:0", "card", "gpu", memory_bytes=16 * 2**30, max_buffer_bytes=4 * 2**30, n_compute_units=132
+        )
         self.now = self.most = 0
 
     def allocate(self, n_bytes: int) -> Size:
