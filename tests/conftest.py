@@ -287,7 +287,7 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
         def warnings(self) -> list[str]:
             return []
 
-    monkeypatch.setattr(processes, "worker_ahead", lambda engine: contextlib.nullcontext())
+    monkeypatch.setattr(processes, "worker_ahead", lambda *words: contextlib.nullcontext())
     monkeypatch.setattr(processes, "WorkerProcess", WorkerHere)
     monkeypatch.setattr(watch, "WorkerProcess", WorkerHere)
 

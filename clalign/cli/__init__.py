@@ -129,8 +129,19 @@ def _run(words: list[str]) -> int:
         return _obeyed(words)
     from clalign.cli.processes import worker_ahead
 
-    with worker_ahead(engine.name):
+    with worker_ahead(engine.name, _device_in(words)):
         return _obeyed(words)
+
+
+def _device_in(words: list[str]) -> str:
+    """Return the user's words for a device, as far as they are seen at a glance; a wrong guess only costs time."""
+    found = "auto"
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == "--device":
+            found = following
+        elif word.startswith("--device="):
+            found = word.removeprefix("--device=")
+    return found
 
 
 def _obeyed(words: list[str]) -> int:

@@ -72,13 +72,13 @@ _ahead: subprocess.Popen[str] | None = None
 
 
 @contextlib.contextmanager
-def worker_ahead(engine: str) -> Iterator[None]:
+def worker_ahead(engine: str, device: str = "") -> Iterator[None]:
     """Start a worker for a run of an engine at once: it loads what it needs while this process looks at its inputs.
 
     The first `WorkerProcess` within the block gets it; if there is none, it is ended.
     """
     global _ahead
-    _ahead = _started(worker_command(engine))
+    _ahead = _started(worker_command(engine, device))
     try:
         yield
     finally:

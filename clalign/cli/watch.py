@@ -99,16 +99,24 @@ def watch(
 
 def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
     wanted = {what: outputs.choice(what) for what, _ in outputs.files}
-    with contextlib.closing(Following(place.path, wanted)) as following:
-        return _seen(job, place, outputs, mode, following)
+    # A driver takes its time for the end of a process: meanwhile the outputs are written.
+    with contextlib.closing(Following(place.path, wanted)) as following, contextlib.ExitStack() as ending:
+        return _seen(job, place, outputs, mode, following, ending)
 
 
-def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, following: Following) -> int:
+def _seen(
+    job: dict[str, Any],
+    place: RunPlace,
+    outputs: Outputs,
+    mode: ProgressMode,
+    following: Following,
+    ending: contextlib.ExitStack,
+) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
         try:
-            last = _follow(job, display, interruptions, following)
+            last = _follow(job, display, interruptions, following, ending)
         except ClalignError as error:
             add_advice(error, place)
             if mode != "json":
@@ -166,8 +174,14 @@ def _finish(
     return ExitCode.DONE
 
 
-def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions, following: Following) -> Event | None:
-    """Show a worker's events and pass on the user's wish to stop.
+def _follow(
+    job: dict[str, Any],
+    display: Progress,
+    interruptions: Interruptions,
+    following: Following,
+    ending: contextlib.ExitStack,
+) -> Event | None:
+    """Show a worker's events and pass on the user's wish to stop; one that has finished ends with `ending`.
 
     Returns
     -------
@@ -176,7 +190,8 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
     """
     last = None
     try:
-        with tracing.span("the worker"), WorkerProcess(job) as worker:
+        with tracing.span("the worker"):
+            worker = ending.enter_context(WorkerProcess(job))
             _load_ahead(job)
             for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
                 if found is None:
@@ -189,6 +204,7 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
                     following.begin()
     finally:
         if last is None or last.kind != "finished":
+            ending.close()
             following.close()
     return last if last is not None and last.kind in LAST_KINDS else None
 

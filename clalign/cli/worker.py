@@ -44,17 +44,24 @@ BUILD_PATIENCE = 0.7
 """So many seconds a job that is to stop is left to its compiler."""
 
 
-def worker_command(engine: str = "") -> list[str]:
-    """Return the command that starts a worker; for a run of an engine it loads, while it waits for its job, what that
-    needs.
+def worker_command(engine: str = "", device: str = "") -> list[str]:
+    """Return the command that starts a worker.
+
+    Parameters
+    ----------
+    engine : str
+        Of the run that its job will be; while it waits for that it loads what it needs.
+    device : str
+        The user's words for the device of the run, with which it makes itself familiar as well.
     """
-    return own_command("worker", *([engine] if engine else []))
+    return own_command("worker", *([engine] if engine else []), *(["--device", device] if device else []))
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the hidden sub-command."""
     parser: argparse.ArgumentParser = subparsers.add_parser("worker")
     parser.add_argument("engine", nargs="?", help="of the run that the job will be")
+    parser.add_argument("--device", default="", help="that it will be computed on")
     parser.set_defaults(run=run)
 
 
@@ -72,11 +79,13 @@ def run(arguments: argparse.Namespace) -> int:
         events.flush()
 
     job = Job(send)
-    loading = _load_ahead(arguments.engine) if arguments.engine else None
+    loading = _load_ahead(arguments.engine, arguments.device) if arguments.engine else None
     try:
         request = json.loads(sys.stdin.readline())
         request["job"]
     except (ValueError, KeyError, TypeError):
+        if loading is not None:
+            _let_drivers_settle(loading)
         raise OptionError(
             "The worker was given no job.", "It is started by the window and the other commands, not by hand."
         ) from None
@@ -91,21 +100,30 @@ def run(arguments: argparse.Namespace) -> int:
     os._exit(code)
 
 
-def _load_ahead(name: str) -> threading.Thread:
+def _load_ahead(name: str, device: str) -> threading.Thread:
     """Look for devices and load what a run of an engine needs; return the thread that loads."""
 
     def load() -> None:
-        importlib.import_module("numpy")  # the one of all these whose modules import each other in circles
-        from clalign.compute.opencl.choice import look_ahead
+        from clalign.compute.opencl.choice import look_ahead, wake_ahead
         from clalign.engines.engine import engine_named
 
-        look_ahead()
+        wake_ahead()
+        importlib.import_module("numpy")  # the one of all these whose modules import each other in circles
+        look_ahead(device)
         importlib.import_module("clalign.execution.job")
         engine_named(name).part("load")
 
     thread = threading.Thread(target=load, name="loads modules", daemon=True)
     thread.start()
     return thread
+
+
+def _let_drivers_settle(loading: threading.Thread) -> None:
+    """Wait until no driver is at work: some crash in the end of a process."""
+    from clalign.compute.opencl.choice import wait_for_look
+
+    loading.join()
+    wait_for_look()
 
 
 def _obey(job: Job, run: str | None) -> None:

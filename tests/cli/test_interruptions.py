@@ -210,7 +210,7 @@ import sys
 from clalign.cli import interruptions, main, processes
 interruptions.STOP_SECONDS = {seconds}
 processes.END_SECONDS = 1.0
-processes.worker_command = lambda engine="": [sys.executable, "-c", {worker!r}]
+processes.worker_command = lambda *words: [sys.executable, "-c", {worker!r}]
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from clalign.compute.opencl import announce_intel_runtime, discover, tunings
+from clalign.compute.opencl import announce_intel_runtime, contexts, discover, tunings, waking
 from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.compute.opencl.discover import discover_devices, driver_device
 from clalign.compute.opencl.discover import test_in_child as judge_in_child
@@ -319,7 +319,7 @@ def test_a_library_that_shows_nothing_is_no_matter(monkeypatch: pytest.MonkeyPat
     def refuse(path: str) -> None:
         raise OSError(path)
 
-    monkeypatch.setattr(discover.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(waking.ctypes, "CDLL", refuse)
     assert discover.wake_drivers() == 0
     assert [number for number, _ in discover.driver_devices()] == before
 
@@ -397,3 +397,36 @@ def test_an_error_of_a_test_is_not_lost(monkeypatch: pytest.MonkeyPatch, home_of
     monkeypatch.setattr(discover, "test_in_child", fail)
     with pytest.raises(OSError, match="no more processes"):
         discover.discover_devices(refresh=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are woken when the devices are listed")
+def test_drivers_are_woken_before_anything_else_is_loaded(home_of_verdicts: Path) -> None:
+    """In a process that has just begun, whose pyopencl has seen to nothing yet; the devices are the same."""
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom clalign.compute.opencl import waking\n"
+        "waking.wake_ahead(Path(sys.argv[1]))\n"
+        "assert 'pyopencl' not in sys.modules\n"
+        "with waking.LISTED:\n    pass\n"
+        "from clalign.compute.opencl import discover\n"
+        "discover.verdicts_path = lambda: Path(sys.argv[1])\n"
+        "print([device.id for device in discover.familiar_devices()])\n"
+    )
+    command = [sys.executable, "-c", script, str(discover.verdicts_path())]
+    done = subprocess.run(command, timeout=60, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str([device.id for device in discover_devices()])
+    assert [path.name for path in home_of_verdicts.iterdir()] == ["devices.json"], "no mark is left"
+
+
+def test_a_context_that_was_made_ahead_is_used_once() -> None:
+    cpu = pick_device("cpu")
+    contexts.announce(cpu)
+    contexts.make_ahead(cpu)
+    handle = driver_device(cpu)
+    first, second = contexts.context_of(cpu, handle), contexts.context_of(cpu, handle)
+    assert first.devices == second.devices == [handle]
+    assert first.int_ptr != second.int_ptr
+    missing = replace(cpu, id="99:0")
+    contexts.announce(missing)
+    contexts.make_ahead(missing)  # where it fails one is made when it is wanted
+    assert contexts.context_of(missing, handle).devices == [handle]

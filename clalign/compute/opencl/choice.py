@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from clalign.values.devices import REFERENCE, Device, at_home, choose_device, choose_devices
+from clalign.errors import ClalignError
+from clalign.values.devices import REFERENCE, Device, at_home, choose_device, choose_devices, names_several
 
 
 def say_nothing(text: str) -> None:
@@ -28,22 +29,64 @@ def all_devices(refresh: bool = False, tell: Callable[[str], None] = say_nothing
 _ahead: Future[list[Device]] | None = None
 """The devices that `look_ahead` finds."""
 
+_looking: threading.Thread | None = None
+"""The thread that looks for them."""
 
-def look_ahead() -> None:
-    """Look for the devices in the background, and load what opens one, for whoever picks one after this."""
-    global _ahead
+
+def wake_ahead() -> None:
+    """Wake the drivers in the background; for a process that has just begun."""
+    from clalign.compute.opencl.waking import verdicts_path, wake_ahead
+    from clalign.databases.cache import cache_root
+
+    wake_ahead(verdicts_path(cache_root()))
+
+
+def look_ahead(wish: str = "") -> None:
+    """Look for the devices in the background, and load what opens one, for whoever picks one after this.
+
+    Parameters
+    ----------
+    wish : str
+        The user's words for the device that will be opened; a context of it is made as well.
+    """
+    global _ahead, _looking
     _ahead = found = Future[list[Device]]()
 
     def look() -> None:
         try:
-            from clalign.compute.opencl import session  # noqa: F401
+            from clalign.compute.opencl import contexts, session  # noqa: F401
             from clalign.compute.opencl.discover import familiar_devices
 
-            found.set_result(familiar_devices())
+            devices = familiar_devices()
         except BaseException as error:  # told to whoever picks a device
             found.set_exception(error)
+            return
+        device = _one_of(devices, wish)
+        if device is not None:
+            contexts.announce(device)
+        found.set_result(devices)
+        if device is not None:
+            contexts.make_ahead(device)
 
-    threading.Thread(target=look, name="looks for devices", daemon=True).start()
+    _looking = threading.Thread(target=look, name="looks for devices", daemon=True)
+    _looking.start()
+
+
+def wait_for_look() -> None:
+    """Wait until nothing that `look_ahead` has begun is going on."""
+    if _looking is not None:
+        _looking.join()
+
+
+def _one_of(devices: list[Device], wish: str) -> Device | None:
+    """Return the device that words mean, if they mean one that is usable and has a driver."""
+    if not devices or not wish:
+        return None
+    try:
+        device = None if names_several(wish) else choose_device(wish, devices)
+    except ClalignError:  # told when it is picked
+        return None
+    return None if device is None or device.kind == "reference" else device
 
 
 def _familiar() -> list[Device]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import logging
-import os
 import re
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -20,18 +17,18 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pyopencl as cl
-from filelock import FileLock, Timeout
 
 from clalign.children import ask, own_command
+from clalign.compute.opencl import waking
 from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
+from clalign.compute.opencl.waking import LIST_SECONDS
 from clalign.databases.cache import cache_root, make_folder, write_whole
 from clalign.errors import DeviceNotFound
 from clalign.values.devices import REFERENCE, Device, DeviceKind, Health
 
 log = logging.getLogger(__name__)
 
-LIST_SECONDS = 20
 TEST_SECONDS = 120
 
 TELL_SECONDS = 5.0
@@ -53,34 +50,13 @@ MOST_GCUPS = 1e9
 Verdict = dict[str, Any]
 """``health``, ``problem`` and ``gcups`` of a device."""
 
-_LISTING, _LOST = "listing-", "lost-listing"
-"""Marks of the processes that ask the drivers for their devices, and of one that did not come back."""
-
 _HIDDEN_PLATFORMS = ("Oclgrind",)
 """Simulators that a developer may have installed; far too slow to offer."""
 
 
-_LISTED = threading.Lock()
-"""Held while devices are listed to open one: drivers crash if another thread asks while they are being woken."""
-
-
 def wake_drivers() -> int:
-    """Let the drivers find their devices while other threads of this process go on; return the number of platforms.
-
-    pyopencl would hold the interpreter's lock meanwhile, and drivers of GPUs take a while. Where the
-    library does not show its functions nothing is lost: pyopencl finds the devices later.
-    """
-    count, every_type = ctypes.c_uint(0), ctypes.c_uint64(0xFFFFFFFF)
-    try:
-        library = ctypes.CDLL(cl._cl.__file__)
-        library.clGetPlatformIDs(0, None, ctypes.byref(count))
-        platforms = (ctypes.c_void_p * count.value)()
-        library.clGetPlatformIDs(count, platforms, None)
-        for platform in platforms:
-            library.clGetDeviceIDs(ctypes.c_void_p(platform), every_type, 0, None, ctypes.byref(ctypes.c_uint()))
-    except (OSError, AttributeError):
-        return 0
-    return count.value
+    """Let the drivers find their devices; see `waking.wake`."""
+    return waking.wake(cl._cl.__file__)
 
 
 def driver_devices() -> Iterator[tuple[str, cl.Device]]:
@@ -111,7 +87,7 @@ def driver_device(device: Device) -> cl.Device:
     DeviceNotFound
         If it is gone, or another one has its place now.
     """
-    with _LISTED:
+    with waking.LISTED:
         for number, handle in driver_devices():
             if number == device.id and product_name(handle) == device.name:
                 return handle
@@ -191,7 +167,7 @@ def _compute_capability(handle: cl.Device, extensions: tuple[str, ...]) -> int:
 
 def verdicts_path() -> Path:
     """Return the file that keeps the verdicts of self-tests."""
-    return cache_root() / "devices.json"
+    return waking.verdicts_path(cache_root())
 
 
 def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda text: None) -> list[Device]:
@@ -215,7 +191,7 @@ def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda
     if problem:
         log.warning("%s", problem)
     else:
-        (verdicts_path().parent / _LOST).unlink(missing_ok=True)
+        waking.trust_again(verdicts_path().parent)
     return [*_tuned(judged), REFERENCE]
 
 
@@ -227,14 +203,14 @@ def familiar_devices() -> list[Device]:
     """
     known = _read_verdicts()
     folder = verdicts_path().parent
-    if not known or _is_distrusted(folder):
-        return []
-    try:
-        with FileLock(folder / f"{_LISTING}{os.getpid()}.lock") as lock:
-            listed = described_devices()
-        Path(lock.lock_file).unlink(missing_ok=True)
-    except OSError:
-        return []
+    with waking.LISTED:
+        if not known or waking.is_distrusted(folder):
+            return []
+        try:
+            with waking.marked(folder):
+                listed = described_devices()
+        except OSError:
+            return []
     if not listed or any(device_key(device) not in known for device in listed):
         return []
     return [*_tuned([_judge(device, known) for device in listed]), REFERENCE]
@@ -244,22 +220,6 @@ def _tuned(devices: list[Device]) -> list[Device]:
     """Return the devices with the tunings that were found for them."""
     found = read_tunings()
     return [replace(device, tuning=found.get(device_key(device), {})) for device in devices]
-
-
-def _is_distrusted(folder: Path) -> bool:
-    """Return whether a process was lost, or is hanging, while it listed the devices itself."""
-    for mark in folder.glob(f"{_LISTING}*.lock"):
-        try:
-            with FileLock(mark, blocking=False):  # nobody has it: its process ended before it was done
-                (folder / _LOST).touch()
-            mark.unlink(missing_ok=True)
-        except Timeout:
-            with contextlib.suppress(FileNotFoundError):  # its process was done in the meantime
-                if time.time() - mark.stat().st_mtime > LIST_SECONDS:
-                    (folder / _LOST).touch()
-        except OSError:
-            continue
-    return (folder / _LOST).exists()
 
 
 def _list_in_child() -> tuple[list[Device], str]:

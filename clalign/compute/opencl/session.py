@@ -23,6 +23,7 @@ from clalign import tracing
 from clalign.compute.opencl.build_reports import build_report
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
+from clalign.compute.opencl.contexts import context_of
 from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import device_key, driver_device
@@ -91,7 +92,7 @@ class OpenCLSession:
         with self._translated():
             handle = driver_device(device)
             with tracing.span("make a context", "start"):
-                self._context = cl.Context([handle])
+                self._context = context_of(device, handle)
             child_for = partial(BuilderProcess, device) if has_own_memory(device) else None
             self._programs = Programs(self._context, device.name, child_for)
             self._queue = self._new_queue()

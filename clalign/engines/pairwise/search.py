@@ -69,6 +69,7 @@ class PairwiseWork:
 
     task: Task[PairwiseSpec]
     inputs: PairwiseInputs
+    texts: list[str]
 
     @classmethod
     def loaded(cls, task: Task[PairwiseSpec]) -> PairwiseWork:
@@ -78,7 +79,7 @@ class PairwiseWork:
             task.foresee(partial(rehearse, inputs))
         if task.run.fact("scoring") is None:
             refuse_unknown_statistics(inputs, task.spec)
-        return cls(task, inputs)
+        return cls(task, inputs, cautions(inputs))
 
     @property
     def targets(self) -> SequenceDatabase:
@@ -111,7 +112,7 @@ class PairwiseWork:
 
     def cautions(self) -> list[str]:
         """Return what the user should know of the input."""
-        return cautions(self.inputs)
+        return self.texts
 
     def plan(self) -> Plan[Any]:
         """Return every query with all targets, or the given pairs."""
