@@ -384,9 +384,9 @@ class Executor(Generic[Batch]):
         self._lend(session is not tracer)
         with tracing.span("conclude", "hits", query=query.number):
             storing = plan.concluded(self.run, query.number, query.search, session)
-        self._lend(-(session is not tracer))
         self._held.remove(unit)
         self.planner.delivered(unit, self.cutter, 0.0)
+        self._lend(-(session is not tracer))  # not before: others would take what seems to take too long
         self.tell(partial(self.writer.conclude, unit, storing))
 
 

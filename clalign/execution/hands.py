@@ -97,8 +97,8 @@ class Hand:
     def gain(self, unit: Unit[Any], other: Hand, now: float) -> float:
         """Return how many seconds earlier than its holder another one that has nothing to do would deliver a unit."""
         waited = now - self.since
-        if unit.is_end:
-            return waited - LOST_SECONDS
+        if unit.is_end:  # a processor that is at it, for a card, would only have to do it for two
+            return 0.0 if self.n_lent else waited - LOST_SECONDS
         if not self._count:
             return waited - max(other.unit_seconds, BATCH_SECONDS)
         due = (self.units.index(unit) + 1) * self.unit_seconds - waited

@@ -79,7 +79,8 @@ class Planner(Generic[Batch]):
             try:
                 self._prepare(unit.query, run)
             except BaseException:
-                self.give_back([unit], cutter)
+                with self._changed:
+                    self._take_back([unit], self._hands.of(cutter))
                 raise
         return unit
 
@@ -239,11 +240,13 @@ class Planner(Generic[Batch]):
         """Take back units that an executor has not computed; it begins anew, or not at all."""
         with self._changed:
             hand = self._hands.of(cutter)
-            units = self._hands.let_go(units, hand)
+            self._take_back(units, hand)
             hand.forget()
-            for unit in units:
-                self._reopen(unit)
-            self._changed.notify_all()
+
+    def _take_back(self, units: Iterable[Unit[Batch]], hand: Hand) -> None:
+        for unit in self._hands.let_go(units, hand):
+            self._reopen(unit)
+        self._changed.notify_all()
 
     def _reopen(self, unit: Unit[Batch]) -> None:
         query = unit.query

@@ -219,6 +219,24 @@ def test_what_cannot_be_searched_is_not_lost() -> None:
     assert (unit.query.search, unit.first, unit.last) == (0, 0, 10)
 
 
+def test_who_cannot_prepare_a_query_gives_back_what_it_has_of_others() -> None:
+    faults = [OSError("The disk is gone.")]
+
+    def search_of(run: Any, number: int) -> Any:
+        if number and faults:
+            raise faults.pop()
+        return number
+
+    planner: Planner[Any] = Planner(Plan(range(2), 10, 1.0, search_of, lambda device: None))
+    run: Any = Begun({}, set())
+    cutter = Step(10)
+    unit = taken_by(planner, run, cutter)
+    with pytest.raises(OSError, match="disk"):
+        planner.take(run, cutter)
+    planner.give_back([unit], cutter)
+    assert {taken_by(planner, run, cutter).query.number for _ in range(2)} == {0, 1}
+
+
 def test_a_processor_takes_nothing_while_it_helps_a_card() -> None:
     """It is asked for domains by the executor of the card, and cannot do both."""
     run: Any = Begun({}, set())
@@ -263,6 +281,23 @@ def test_a_processor_does_not_do_twice_what_it_does_at_the_end_of_a_query() -> N
     planner.lend(1, card)
     clock[0] += 100.0
     assert planner.take(given, processor) is None
+
+
+def test_other_cards_do_not_let_a_processor_do_the_end_of_a_query_for_them_too() -> None:
+    """It would be at the same thing for each of them, and all would take longer."""
+    clock, run = [0.0], Begun({}, set())
+    given: Any = run
+    planner, card, others = planner_of(1, 6, 3, lambda: clock[0]), Step(6), [Step(6), Step(6)]
+    unit = taken_by(planner, given, card)
+    planner.delivered(unit, card, 6.0)
+    planner.stored(unit)
+    end = taken_by(planner, given, card)
+    planner.lend(1, card)
+    clock[0] += 100.0
+    assert [planner.take(given, other) for other in others] == [None, None]
+    assert planner.wait(), "the end is not stored yet"
+    planner.lend(-1, card)
+    assert taken_by(planner, given, others[0]) == end, "a card that does it by itself may hang"
 
 
 def test_what_a_lost_executor_had_is_cut_anew_for_a_smaller_one() -> None:
