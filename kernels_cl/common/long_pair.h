@@ -35,7 +35,13 @@
 #endif
 
 #define STRIP (LANES * ROWS) /* rows of a tile */
-#define AHEAD 4              /* columns that are read before they are needed */
+
+/* Columns that are read before they are needed: what other groups have written is some 300 cycles away. */
+#if ROWS > 4 || VECTOR
+#define AHEAD 4
+#else
+#define AHEAD 8
+#endif
 
 typedef struct { int first, next_one, match, mismatch; } long_costs_t;
 

@@ -29,23 +29,32 @@ typedef struct {
     __local uchar *kept;            /* what decides on the way back, where TRACED */
 } run_t;
 
-/* Columns that are read before they are needed. */
+/* Columns that are read before they are needed: the edge above each, and the letters of each one's next. */
 typedef struct { int2 above[AHEAD]; numbers letters[AHEAD]; } ahead_t;
+
+CALL numbers read_letters(const crew_t *team, __global const uchar *letters, int column, int n)
+{
+#if VECTOR
+    return (numbers)(letters[min(column, n - 1)]);
+#else
+    return letters[clamp(column - (int)team->lane, 0, n - 1)];
+#endif
+}
 
 CALL void read_ahead(const crew_t *team, ahead_t *a, const run_t *r, __global const uchar *letters, int column,
                      const int is_within)
 {
-#pragma unroll
-    for (int k = 0; k < AHEAD; k++) a->above[k] = r->above[is_within ? column + k : min(column + k, r->n - 1)];
+#if VECTOR
+    const int lane = 0;
+#else
+    const int lane = team->lane;
+#endif
+    GROUPS_SHARE const int2 *above = r->above + column;
+    __global const uchar *own = letters + (column + 1 - lane);
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
-        const int place = column + k;
-#if VECTOR
-        a->letters[k] = (numbers)(letters[min(place, r->n - 1)]);
-#else
-        const int own = place - (int)team->lane;
-        a->letters[k] = letters[is_within ? own : clamp(own, 0, r->n - 1)];
-#endif
+        a->above[k] = is_within ? above[k] : r->above[min(column + k, r->n - 1)];
+        a->letters[k] = is_within ? (numbers)(own[k]) : read_letters(team, letters, column + 1 + k, r->n);
     }
 }
 
@@ -137,7 +146,7 @@ CALL void leave_steps(const crew_t *team, lane_rows_t *s, const run_t *r, number
 /* AHEAD steps from step `base`; `scores` are those of the first, and then of the one after the last. Where nothing
    `passes`, no lane is at an edge that is kept. */
 CALL void take_steps(const crew_t *team, lane_rows_t *s, const part_t *g, const strip_scores_t *of_rows,
-                     const run_t *r, flow_t *f, const ahead_t *now, const ahead_t *next, numbers *scores, int base,
+                     const run_t *r, flow_t *f, const ahead_t *now, numbers *scores, int base,
                      const int is_within, const int passes)
 {
     numbers h[AHEAD][ROWS], highest[AHEAD];
@@ -146,7 +155,7 @@ CALL void take_steps(const crew_t *team, lane_rows_t *s, const part_t *g, const 
     for (int k = 0; k < AHEAD; k++) {
         const numbers place = (numbers)(base + k) - LANE_NUMBERS(team), inside = (place >= 0) & (place < r->n);
         numbers cells[ROWS], of_next[ROWS];
-        f->letters = next_letters(team, f->letters, k + 1 < AHEAD ? now->letters[k + 1] : next->letters[0]);
+        f->letters = next_letters(team, f->letters, now->letters[k]);
         find_scores(team, of_rows, f->letters, &g->costs, of_next);
         highest[k] = take_step(team, s, f, scores, now->above[k], inside, is_within, &g->costs, cells);
 #pragma unroll
@@ -190,19 +199,19 @@ CALL int take_columns(const crew_t *team, lane_rows_t *s, const part_t *g, const
 #endif
         if (block == 0) {
             read_ahead(team, &now, r, letters, 0, 0);
-            f.letters = next_letters(team, f.letters, now.letters[0]);
+            f.letters = next_letters(team, f.letters, read_letters(team, letters, 0, n));
             find_scores(team, of_rows, f.letters, &g->costs, scores);
         }
         for (int base = block; base < min(block + columns, last); base += AHEAD) {
-            if (base >= LANES - 1 && base + 2 * AHEAD <= n) {
+            if (base >= LANES - 1 && base + 2 * AHEAD < n) {
                 read_ahead(team, &next, r, letters, base + AHEAD, 1);
                 if (!VECTOR && base + AHEAD <= r->beside_at)
-                    take_steps(team, s, g, of_rows, r, &f, &now, &next, scores, base, 1, 0);
+                    take_steps(team, s, g, of_rows, r, &f, &now, scores, base, 1, 0);
                 else
-                    take_steps(team, s, g, of_rows, r, &f, &now, &next, scores, base, 1, 1);
+                    take_steps(team, s, g, of_rows, r, &f, &now, scores, base, 1, 1);
             } else {
                 read_ahead(team, &next, r, letters, base + AHEAD, 0);
-                take_steps(team, s, g, of_rows, r, &f, &now, &next, scores, base, 0, 1);
+                take_steps(team, s, g, of_rows, r, &f, &now, scores, base, 0, 1);
             }
             if (base + AHEAD >= r->beside_at + LANES) {
                 r->beside_at += r->beside_every, r->beside += stride;

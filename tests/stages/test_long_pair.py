@@ -121,7 +121,7 @@ def test_progress_counts_all_cells_once_or_more(session: Session, monkeypatch: p
     assert sum(told) >= len(x) * len(y)
 
 
-@pytest.mark.parametrize("block", [4, 24, 128])
+@pytest.mark.parametrize("block", [8, 24, 128])
 @pytest.mark.parametrize("columns", [16, 64])
 def test_strips_that_follow_each_other(
     session: Session, block: int, columns: int, monkeypatch: pytest.MonkeyPatch

@@ -39,8 +39,8 @@ MANY_CELLS = 100_000_000_000
 TILES_ACROSS = 15_600
 """Tiles across a region at most, unless they are of `MOST_COLUMNS`: 64 columns each up to a million residues."""
 
-AHEAD = 4
-"""Columns at a time: kept edges are further apart than the lanes and these."""
+AHEAD = 8
+"""Columns at a time, at most: kept edges are further apart than the lanes and these."""
 
 BLOCK = 32
 """Columns after which a strip tells the one below it how far it is, a multiple of `AHEAD`."""
