@@ -22,6 +22,12 @@ END_SECONDS = 1.0
 LOST_SECONDS = 10.0
 """After so long what is left at the end of a query is given to one more executor, which may be faster, or not hang."""
 
+LOOKED_AT = 32
+"""Of so many executors one that has nothing to do sees what it could help with; the next one looks at the next ones.
+
+A thousand that all looked at each other at the end of a job would do nothing else.
+"""
+
 LATE = 8.0
 """Who takes so many times as long as it should is not counted on."""
 
@@ -119,7 +125,11 @@ class Hands:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self._hands: dict[int, Hand] = {}
+        self._all: list[Hand] = []
+        self._looked_at = 0
+        self._total_rate = self._highest_rate = 0.0
         self._holders: dict[Unit[Any], int] = {}
+        self._n_lent = 0
 
     def __len__(self) -> int:
         return len(self._holders)
@@ -129,12 +139,28 @@ class Hands:
 
     def of(self, cutter: object) -> Hand:
         """Return the hand of an executor."""
-        return self._hands.setdefault(id(cutter), Hand())
+        hand = self._hands.get(id(cutter))
+        if hand is None:
+            hand = self._hands[id(cutter)] = Hand()
+            self._all.append(hand)
+        return hand
 
     def give(self, unit: Unit[Any], hand: Hand) -> None:
         """Give a unit, perhaps one that another executor has as well."""
         hand.take(unit, self.clock())
         self._holders[unit] = self._holders.get(unit, 0) + 1
+
+    def deliver(self, unit: Unit[Any], hand: Hand, cells: float) -> None:
+        """Take note that an executor has computed a unit."""
+        before = hand.rate
+        hand.deliver(unit, cells, self.clock())
+        self._total_rate += hand.rate - before
+        self._highest_rate = max(self._highest_rate, hand.rate)
+
+    def forget(self, hand: Hand) -> None:
+        """Let an executor begin anew."""
+        self._total_rate -= hand.rate
+        hand.forget()
 
     def let_go(self, units: Iterable[Unit[Any]], hand: Hand) -> list[Unit[Any]]:
         """Take units from a hand; return those that nobody has any more, though they are not stored."""
@@ -162,24 +188,31 @@ class Hands:
         """Take note that a unit is stored."""
         del self._holders[unit]
 
+    def lend(self, hand: Hand, n: int) -> None:
+        """Take note that the processor computes something more, or less, for an executor."""
+        hand.n_lent += n
+        self._n_lent += n
+
     def is_lent(self) -> bool:
         """Return whether the processor computes for others; nobody waits for a card that seems to be lost.
 
         At the end of a query, which may take long, no card has to do with it.
         """
+        if not self._n_lent:
+            return False
         now = self.clock()
         return any(hand.n_lent and (hand.is_at_an_end or not hand.is_lost(now)) for hand in self._hands.values())
 
     def share(self, hand: Hand) -> float:
         """Return what share one has in the speed of all that were measured; 1 if it was not."""
-        total = sum(one.rate for one in self._hands.values())
-        return hand.rate / total if hand.rate else 1.0
+        return min(1.0, hand.rate / max(self._total_rate, hand.rate)) if hand.rate else 1.0
 
     def leaves_ends(self, hand: Hand) -> bool:
         """Return whether the ends of queries are better left to another one, which is much faster and at work."""
-        now = self.clock()
-        fastest = max((one.rate for one in self._hands.values() if not one.is_late(now)), default=0.0)
-        return bool(hand.rate) and hand.rate * MUCH_SLOWER < fastest
+        least, now = hand.rate * MUCH_SLOWER, self.clock()
+        if not hand.rate or self._highest_rate <= least:
+            return False
+        return any(one.rate > least and not one.is_late(now) for one in self._all)
 
     def overdue(self, hand: Hand, fits: Callable[[Unit[Any]], bool]) -> Unit[Any] | None:
         """Return the unit of another executor that this one, which has nothing to do, may well deliver before it.
@@ -187,7 +220,7 @@ class Hands:
         One that does not fit only comes from an executor that seems to be lost.
         """
         now, found, most = self.clock(), None, 0.0
-        for holder in self._hands.values():
+        for holder in self._next_ones():
             for unit in holder.units if holder is not hand else ():
                 if not self._is_to_be_helped(unit, now):
                     continue
@@ -195,6 +228,14 @@ class Hands:
                 if gain > most and (holder.is_late(now) or fits(unit)):
                     found, most = unit, gain
         return found
+
+    def _next_ones(self) -> list[Hand]:
+        """Return the hands of the executors that are looked at now, all in turn."""
+        first, n = self._looked_at, len(self._all)
+        if n <= LOOKED_AT:
+            return self._all
+        self._looked_at = (first + LOOKED_AT) % n
+        return self._all[first : first + LOOKED_AT] + self._all[: max(0, first + LOOKED_AT - n)]
 
     def _is_to_be_helped(self, unit: Unit[Any], now: float) -> bool:
         """Return whether a unit is in the hands of one executor alone, or of several that all seem to be lost."""

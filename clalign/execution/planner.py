@@ -26,8 +26,61 @@ MOST_OUT = 64
 SMALLEST_SHARE = 0.25
 """In the end units are made smaller, down to this share of what they were."""
 
-LOOK_SECONDS = 0.02
-"""Who has nothing to do looks this often whether another one is late."""
+LOOK_SECONDS, LOOKS = 0.02, 2000
+"""Who has nothing to do looks this often whether another one is late; all together at most so often a second."""
+
+
+class OpenQueries(Generic[Batch]):
+    """Queries of which nobody has some rows, found by who goes on with them, however many there are.
+
+    Attributes
+    ----------
+    n_rows : int
+        The rows that nobody has, of all of them.
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self._all: dict[Query[Batch], None] = {}  # in the order in which they were opened
+        self._of: dict[int, dict[Query[Batch], None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Query[Batch]]:
+        return iter(self._all)
+
+    @property
+    def first(self) -> Query[Batch] | None:
+        """The first one, whoever is at it."""
+        return next(iter(self._all), None)
+
+    def of(self, owner: Cutter[Batch] | None) -> Query[Batch] | None:
+        """Return the first one of an executor, or of nobody."""
+        return next(iter(self._of.get(id(owner), ())), None)
+
+    def add(self, query: Query[Batch]) -> None:
+        """Add a query, if it is not there."""
+        self._all.setdefault(query)
+        self._of.setdefault(id(query.owner), {}).setdefault(query)
+
+    def give(self, query: Query[Batch], owner: Cutter[Batch] | None) -> None:
+        """Take note of who goes on with a query, or that it came back."""
+        if query.owner is not owner:
+            self._drop(query)
+            query.owner = owner
+            self._of.setdefault(id(owner), {}).setdefault(query)
+
+    def remove(self, query: Query[Batch]) -> None:
+        """Take note that all of its rows are in someone's hands."""
+        del self._all[query]
+        self._drop(query)
+
+    def _drop(self, query: Query[Batch]) -> None:
+        found = self._of[id(query.owner)]
+        found.pop(query, None)
+        if not found:
+            del self._of[id(query.owner)]
 
 
 class Planner(Generic[Batch]):
@@ -45,7 +98,7 @@ class Planner(Generic[Batch]):
     def __init__(self, plan: Plan[Batch], n_executors: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
         self.plan, self.n_executors = plan, n_executors
         self._numbers = iter(plan.queries)
-        self._open: list[Query[Batch]] = []  # of which nobody has some rows
+        self._open = OpenQueries[Batch]()
         self._ends: deque[Query[Batch]] = deque()
         self._hands = Hands(clock)
         self._ended = 0.0
@@ -60,7 +113,7 @@ class Planner(Generic[Batch]):
     def lend(self, n: int, cutter: Cutter[Batch]) -> None:
         """Take note that something more, or less, is computed with the processor for an executor that has a card."""
         with self._changed:
-            self._hands.of(cutter).n_lent += n
+            self._hands.lend(self._hands.of(cutter), n)
             self._changed.notify_all()
 
     def take(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
@@ -117,12 +170,13 @@ class Planner(Generic[Batch]):
         query = self._chosen(run, cutter) if len(self._hands) < MOST_OUT * self.n_executors else None
         if query is None:
             return self._end(hand)  # that may have come to light by looking for a query
-        query.owner = cutter
+        self._open.give(query, cutter)
         first, last = cutter.choose(query.ranges) if isinstance(cutter, Choosing) else query.ranges[0]
         end = cutter.end(first, last)
         share = self._share(hand, end - first)
         end = end if share == 1.0 else cutter.end(first, last, share)
         query.ranges = list(_without(query.ranges, first, end))
+        self._open.n_rows -= end - first
         if not query.ranges:
             self._open.remove(query)
         return Unit(query, first, end)
@@ -131,8 +185,7 @@ class Planner(Generic[Batch]):
         """Return what share of so many rows is enough: near the end half of what is due to an executor."""
         if self.n_executors == 1 or not self._is_through:
             return 1.0
-        rest = sum(last - first for query in self._open for first, last in query.ranges)
-        return min(1.0, max(SMALLEST_SHARE, rest * self._hands.share(hand) / 2 / n_rows))
+        return min(1.0, max(SMALLEST_SHARE, self._open.n_rows * self._hands.share(hand) / 2 / n_rows))
 
     def _prepare(self, query: Query[Batch], run: RunFile) -> None:
         """Make the search of a query if it has none; that takes a while, in which others take units all the same."""
@@ -154,13 +207,9 @@ class Planner(Generic[Batch]):
         if isinstance(cutter, Choosing):
             suiting = next((query for query in self._open if cutter.has_some_of(query.ranges)), None)
             if suiting is not None or len(self._open) > 2 * self.n_executors:
-                return suiting or self._open[0]
-            return self._next(run) or (self._open[0] if self._open else None)
-        for owner in (None, cutter):
-            for query in self._open:
-                if query.owner is owner:
-                    return query
-        return self._next(run) or (self._open[0] if self._open else None)
+                return suiting or self._open.first
+            return self._next(run) or self._open.first
+        return self._open.of(None) or self._open.of(cutter) or self._next(run) or self._open.first
 
     def _next(self, run: RunFile) -> Query[Batch] | None:
         """Open the next query that lacks rows; return None if there is none, or one that lacks only its end.
@@ -181,7 +230,8 @@ class Planner(Generic[Batch]):
             if not ranges:
                 self._add_end(query)
                 return None
-            self._open.append(query)
+            self._open.add(query)
+            self._open.n_rows += n_left
             return query
         self._is_through = True
         return None
@@ -196,8 +246,10 @@ class Planner(Generic[Batch]):
             if not is_left and not n_out:
                 return False
             is_between = self.plan.phases is not None and n_out > 0
-            if not is_left or self._ends or self._hands.is_lent() or n_out >= MOST_OUT * self.n_executors or is_between:
-                self._changed.wait(LISTEN_SECONDS if self.n_executors == 1 else LOOK_SECONDS)
+            most_out = MOST_OUT * self.n_executors
+            if not is_left or self._ends or n_out >= most_out or is_between or self._hands.is_lent():
+                looks = max(LOOK_SECONDS, self.n_executors / LOOKS)
+                self._changed.wait(LISTEN_SECONDS if self.n_executors == 1 else looks)
             return True
 
     @property
@@ -214,8 +266,7 @@ class Planner(Generic[Batch]):
     def delivered(self, unit: Unit[Batch], cutter: Cutter[Batch], cells: float) -> None:
         """Take note that an executor has computed a unit, which will be stored unless it is already."""
         with self._changed:
-            hand = self._hands.of(cutter)
-            hand.deliver(unit, cells, self._hands.clock())
+            self._hands.deliver(unit, self._hands.of(cutter), cells)
 
     def is_wanted(self, unit: Unit[Batch]) -> bool:
         """Return whether a unit is still to be stored: another executor may have been faster."""
@@ -226,11 +277,13 @@ class Planner(Generic[Batch]):
         """Take note that a unit is stored, and see to the end of its query after the last one."""
         query = unit.query
         with self._changed:
+            was_full = len(self._hands) >= MOST_OUT * self.n_executors
             self._hands.remove(unit)
             query.n_left -= unit.last - unit.first
             if not query.n_left and not unit.is_end:
                 self._add_end(query)
-            self._changed.notify_all()
+            if was_full or self._ends or not self._hands:  # else nobody can do more than before
+                self._changed.notify_all()
 
     def _add_end(self, query: Query[Batch]) -> None:
         self._ends.append(query)
@@ -241,7 +294,7 @@ class Planner(Generic[Batch]):
         with self._changed:
             hand = self._hands.of(cutter)
             self._take_back(units, hand)
-            hand.forget()
+            self._hands.forget(hand)
 
     def _take_back(self, units: Iterable[Unit[Batch]], hand: Hand) -> None:
         for unit in self._hands.let_go(units, hand):
@@ -253,10 +306,11 @@ class Planner(Generic[Batch]):
         if unit.is_end:
             self._ends.appendleft(query)
             return
-        query.owner, query.lacks_search = None, True
+        query.lacks_search = True
         query.ranges = sorted([*query.ranges, (unit.first, unit.last)])
-        if query not in self._open:
-            self._open.append(query)
+        self._open.n_rows += unit.last - unit.first
+        self._open.add(query)
+        self._open.give(query, None)
 
 
 def _without(ranges: Iterable[tuple[int, int]], first: int, end: int) -> Iterator[tuple[int, int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
@@ -13,6 +15,9 @@ from clalign.jobs import JobContext
 from clalign.runs.run_file import BatchResult, RunFile
 from clalign.values.devices import Device, told_apart
 from clalign.values.profiles import IMPOSSIBLE
+
+SPEEDS_SECONDS = 0.1
+"""Of several devices speeds and shares are looked at this often: with a thousand that takes longer than to store."""
 
 
 @dataclass(slots=True)
@@ -58,6 +63,8 @@ class Writer(Generic[Batch]):
         self._cells_of = {number: run.work_done(number)[0] for number in planner.plan.phases or ()}
         self.shares: dict[str, Share] = {}
         self._midway: dict[Unit[Batch], tuple[float, float]] = {}
+        self._speeds: dict[str, Any] = {}
+        self._looked = -math.inf
 
     @property
     def gcups(self) -> float:
@@ -77,11 +84,11 @@ class Writer(Generic[Batch]):
         plan, (done, _) = self.planner.plan, self._begun
         if plan.phases is None:
             done += self.done_cells
-            facts = {"gcups": self.gcups, **self._devices(), "profile": number}
+            facts = {**self._speed(done >= plan.n_cells), "profile": number}
             self.context.progress("search", done, plan.n_cells, "cells", **facts)
         else:
             phase, done = plan.phases[number], done + self._cells_of[number]
-            facts = {"gcups": self.gcups, **self._devices(), **phase.facts}
+            facts = {**self._speed(done >= phase.n_cells), **phase.facts}
             self.context.progress(phase.stage, done, phase.n_cells, "cells", **facts)
 
     def share_of(self, device: Device) -> Share:
@@ -97,8 +104,14 @@ class Writer(Generic[Batch]):
             for name, one in zip(told_apart([one.device for one in known]), known, strict=True)
         ]
 
-    def _devices(self) -> dict[str, Any]:
-        return {"devices": self.parts()} if self.planner.n_executors > 1 else {}
+    def _speed(self, is_last: bool) -> dict[str, Any]:
+        """Return speeds and shares, those of several devices as they were a moment ago."""
+        if self.planner.n_executors == 1:
+            return {"gcups": self.gcups}
+        now = time.monotonic()
+        if is_last or now - self._looked >= SPEEDS_SECONDS:
+            self._speeds, self._looked = {"gcups": self.gcups, "devices": self.parts()}, now
+        return self._speeds
 
     def tell(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
         """Tell of cells of a unit that is not done, and of the seconds that they took."""

@@ -19,7 +19,7 @@ def test_the_form_has_every_option_with_its_flag(qtbot: Any) -> None:
     values, problem = form.values()
     assert not problem
     assert SearchSpec("a", "b", **values) == SearchSpec("a", "b")
-    left_out = {"profiles", "targets", "device", "direction", "alphabet", "sequence_format"}
+    left_out = {"profiles", "targets", "device", "direction", "alphabet", "sequence_format", "shard"}
     assert values.keys() == {f.name for f in dataclasses.fields(SearchSpec)} - left_out
 
 

@@ -1,0 +1,456 @@
+"""The real planner and the real writer with a thousand executors that only wait: what each unit takes them.
+
+Time is virtual: an executor takes units from the planner, and they are done when so much of the simulated time is over
+as their cells take at its rate; then the writer stores them in a run file on this disk. What planner and writer take is
+measured as the processor time of their calls, which other programs on the machine do not change much, and as wall time.
+Executors differ in their rates by up to four times, a unit takes now and then ten times as long, and some executors
+die with what they had. Three things are run:
+
+* a whole job of many units, to its end; whether each row of each query was stored once, and each query concluded once,
+  is checked in the run file, and how much later than it could it ended is told;
+* the beginning of a job of ten million units, as far as it comes in the time given, in blocks: is the time per unit
+  flat?
+* the end of a job of ten million units: the run file is filled with all batches but those of the last queries;
+* what a unit takes the writer with more hits and more scores, from which the cost of each is fitted.
+
+Prints one JSON object; the exit code is 1 if anything was stored twice or not at all.
+
+    python benchmarks/scale_simulation.py --seconds 600 --output benchmarks/results/scale_simulation.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+import os
+import platform
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.survivors import Survivors, pack_survivors
+from clalign.execution.planner import LOOK_SECONDS, LOOKS, Planner
+from clalign.execution.units import Plan, Scored, Unit
+from clalign.execution.writer import Writer
+from clalign.jobs import QuietContext
+from clalign.runs.batches import pack_scores
+from clalign.runs.run_file import BatchResult, RunFile, create_run
+from clalign.values.alignments import AlignmentText
+from clalign.values.devices import REFERENCE, Device
+from clalign.values.hits import Domain, Hit, Scores
+
+IN_FLIGHT = 2
+UNIT_ROWS = 64
+NODES = 200
+CELLS = 1e11
+"""Of a unit; at the mean rate it takes a second."""
+
+CARD = {
+    "accession": "PF00000.1", "description": "A family that is made up", "length": NODES, "alphabet": "amino",
+    "origin": "hmmer2", "consensus": "", "reference": None, "structure": None, "facts": {}, "cutoffs": {},
+    "calibration": None,
+}  # fmt: skip
+
+
+class Rows:
+    """Rows of a unit."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def n_cells(self, model_length: int) -> int:
+        """Return the cells."""
+        return int(CELLS * self.n / UNIT_ROWS)
+
+
+class Cutter:
+    """Cuts units of the same size."""
+
+    def end(self, first: int, last: int, share: float = 1.0) -> int:
+        """Return where a unit ends."""
+        return min(last, first + max(1, int(UNIT_ROWS * share)))
+
+    def batch(self, first: int, last: int) -> Rows:
+        """Return rows."""
+        return Rows(last - first)
+
+    def measure(self, cells: float, seconds: float) -> None:
+        """Do nothing."""
+
+    def shrink(self, batch: Rows) -> bool:
+        """Do nothing."""
+        return False
+
+
+class Search:
+    """Describes the best target of a query."""
+
+    length = NODES
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return what a run keeps."""
+        return {"name": f"UniRef90_{row}", "score": raw / 1000, "evalue": 1e-3}
+
+
+@dataclass(eq=False)
+class Executor:
+    """Waits for the end of units."""
+
+    number: int
+    rate: float
+    dies_at: float
+    cutter: Cutter = field(default_factory=Cutter)
+    held: list[Unit[Any]] = field(default_factory=list)
+    busy_until: float = 0.0
+
+
+@dataclass
+class Spent:
+    """Calls, and the seconds that they took."""
+
+    n: int = 0
+    processor: float = 0.0
+    wall: float = 0.0
+
+    def call(self, function: Callable[..., Any], *given: Any) -> Any:
+        """Call a function and count what it takes."""
+        wall, spent = time.perf_counter(), time.thread_time()
+        try:
+            return function(*given)
+        finally:
+            self.processor += time.thread_time() - spent
+            self.wall += time.perf_counter() - wall
+            self.n += 1
+
+    def taken(self) -> tuple[float, float]:
+        """Return processor and wall time so far, and begin anew."""
+        found = self.processor, self.wall
+        self.processor = self.wall = 0.0
+        return found
+
+
+class Stock:
+    """Results of units, made once: to make them is the business of executors.
+
+    Parameters
+    ----------
+    n_hits : float
+        Of a unit, on average.
+    n_scores : int
+        Sequences of a unit as the run file keeps their scores.
+    """
+
+    def __init__(self, n_hits: float, n_scores: int = UNIT_ROWS, n_survivors: int = 2) -> None:
+        chance = np.random.default_rng(1)
+        self.n_hits, self.chance = n_hits, random.Random(1)
+        scores = chance.normal(-8000, 3000, n_scores).astype(np.int32)
+        self.scores = Scores(np.arange(n_scores, dtype=np.int64), scores)
+        self.packed = pack_scores(scores)
+        rows = np.arange(n_survivors, dtype=np.int64)
+        numbers = chance.normal(5, 2, n_survivors).astype(np.float32)
+        reached = np.ones(n_survivors, np.uint8)
+        self.kept = {"plan7_batches": pack_survivors(Survivors(rows, numbers, numbers, numbers, numbers, reached))}
+        text = AlignmentText("ACDEFGHIKL" * 15, "ACDE+GHI L" * 15, "ACDEYGHIVL" * 15)
+        domain = Domain(
+            number=1, score=55.5, bias=0.1, evalue=1e-12, profile_range=(0, 150), target_range=(20, 170),
+            envelope=(20, 170), raw=55500, states="M" * 150, text=text,
+        )  # fmt: skip
+        self.hit: dict[str, Any] = {
+            "accession": "", "description": "A protein that is made up OS=Nobody OX=9606", "length": 350,
+            "score": 55.5, "bias": 0.1, "evalue": 1e-12, "raw": 55500, "n_domains": 1, "domains": (domain,),
+            "is_included": True,
+        }  # fmt: skip
+
+    def hits(self, unit: Unit[Any]) -> tuple[Hit, ...]:
+        """Return hits in a unit."""
+        n = int(self.n_hits) + (self.chance.random() < self.n_hits % 1)
+        rows = sorted(self.chance.sample(range(unit.first, unit.last), min(n, unit.last - unit.first)))
+        return tuple(Hit(row=row, input_index=row, name=f"UniRef90_{row:09d}", **self.hit) for row in rows)
+
+    def result(self, unit: Unit[Any], device: str, seconds: float) -> BatchResult:
+        """Return what a device found in a unit."""
+        return BatchResult(
+            unit.query.number, unit.first, unit.last, self.scores, self.hits(unit),
+            CELLS * (unit.last - unit.first) / UNIT_ROWS, seconds, device, self.packed, self.kept,
+        )  # fmt: skip
+
+
+class Simulation:
+    """A job whose executors wait.
+
+    Parameters
+    ----------
+    run : RunFile
+        New.
+    n_executors, n_queries, n_units : int
+        Units of each query.
+    stock : Stock
+    dying : float
+        Share of the executors that die at some time.
+    first : int
+        The queries before it are done.
+    prepare : callable
+        Fills the run with what is done, once it has the queries.
+    """
+
+    def __init__(
+        self, run: RunFile, n_executors: int, n_queries: int, n_units: int, stock: Stock, dying: float = 0.0,
+        first: int = 0, prepare: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self.run, self.stock, self.now = run, stock, 0.0
+        self.n_all, self.n_rows = n_queries * n_units, n_units * UNIT_ROWS
+        run.set_profiles({"name": f"Family_{number:05d}", **CARD} for number in range(n_queries))
+        database = {"digest": "0", "n_sequences": self.n_rows, "n_residues": 350 * self.n_rows, "n_empty": 0}
+        run.set_facts(database=database, n_targets=self.n_rows, direction="search")
+        prepare()
+        search = Search()
+        plan = Plan[Any](
+            range(first, n_queries),
+            self.n_rows,
+            CELLS * self.n_all,
+            lambda run, number: search,
+            lambda device: Cutter(),
+        )
+        self.planner = Planner(plan, n_executors, lambda: self.now)
+        self.writer = Writer(run, self.planner, QuietContext())
+        chance = random.Random(16)
+        self.chance = chance
+        ideal = self.n_all / n_executors
+        self.executors = [
+            Executor(number, CELLS * 2 ** chance.uniform(-1, 1), chance.uniform(0, ideal) if chance.random() < dying
+                     else float("inf")) for number in range(n_executors)
+        ]  # fmt: skip
+        self.devices = [self._device(executor.number) for executor in self.executors]
+        for executor, device in zip(self.executors, self.devices, strict=True):
+            self.planner.join(executor.cutter, False)
+            self.writer.share_of(device)
+        self.planning, self.writing, self.ending = Spent(), Spent(), Spent()
+        self.n_stored = self.n_twice = self.n_polls = self.n_ends = self.n_dead = 0
+        self._events: list[tuple[float, int, Executor, Unit[Any] | None, float]] = []
+        self._order = 0
+
+    @staticmethod
+    def _device(number: int) -> Device:
+        return replace(REFERENCE, id=f"w{number}", name="A device")
+
+    def _at(self, moment: float, executor: Executor, unit: Unit[Any] | None, seconds: float) -> None:
+        self._order += 1
+        heapq.heappush(self._events, (moment, self._order, executor, unit, seconds))
+
+    def _fill(self, executor: Executor) -> None:
+        """Let an executor take units; one that gets none looks again a little later, as real ones do."""
+        while len(executor.held) < IN_FLIGHT:
+            unit = self.planning.call(self.planner.take, self.run, executor.cutter)
+            if unit is None:
+                break
+            if unit.is_end:
+                self.n_ends += 1
+                self.planning.call(self.planner.delivered, unit, executor.cutter, 0.0)
+                self.ending.call(self.writer.conclude, unit, lambda run: None)
+                continue
+            executor.held.append(unit)
+            slow = 10.0 if self.chance.random() < 1e-3 else self.chance.uniform(0.9, 1.1)
+            seconds = slow * CELLS * (unit.last - unit.first) / UNIT_ROWS / executor.rate
+            executor.busy_until = max(executor.busy_until, self.now) + seconds
+            self._at(executor.busy_until, executor, unit, seconds)
+        if not executor.held:
+            self.n_polls += 1
+            self._at(self.now + max(LOOK_SECONDS, len(self.executors) / LOOKS), executor, None, 0.0)
+
+    def go(self, until: Callable[[], bool], block: int = 0, told: Callable[[dict[str, Any]], None] = print) -> None:
+        """Simulate until all is stored, or so long; tell what each block of units took."""
+        for executor in self.executors:
+            self._fill(executor)
+        while self._events and self.n_ends < self.n_queries_open() and not until():
+            self.now, _, executor, unit, seconds = heapq.heappop(self._events)
+            if self.now >= executor.dies_at:
+                if executor.rate:
+                    self.n_dead += 1
+                    self.planning.call(self.planner.give_back, executor.held, executor.cutter)
+                    executor.rate, executor.held = 0.0, []
+                continue
+            if unit is not None:
+                self._deliver(executor, unit, seconds)
+                if block and self.n_stored % block == 0:
+                    told(self._block(block))
+            self._fill(executor)
+
+    def n_queries_open(self) -> int:
+        """Return how many queries are to be concluded."""
+        return len(self.planner.plan.queries)
+
+    def _deliver(self, executor: Executor, unit: Unit[Any], seconds: float) -> None:
+        executor.held.remove(unit)
+        device = self.devices[executor.number]
+        result = self.stock.result(unit, device.name, seconds)
+        scored = Scored(result.scores, None)
+        self.planning.call(self.planner.delivered, unit, executor.cutter, result.cells)
+        if not self.planner.is_wanted(unit):
+            self.n_twice += 1
+        self.writing.call(self.writer.store, unit, scored, result, device)
+        self.n_stored += 1
+
+    def _block(self, n: int) -> dict[str, Any]:
+        planning, writing = self.planning.taken(), self.writing.taken()
+        size = sum(path.stat().st_size for path in self.run.path.parent.glob(f"{self.run.path.name}*"))
+        return {
+            "units": self.n_stored, "virtual_seconds": round(self.now, 1), "file_bytes": size,
+            "planner_us": round(1e6 * planning[0] / n, 1), "writer_us": round(1e6 * writing[0] / n, 1),
+            "planner_wall_us": round(1e6 * planning[1] / n, 1), "writer_wall_us": round(1e6 * writing[1] / n, 1),
+        }  # fmt: skip
+
+
+def new_run(folder: Path, name: str) -> RunFile:
+    """Return a new run file of a search."""
+    spec = SearchSpec("Pfam-A.hmm", "uniref90.fasta")
+    return create_run(folder / name, engine="plan7", spec=spec.to_dict(), state="running")
+
+
+def whole_job(folder: Path, n_executors: int, n_queries: int, n_units: int, n_hits: float) -> dict[str, Any]:
+    """Simulate a job to its end, and check what was stored."""
+    with new_run(folder, "whole.clalign") as run:
+        job = Simulation(run, n_executors, n_queries, n_units, Stock(n_hits), dying=0.02)
+        ideal = job.n_all * CELLS / sum(executor.rate for executor in job.executors)
+        began = time.thread_time()
+        job.go(lambda: False)
+        spent = time.thread_time() - began
+        asked = run.connection.execute
+        rows, n_batches = asked("SELECT sum(last - first) AS count, count(*) AS count FROM batches").fetchone()
+        (concluded,) = asked("SELECT count(*) FROM queries WHERE best <> 'null'").fetchone()
+        gaps = sum(run.finished(number) == [] for number in range(n_queries))  # finished() raises where rows overlap
+        return {
+            "executors": n_executors, "queries": n_queries, "units": n_batches, "died": job.n_dead,
+            "rows_stored": rows, "rows": n_queries * job.n_rows, "queries_concluded": concluded,
+            "is_right": rows == n_queries * job.n_rows and concluded == n_queries == job.n_ends and not gaps,
+            "given_twice": job.n_twice, "idle_polls": job.n_polls, "virtual_seconds": round(job.now, 1),
+            "ideal_seconds": round(ideal, 1), "longer_percent": round(100 * (job.now / ideal - 1), 2),
+            "planner_us": round(1e6 * job.planning.processor / n_batches, 1),
+            "writer_us": round(1e6 * job.writing.processor / n_batches, 1),
+            "end_of_query_us": round(1e6 * job.ending.processor / n_queries, 1), "processor_seconds": round(spent, 1),
+        }  # fmt: skip
+
+
+def long_job(
+    folder: Path, n_executors: int, n_queries: int, n_units: int, n_hits: float, seconds: float, block: int
+) -> dict[str, Any]:
+    """Simulate as much of a long job as comes within some seconds."""
+    blocks: list[dict[str, Any]] = []
+
+    def told(found: dict[str, Any]) -> None:
+        blocks.append(found)
+        print(json.dumps(found), file=sys.stderr, flush=True)
+
+    until = time.monotonic() + seconds
+    with new_run(folder, f"long{n_executors}.clalign") as run:
+        job = Simulation(run, n_executors, n_queries, n_units, Stock(n_hits))
+        job.go(lambda: time.monotonic() > until, block, told)
+    return {
+        "executors": n_executors, "planned_units": job.n_all, "units": job.n_stored, "hits_a_unit": n_hits,
+        "blocks": blocks,
+    }  # fmt: skip
+
+
+def end_of_long_job(folder: Path, n_executors: int, n_queries: int, n_units: int, n_left: int) -> dict[str, Any]:
+    """Simulate the last queries of a long job, all batches of the others being in the file."""
+    stock, done = Stock(0.0), n_queries - n_left
+    kept, scores = stock.kept["plan7_batches"], stock.packed.blob
+    began = time.thread_time()
+    with new_run(folder, "end.clalign") as run:
+
+        def fill() -> None:
+            for number in range(done):
+                places = [(number, first * UNIT_ROWS) for first in range(n_units)]
+                run.connection.insert(
+                    "batches", ((*key, key[1] + UNIT_ROWS, CELLS, 1.0, "A device", scores) for key in places)
+                )
+                run.connection.insert("plan7_batches", ((*key, *kept) for key in places))
+                if number % 200 == 0:
+                    run.connection.commit()
+            run.connection.commit()
+
+        run.make_temporary()
+        job = Simulation(run, n_executors, n_queries, n_units, stock, first=done, prepare=fill)
+        spent = time.thread_time() - began
+        run.connection.execute("PRAGMA synchronous = NORMAL")
+        job.go(lambda: False)
+        size = run.path.stat().st_size
+    n = job.n_stored
+    return {
+        "units_before": done * n_units, "units": n, "file_bytes": size, "filling_seconds": round(spent, 1),
+        "planner_us": round(1e6 * job.planning.processor / n, 1),
+        "writer_us": round(1e6 * job.writing.processor / n, 1),
+        "planner_wall_us": round(1e6 * job.planning.wall / n, 1),
+        "writer_wall_us": round(1e6 * job.writing.wall / n, 1),
+    }  # fmt: skip
+
+
+def costs(folder: Path, n: int) -> list[dict[str, Any]]:
+    """Return what the writer takes for units with more hits, or more scores."""
+    found = []
+    for n_hits, n_scores in ((0, UNIT_ROWS), (10, UNIT_ROWS), (50, UNIT_ROWS), (0, 100_000), (0, 1_000_000)):
+        with new_run(folder, f"costs-{n_hits}-{n_scores}.clalign") as run:
+            stock = Stock(n_hits, n_scores)
+            job = Simulation(run, 10, 10, 10 * n, stock)
+            job.go(lambda job=job: job.n_stored >= n)  # type: ignore[misc]
+            found.append({
+                "hits": n_hits, "scores": n_scores, "blob_bytes": len(stock.packed.blob), "units": job.n_stored,
+                "writer_us": round(1e6 * job.writing.processor / job.n_stored, 1),
+                "writer_wall_us": round(1e6 * job.writing.wall / job.n_stored, 1),
+            })  # fmt: skip
+        (folder / f"costs-{n_hits}-{n_scores}.clalign").unlink()
+    return found
+
+
+def main() -> int:
+    """Simulate, and print what it took."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--executors", type=int, nargs="+", default=[10, 100, 1000])
+    parser.add_argument("--queries", type=int, default=20_000)
+    parser.add_argument("--units", type=int, default=500, help="of each query")
+    parser.add_argument("--hits", type=float, default=1.0, help="of a unit, on average")
+    parser.add_argument("--seconds", type=float, default=600.0, help="for the long job")
+    parser.add_argument("--block", type=int, default=50_000, help="units that are told of together")
+    parser.add_argument("--whole", type=int, default=200, help="queries of the jobs that are done to the end")
+    parser.add_argument("--left", type=int, default=40, help="queries of the end of the long job")
+    parser.add_argument("--folder", help="where run files are made [a temporary one]")
+    parser.add_argument("--output", help="where the JSON is written, besides")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        folder = Path(name)
+        measured = costs(folder, 300)
+        wholes = []
+        for n in given.executors:
+            wholes.append(whole_job(folder, n, given.whole, given.units, given.hits))
+            print(json.dumps(wholes[-1]), file=sys.stderr, flush=True)
+            (folder / "whole.clalign").unlink()
+        end = end_of_long_job(folder, max(given.executors), given.queries, given.units, given.left)
+        print(json.dumps(end), file=sys.stderr, flush=True)
+        (folder / "end.clalign").unlink()
+        long = long_job(
+            folder, max(given.executors), given.queries, given.units, given.hits, given.seconds, given.block
+        )
+    document = {
+        "kind": "scale simulation", "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "python": platform.python_version(), "costs": measured, "whole": wholes, "end": end, "long": long,
+    }  # fmt: skip
+    text = json.dumps(document, indent=1)
+    print(text)
+    if given.output:
+        Path(given.output).write_text(f"{text}\n", "utf-8")
+    return 0 if all(one["is_right"] for one in wholes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
