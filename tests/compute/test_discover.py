@@ -420,13 +420,24 @@ def test_drivers_are_woken_before_anything_else_is_loaded(home_of_verdicts: Path
 
 def test_a_context_that_was_made_ahead_is_used_once() -> None:
     cpu = pick_device("cpu")
-    contexts.announce(cpu)
-    contexts.make_ahead(cpu)
+    contexts.announced(cpu)()
     handle = driver_device(cpu)
     first, second = contexts.context_of(cpu, handle), contexts.context_of(cpu, handle)
     assert first.devices == second.devices == [handle]
     assert first.int_ptr != second.int_ptr
     missing = replace(cpu, id="99:0")
-    contexts.announce(missing)
-    contexts.make_ahead(missing)  # where it fails one is made when it is wanted
+    contexts.announced(missing)()  # where it fails one is made when it is wanted
     assert contexts.context_of(missing, handle).devices == [handle]
+
+
+def test_a_context_comes_for_who_wants_it_before_it_is_begun() -> None:
+    """Who looks for the devices may be held up between telling of them and making the context."""
+    cpu, found = pick_device("cpu"), list[object]()
+    handle, make = driver_device(cpu), contexts.announced(cpu)
+    wanting = threading.Thread(target=lambda: found.append(contexts.context_of(cpu, handle)), daemon=True)
+    wanting.start()
+    wanting.join(0.2)
+    assert not found
+    make()
+    wanting.join(60)
+    assert found

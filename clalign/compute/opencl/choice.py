@@ -62,11 +62,10 @@ def look_ahead(wish: str = "") -> None:
             found.set_exception(error)
             return
         device = _one_of(devices, wish)
-        if device is not None:
-            contexts.announce(device)
+        make_context = None if device is None else contexts.announced(device)
         found.set_result(devices)
-        if device is not None:
-            contexts.make_ahead(device)
+        if make_context is not None:
+            make_context()
 
     _looking = threading.Thread(target=look, name="looks for devices", daemon=True)
     _looking.start()

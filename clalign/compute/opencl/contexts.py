@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 
 import pyopencl as cl
@@ -17,22 +18,22 @@ _ahead: dict[str, Future[cl.Context | None]] = {}
 _taking = threading.Lock()
 
 
-def announce(device: Device) -> None:
-    """Tell that a context of a device is about to be made: who wants one waits for it."""
-    with _taking:
-        _ahead[device.id] = Future()
+def announced(device: Device) -> Callable[[], None]:
+    """Tell that a context of a device is about to be made, for which whoever wants one waits; return what makes it.
 
-
-def make_ahead(device: Device) -> None:
-    """Make the context that was announced; where that fails, the session that wants one will say why."""
+    Where that fails, the session that wants one will say why.
+    """
+    promised = Future[cl.Context | None]()  # it may be taken, and waited for, before it is made
     with _taking:
-        promised = _ahead.get(device.id)
-    if promised is None:
-        return
-    try:
-        promised.set_result(_made(driver_device(device)))
-    except BaseException:
-        promised.set_result(None)
+        _ahead[device.id] = promised
+
+    def make() -> None:
+        try:
+            promised.set_result(_made(driver_device(device)))
+        except BaseException:
+            promised.set_result(None)
+
+    return make
 
 
 def context_of(device: Device, handle: cl.Device) -> cl.Context:
