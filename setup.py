@@ -1,5 +1,7 @@
 """Map the folders of the repository to the one installed package, ``clalign``."""
 
+from pathlib import Path
+
 from setuptools import find_packages, setup
 
 ROOMS = {
@@ -8,6 +10,9 @@ ROOMS = {
     "clalign.kernels_cl": "kernels_cl",
     "clalign.resources": "resources",
 }
+
+MADE = Path("share")
+"""What packaging/build.sh makes for a release: man pages and completions. A checkout has none."""
 
 setup(
     package_dir=ROOMS,
@@ -21,4 +26,9 @@ setup(
         "clalign.kernels_cl": ["**/*.cl", "**/*.h"],
         "clalign.resources": ["**/*"],
     },
+    data_files=[
+        (str(folder), [str(file) for file in sorted(folder.iterdir()) if file.is_file()])
+        for folder in MADE.rglob("*")
+        if folder.is_dir()
+    ],
 )

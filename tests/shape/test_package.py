@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -33,6 +34,8 @@ def build_wheel(tree: Path, into: Path) -> set[str]:
         shutil.copytree(tree / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for name in BUILD_FILES:
         shutil.copyfile(tree / name, copy / name)
+    if (tree / "share").exists():
+        shutil.copytree(tree / "share", copy / "share")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", into, copy]
     subprocess.run(command, check=True, capture_output=True, text=True)
     with zipfile.ZipFile(next(into.glob("*.whl"))) as wheel:
@@ -94,8 +97,44 @@ def test_file_of_no_known_kind_is_missed_in_the_wheel(tmp_path: Path):
     for name in BUILD_FILES:
         shutil.copyfile(ROOT / name, tree / name)
     (tree / "kernels_cl" / "common" / "table.inc").write_text("1\n")
-    missing = expected_names(tree) - build_wheel(tree, tmp_path)
-    assert missing == {"clalign/kernels_cl/common/table.inc"}
+    (tree / "share" / "man" / "man1").mkdir(parents=True)
+    (tree / "share" / "man" / "man1" / "clalign.1").write_text(".TH CLALIGN 1\n")
+    names = build_wheel(tree, tmp_path)
+    assert expected_names(tree) - names == {"clalign/kernels_cl/common/table.inc"}
+    assert [name.partition(".data/data/")[2] for name in names if ".data/" in name] == ["share/man/man1/clalign.1"]
+
+
+CONDA_NAMES = {"PySide6-Essentials": "pyside6", "pocl-binary-distribution": "pocl"}
+"""What packages of PyPI are called on conda-forge, where that differs by more than case."""
+
+LEFT_TO_THE_SYSTEM = ("intel-opencl-rt", "intel-cmplr-lib-rt")
+
+
+def undeclared(recipe: str) -> list[str]:
+    """Return what of the project's dependencies, with their limits, and of its version a conda recipe lacks."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    missing = [] if f'version: "{project["version"]}"' in recipe else ["version"]
+    for wanted in project["dependencies"]:
+        name, limits = re.fullmatch(r"([\w-]+)(\S*).*", wanted).groups()
+        name, drivers = CONDA_NAMES.get(name, name.lower()), name in CONDA_NAMES
+        line = re.compile(
+            rf"^ *(?:- |then: ){re.escape(name)}(?: {'.*' if drivers else re.escape(limits)})?$", re.MULTILINE
+        )
+        if name not in LEFT_TO_THE_SYSTEM and not line.search(recipe):
+            missing.append(name)
+    return missing
+
+
+def test_conda_recipe_names_every_dependency():
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
+    assert undeclared(recipe) == []
+    assert undeclared(recipe.replace("- xopen", "- xopenn").replace(">=0.22", ">=0.23")) == ["xopen", "zstandard"]
+
+
+def test_container_has_everything_that_the_wheel_is_made_of():
+    text = (ROOT / "packaging" / "Containerfile").read_text("utf-8")
+    copied = " ".join(re.findall(r"^COPY (?!--)(.*)$", text, re.MULTILINE)).split()
+    assert {*FOLDERS, *BUILD_FILES} <= set(copied)
 
 
 def test_packaging_folder_is_no_package():
