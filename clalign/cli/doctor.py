@@ -26,7 +26,7 @@ from clalign.sizes import size_text
 EXAMPLES = ("clalign doctor", "clalign doctor --json")
 
 PACKAGES = (
-    "pyopencl", "numpy", "biopython", "xopen", "zstandard", "platformdirs", "filelock",
+    "pyopencl", "numpy", "biopython", "xopen", "zstandard", "platformdirs", "filelock", "shtab",
     "PySide6-Essentials", "pyqtgraph", "QtAwesome",
 )  # fmt: skip
 """What clalign needs everywhere."""

@@ -21,7 +21,7 @@ from clalign.formats.tables import PARTIAL, Card, Provenance
 from clalign.formats.writers import EXACT, fasta_record, table_stream, whole_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.hit_rows import HITS_AT_ONCE, unwritable
-from clalign.runs.inputs import input_of
+from clalign.runs.inputs import input_of, known_checksums
 from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
@@ -201,6 +201,7 @@ def provenance(run: RunFile) -> Provenance:
         partial=run.state != "done" or part is not None,
         program=given.command,
         part=part.words if part is not None else "",
+        checksums=tuple((digest, as_given(run.path, path)) for digest, path in known_checksums(run)),
     )
 
 

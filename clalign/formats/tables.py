@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +40,8 @@ class Provenance:
         In words, the part of the sequences that was to be searched; empty if it is all.
     program : str
         The command: ``hmmsearch`` or ``hmmscan``.
+    checksums : tuple of (str, str)
+        SHA-256 of each input, as far as it is known, and its name.
     """
 
     version: str
@@ -50,11 +53,17 @@ class Provenance:
     partial: bool = False
     program: str = "hmmsearch"
     part: str = ""
+    checksums: tuple[tuple[str, str], ...] = ()
 
     @property
     def date(self) -> str:
         """The date in the C locale's form, as in ``Fri Nov 20 10:35:26 2026``."""
         return time.asctime(time.localtime(self.seconds))
+
+    def checksum_lines(self, label: str) -> Iterator[str]:
+        """Yield a line for each input: a label, then checksum and name as ``sha256sum`` prints and checks them."""
+        for checksum, name in self.checksums:
+            yield f"{label}{checksum}  {name}"
 
 
 def swapped(card: Card, hit: Hit) -> tuple[Card, Hit]:

@@ -78,6 +78,13 @@ def _known_digest(run: Facts, role: str) -> str | None:
     return digest
 
 
+def known_checksums(run: Facts) -> Iterator[tuple[str, str]]:
+    """Yield the SHA-256 that a run has recorded of its inputs, each with the path that it names; a file once."""
+    found = {named: digest for role, named in _roles(run).items() if (digest := _known_digest(run, role))}
+    for named, digest in found.items():
+        yield digest, named
+
+
 def digest_of(path: str, context: JobContext) -> str:
     """Return the SHA-256 of a file; one that has not changed is not read again."""
     with opened(path, context=context) as source:

@@ -44,7 +44,7 @@ ENGINES = ("hmmer2", "hmmer3", "sw", "fitted", "pairs")
 EVERY_ENGINE = (*ENGINES, "align")
 WAIT = 60.0
 VARYING = (
-    r"Date: .*|# Time: .*|# Mc/sec: .*|Computed again in 16 bits.*\n|[Dd]evice: .*|(?<=: )[\w-]* ?search on .*"
+    r"[Dd]ate: .*|# Time: .*|# Mc/sec: .*|Computed again in 16 bits.*\n|[Dd]evice: .*|(?<=: )[\w-]* ?search on .*"
     r"|# Device .*"
 )
 """What an export says of the hour, the speed, the devices, and their arithmetic."""

@@ -34,6 +34,9 @@ def opening(origin: Provenance, scoring: dict[str, Any], strands: list[str]) -> 
         yield f"{label}:  {'standard input' if path == '-' else path}"
     if origin.part:
         yield f"Searched: {origin.part} of the targets"
+    yield f"Command:  {origin.command}"
+    yield f"Date:     {origin.date}"
+    yield from origin.checksum_lines("SHA-256:  ")
     yield (
         f"Matrix:   {scoring['matrix']} ({scoring['source']})"
         if scoring["source"] != scoring["matrix"]

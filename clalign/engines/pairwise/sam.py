@@ -34,6 +34,9 @@ def head_lines(targets: Iterable[tuple[str, int]], origin: Provenance) -> Iterat
         yield f"@SQ\tSN:{target_name(name)}\tLN:{max(1, length)}"
     command = " ".join(origin.command.split())
     yield f"@PG\tID:clalign\tPN:clalign\tVN:{origin.version}\tCL:{command}"
+    yield f"@CO\tdevice: {origin.device}"
+    yield f"@CO\tdate: {origin.date}"
+    yield from origin.checksum_lines("@CO\tSHA-256: ")
     if origin.partial:
         yield "@CO\tpartial: yes"
 

@@ -322,6 +322,9 @@ def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
         if getattr(spec, field) != getattr(default, field):
             yield f"# {f'{words}:':<33s}{shown(getattr(spec, field))}"
     yield f"# {'device:':<33s}{origin.device}"
+    yield f"# {'command:':<33s}{origin.command}"
+    yield f"# {'date:':<33s}{origin.date}"
+    yield from origin.checksum_lines(f"# {'SHA-256:':<33s}")
     yield RULE
     yield ""
 

@@ -25,6 +25,7 @@ def opening(origin: Provenance) -> Iterator[str]:
     yield f"Device:                     {origin.device}"
     yield f"Command:                    {origin.command}"
     yield f"Date:                       {origin.date}"
+    yield from origin.checksum_lines(f"{'SHA-256:':<28s}")
 
 
 def thresholds(spec: SearchSpec, n_profiles: int, n_uncalibrated: int) -> Iterator[str]:

@@ -40,6 +40,7 @@ def opening(origin: Provenance) -> Iterator[str]:
     yield f"Device:                     {origin.device}"
     yield f"Command:                    {origin.command}"
     yield f"Date:                       {origin.date}"
+    yield from origin.checksum_lines(f"{'SHA-256:':<28s}")
 
 
 def parameters(spec: SearchSpec, card: Card) -> Iterator[str]:
