@@ -80,9 +80,13 @@ def _known_digest(run: Facts, role: str) -> str | None:
 
 def known_checksums(run: Facts) -> Iterator[tuple[str, str]]:
     """Yield the SHA-256 that a run has recorded of its inputs, each with the path that it names; a file once."""
-    found = {named: digest for role, named in _roles(run).items() if (digest := _known_digest(run, role))}
-    for named, digest in found.items():
-        yield digest, named
+    found: dict[str, str] = {}
+    for role, named in _roles(run).items():
+        fact = run.fact(ROLES[role])
+        checksum = fact.get("digest") if isinstance(fact, dict) else fact
+        if isinstance(checksum, str) and isinstance(named, str):
+            found[named] = checksum
+    yield from ((checksum, named) for named, checksum in found.items() if checksum)
 
 
 def digest_of(path: str, context: JobContext) -> str:
