@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs a .deb of build.sh in a new, minimal Debian and starts it there: packaging/try_deb.sh dist/clalign_*.deb [SUITE]
-# The root holds apt and what the package depends on, nothing else: no Python, no compiler, no driver. As root; needs
+# The root holds apt and what the package depends on, nothing else: no Python, compiler or driver. As root; needs
 # mmdebstrap and a mirror; for the window Xvfb (its socket is seen from inside) and, for a picture of it, ImageMagick.
 set -euo pipefail
 package=$(realpath "$1")
@@ -10,7 +10,8 @@ work=$(mktemp -d)
 screen=
 trap '[ -z "$screen" ] || kill "$screen"; rm -rf "$work"' EXIT
 root=$work/root
-mmdebstrap --quiet --variant=apt "$suite" "$root" http://deb.debian.org/debian
+needed=$(dpkg-deb -f "$package" Depends | tr -d '\n' | sed 's/ *|[^,]*//g; s/[[:space:]]//g')
+mmdebstrap --quiet --variant=apt --include="passwd,$needed" "$suite" "$root" http://deb.debian.org/debian
 cp "$package" "$root/clalign.deb"
 
 # Mounts are seen by these processes alone.
@@ -19,7 +20,7 @@ inside() {
         "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "${variables[@]}" "$@"
 }
 variables=()
-inside apt-get install -q -y --no-install-recommends /clalign.deb > "$work/apt.log" || { tail "$work/apt.log"; exit 1; }
+inside dpkg -i /clalign.deb  # refuses it if anything that it depends on is missing
 inside useradd --create-home somebody
 
 cat > "$root/try.sh" <<'INSIDE'
