@@ -168,6 +168,7 @@ def test_stopped_between_profiles_and_continued(
 ) -> None:
     together, targets, _ = inputs
     small_batches(monkeypatch)
+    monkeypatch.setattr(executor_module, "GATHERED_ROWS", 1)  # each unit is stored before many more are computed
     spec = SearchSpec(str(together), str(targets))
     with create_run(tmp_path / "whole.clalign") as run:
         compute_search(run, spec, pick_device, QuietContext())
@@ -213,6 +214,7 @@ def test_the_next_batch_is_started_before_one_is_collected(
 ) -> None:
     together, targets, _ = inputs
     small_batches(monkeypatch)
+    monkeypatch.setattr(executor_module, "GATHERED_ROWS", 1)  # else all that the planner gives may wait for more
     notes: list[tuple[str, int]] = []
     sessions: list[Watching] = []
 

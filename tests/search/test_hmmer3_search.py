@@ -31,7 +31,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Skipped, Targets
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError, WorkerLost
-from clalign.execution import pace
+from clalign.execution import executor, pace
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, create_run, open_run
@@ -130,6 +130,7 @@ def test_stopped_and_continued(
     spec = SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)
     monkeypatch.setattr(pace, "residue_limit", lambda device: 1500)
     monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
+    monkeypatch.setattr(executor, "GATHERED_ROWS", 1)  # each unit is stored before many more are computed
     with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
         for after in (1, 3, 2):
             with pytest.raises(Cancelled):

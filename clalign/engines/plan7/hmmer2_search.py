@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.plan7.domain_limits import Hmmer2DomainLimits
 from clalign.engines.plan7.hmmer2_domains import ScoredDomain, corrected_domains, counting_domains, uncorrected_domains
 from clalign.engines.plan7.spec import SearchSpec
@@ -28,6 +29,9 @@ NO_LIMIT = float("inf")
 
 LOST = IMPOSSIBLE // 2
 """Scores below this stand for what cannot happen."""
+
+Found = Scored[npt.NDArray[np.int64]]
+"""What a device found in a batch, with the positions of what goes to the traceback (int64[k])."""
 
 LEAST_SCORE, GREATEST_SCORE = -(2**31), 2**31 - 1
 
@@ -157,17 +161,19 @@ class Hmmer2Search:
         """Number of nodes of the profile."""
         return self.profile.length
 
-    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored[None]]:
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Found]:
         """Start scoring a batch; return what waits for the scores and returns them."""
         wait = session.start(VITERBI, batch, self.profile)
 
-        def collect() -> Scored[None]:
+        def collect() -> Found:
             scores = wait()
             if self.database.n_empty:
                 # A sequence without residues has no score; HMMER2 leaves it out.
                 values = np.where(batch.lengths > 0, scores.values, np.int32(IMPOSSIBLE))
                 scores = Scores(scores.targets, values)
-            return Scored(scores, None)
+            positions = self.candidates(scores)
+            cells = float(batch.lengths[positions].sum()) * self.length
+            return Scored(scores, positions, candidate_cells=cells)
 
         return collect
 
@@ -206,36 +212,14 @@ class Hmmer2Search:
         likely = scores.values[positions] >= self.least_raws[octaves]
         return positions[likely], counts[likely]
 
-    def start_hits(self, session: Session, scored: Scored[None]) -> Callable[[], tuple[Hit, ...]]:
+    def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
         """Start tracing the candidates of a batch; return what waits for those that are reported, in order of rows."""
-        scores = scored.scores
-        portions = self._portions(session, scores, self.candidates(scores))
-
-        def start() -> tuple[npt.NDArray[np.int64], Callable[[], Paths]] | None:
-            part = next(portions, None)
-            if part is None:
-                return None
-            batch = self.database.select(scores.targets[part])
-            return part, session.start(VITERBI_TRACE, batch, self.profile)
-
-        started = start()
-
-        def collect() -> tuple[Hit, ...]:
-            nonlocal started
-            found: list[Hit] = []
-            while started is not None:
-                session.check()
-                part, wait = started
-                paths = wait()
-                self._demand_paths(session, scores.values[part], paths)
-                started = start()  # the device traces the next while the host looks at these
-                found += self._reported(scores.targets[part], scores.values[part], paths)
-            return tuple(found)
-
-        return collect
+        steps = hits_in_steps(session, [(self, replace(scored, details=self.candidates(scored.scores)))])
+        next(steps)
+        return lambda: at_once(steps)[0]
 
     @staticmethod
-    def _demand_paths(session: Session, raws: npt.NDArray[np.int32], paths: Paths) -> None:
+    def demand_paths(session: Session, raws: npt.NDArray[np.int32], paths: Paths) -> None:
         """Raise `DeviceError` if a sequence that has a score has no path."""
         lost = [not path for path in paths] & (raws > LOST)
         if lost.any():
@@ -244,9 +228,10 @@ class Hmmer2Search:
                 "Its memory or its driver may be faulty: try `clalign selftest`, or another device.",
             )
 
-    def _portions(
+    def portions(
         self, session: Session, scores: Scores, chosen: npt.NDArray[np.int64]
     ) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield positions of candidates in portions that take a device about the time of a batch."""
         limit = TRACE_CELLS[session.device.kind] / self.profile.length
         start, residues = 0, 0
         for end, position in enumerate(chosen):
@@ -258,9 +243,10 @@ class Hmmer2Search:
         if start < len(chosen):
             yield chosen[start:]
 
-    def _reported(
+    def reported(
         self, rows: npt.NDArray[np.int64], raws: npt.NDArray[np.int32], paths: list[list[DomainPath] | None]
     ) -> Iterator[Hit]:
+        """Yield the hits among some database rows, given their scores and paths."""
         traced = [(int(row), int(raw), path) for row, raw, path in zip(rows, raws, paths, strict=True) if path]
         found = [
             (row, raw, uncorrected_domains(domains, [self.database.residues(row)] * len(domains), self.profile))
@@ -342,6 +328,72 @@ class Hmmer2Search:
 
     def _evalue(self, score: np.float32, n_targets: float) -> float:
         return self.thresholds.pvalue(score) * n_targets
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Candidates of a unit that are being traced.
+
+    Attributes
+    ----------
+    number : int
+        Of the unit.
+    positions : int64[n]
+        In its batch.
+    cells : float
+    wait : callable
+        Returns their paths.
+    is_ready : callable
+        Tells whether they are there.
+    """
+
+    number: int
+    positions: npt.NDArray[np.int64]
+    cells: float
+    wait: Callable[[], Paths]
+    is_ready: Callable[[], bool]
+
+
+def hits_in_steps(session: Session, units: Sequence[tuple[Hmmer2Search, Found]]) -> Steps[list[tuple[Hit, ...]]]:
+    """Trace the candidates of some units of one run, several at a time; ends with the hits of each unit."""
+    left = deque(
+        (number, positions)
+        for number, (search, scored) in enumerate(units)
+        for positions in search.portions(session, scored.scores, scored.details)
+    )
+    started, hits = deque[_Part](), [list[Hit]() for _ in units]
+    if not left:
+        yield lambda: True
+    while left or started:
+        _start_some(session, units, left, started)
+        session.check()
+        part = started.popleft()
+        yield part.is_ready
+        paths = part.wait()
+        _start_some(session, units, left, started)  # the device traces them while the host looks at these
+        search, scored = units[part.number]
+        rows, raws = scored.scores.targets[part.positions], scored.scores.values[part.positions]
+        search.demand_paths(session, raws, paths)
+        hits[part.number] += search.reported(rows, raws, paths)
+        yield lambda: True  # the device may need something to score
+    return [tuple(each) for each in hits]
+
+
+def _start_some(
+    session: Session, units: Sequence[tuple[Hmmer2Search, Found]], left: deque[tuple[int, npt.NDArray[np.int64]]],
+    started: deque[_Part],
+) -> None:  # fmt: skip
+    """Start tracing: at least one portion, and as many as together are no more than one may be."""
+    while left:
+        number, positions = left[0]
+        search, scored = units[number]
+        rows = scored.scores.targets[positions]
+        cells = float((search.database.offsets[rows + 1] - search.database.offsets[rows]).sum()) * search.length
+        if started and cells + sum(part.cells for part in started) > TRACE_CELLS[session.device.kind]:
+            return
+        left.popleft()
+        wait = session.start(VITERBI_TRACE, search.database.select(rows), search.profile)
+        started.append(_Part(number, positions, cells, wait, session.reached()))
 
 
 def prepare_hmmer2_search(hmm: Hmm, number: int, spec: SearchSpec, targets: Targets) -> Hmmer2Search:

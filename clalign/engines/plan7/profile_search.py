@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from clalign.compute.sessions import Session, Steps
 from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
-from clalign.engines.plan7.hmmer3_search import hits_in_steps
+from clalign.engines.plan7 import hmmer2_search, hmmer3_search
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
 from clalign.engines.plan7.rehearsing import rehearse
@@ -21,11 +22,12 @@ from clalign.errors import InputError
 from clalign.execution.estimate import Estimate, counted, seconds_of
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
-from clalign.execution.units import Plan, Search
+from clalign.execution.units import Plan, Scored, Search
 from clalign.formats.profiles import repeated_names
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.hits import Hit
 from clalign.values.profile_shelves import Shelves
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
@@ -121,6 +123,19 @@ class ProfileWork:
     def summary(self) -> dict[str, Any]:
         """Nothing that every summary has not."""
         return {}
+
+
+def hits_in_steps(session: Session, units: Sequence[tuple[Any, Scored[Any]]]) -> Steps[list[tuple[Hit, ...]]]:
+    """Look for the hits among what may be some in units of profiles of both kinds; ends with those of each unit."""
+    found: list[tuple[Hit, ...]] = [()] * len(units)
+    are_hmmer2 = [isinstance(search, hmmer2_search.Hmmer2Search) for search, _ in units]
+    for is_hmmer2, steps in ((False, hmmer3_search.hits_in_steps), (True, hmmer2_search.hits_in_steps)):
+        places = [place for place, one in enumerate(are_hmmer2) if one is is_hmmer2]
+        if places:
+            hits = yield from steps(session, [units[place] for place in places])
+            for place, of_unit in zip(places, hits, strict=True):
+                found[place] = of_unit
+    return found
 
 
 def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profiles_digest: str) -> None:

@@ -9,11 +9,15 @@ from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.plan7.viterbi import VITERBI
+from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.local_profiles import to_local_profile
 from clalign.values.profiles import Hmm, Hmmer3Settings, to_integer_profile
 
 MOST_REHEARSED = 256
 """Lengths of a library that are looked at; what is needed besides is built when it is."""
+
+MOST_TRACED, PROBES_TRACED = 4, 64
+"""HMMER2 profiles for which the traceback is looked at, too, and sequences of it; others may have nothing to trace."""
 
 PROBES, LONG_PROBE = 1 << 13, 1 << 14
 """Sequences to rehearse with, as many as a batch has, and the residues of a long one among them."""
@@ -32,7 +36,10 @@ def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> N
         if hmm.origin == "hmmer3":
             FILTERS.start(session, batch, FilterModel(to_local_profile(hmm, spec.compute_composition), limits))
         else:
-            VITERBI.start(session, batch, to_integer_profile(hmm))
+            profile = to_integer_profile(hmm)
+            VITERBI.start(session, batch, profile)
+            if len(seen) <= MOST_TRACED:
+                VITERBI_TRACE.start(session, probe_batch(PROBES_TRACED), profile)
 
 
 def _is_searchable(hmm: Hmm) -> bool:
