@@ -46,6 +46,8 @@ def add_parser(subparsers: Any) -> None:
         metavar="X",
         help="only sequences with at least this score (as in the search)",
     )
+    chosen.add_argument("--query", metavar="Q", help="only hits of this query: its name, its accession, or its number"
+                        " counted from 1")  # fmt: skip
     chosen.add_argument("--significant", action="store_true", help="only what the search called significant")
     parser.set_defaults(run=run)
 
@@ -90,18 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     outputs.check((arguments.run_file,))
     for what, path in outputs.files:
         with enough_read():
-            export(
-                arguments.run_file,
-                what,
-                path,
-                hits,
-                significant=arguments.significant,
-                alignments=outputs.alignments,
-                width=outputs.width,
-                accessions=outputs.accessions,
-                columns=outputs.columns,
-                safe_cells=outputs.safe_cells,
-            )
+            export(arguments.run_file, what, path, hits, significant=arguments.significant, **outputs.shape)
     return 0
 
 
@@ -144,7 +135,9 @@ def _chosen(arguments: argparse.Namespace) -> list[int] | None:
             raise OptionError(
                 f"A run of `clalign {spec_of(found).command}` calls no hits significant.", "Choose with -E or -T."
             )
-        if arguments.evalue is None and arguments.score is None:
+        if arguments.evalue is None and arguments.score is None and arguments.query is None:
             return None
         is_raw = engine.score_of_option == "raw"
-        return HitQueries(found.connection).within(arguments.evalue, arguments.score, is_raw)
+        hits = HitQueries(found.connection)
+        query = None if arguments.query is None else hits.query_named(arguments.query)
+        return hits.within(arguments.evalue, arguments.score, is_raw, query)

@@ -29,7 +29,9 @@ PROGRESS_CHOICES = ("auto", "bar", "plain", "json", "none")
 TEXT_WIDTH = 120
 """Longest line of a text, unless another one is asked for."""
 
-NO_TEXT = {"noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None}
+NO_TEXT = {
+    "noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None, "overlaps": "", "clans": "", "flank": 0,
+}  # fmt: skip
 """What the flags that shape texts and tables say where there are none."""
 
 
@@ -121,15 +123,17 @@ def tell_of_cpu(arguments: argparse.Namespace, command: str) -> None:
 def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], least_width: int = 0) -> None:
     """Add the flags that shape text and tables; `shapes` names those that not every command has."""
     if "--outfmt" in shapes:
-        from clalign.formats.pairwise_rows import COLUMNS
+        from clalign.formats.blast_columns import WORDS
 
         group.add_argument(
             "--outfmt",
             metavar="S",
-            help='in place of the text BLAST\'s table: 6, or "6" and names of columns, as in "6 std qcovs"; std are the'
-            f" usual twelve. Columns: {', '.join(COLUMNS)}",
+            help="in place of the text BLAST's table: 6, 7 (with comments), or either with names of columns, as in"
+            ' "6 std qcovs"; std are the'
+            f" usual twelve. Columns: {', '.join(WORDS)}",
         )
     add_safe_option(group)
+    add_place_options(group)
     group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
     if "--acc" in shapes:
         group.add_argument("--acc", action="store_true", help="show accessions in place of names (HMMER3)")
@@ -147,6 +151,29 @@ def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], le
     )
     if "--notextw" in shapes:
         width.add_argument("--notextw", dest="textw", action="store_const", const=0, help="do not wrap it")
+
+
+def add_place_options(group: argparse._ArgumentGroup) -> None:
+    """Add what is done with domains that overlap, and what stands beside parts of sequences."""
+    from clalign.values.architectures import RULES
+
+    rules = "; ".join(f"{name}: {words}" for name, words in RULES.items())
+    group.add_argument(
+        "--overlaps",
+        choices=tuple(RULES),
+        default="",
+        metavar="|".join(RULES),
+        help=f"in architectures, GFF3 and BED: {rules} [auto; GFF3 and BED of all domains: all]",
+    )
+    group.add_argument(
+        "--clans",
+        default="",
+        metavar="F",
+        help="a table of clans: Pfam-A.clans.tsv, Pfam-A.hmm.dat, Stockholm with CL lines, or lines of family, tab,"
+        " clan [Pfam-A.clans.tsv or Pfam-A.hmm.dat beside the profiles]",
+    )
+    group.add_argument("--flank", type=whole_number, default=0, metavar="N",
+                       help="with --fasta-matched: write N more residues on either side [0]")  # fmt: skip
 
 
 def add_safe_option(group: argparse._ArgumentGroup) -> None:
@@ -250,6 +277,10 @@ class Outputs:
         Columns of the table of a pairwise search, as after ``--outfmt``.
     safe_cells : bool
         Whether no cell of a tab-separated table looks like a formula.
+    overlaps, clans : str
+        What is done with domains that overlap, and the table of clans.
+    flank : int
+        Residues on either side that parts of sequences are written with.
     """
 
     files: tuple[tuple[str, str], ...]
@@ -258,18 +289,28 @@ class Outputs:
     accessions: bool = False
     columns: str = ""
     safe_cells: bool = False
+    overlaps: str = ""
+    clans: str = ""
+    flank: int = 0
 
-    def choice(self, what: str) -> dict[str, Any]:
-        """Return the fields of the `Choice` of an export."""
+    @property
+    def shape(self) -> dict[str, Any]:
+        """Fields of the `Choice` of every export."""
         return {
-            "significant": what == "stockholm",
             "alignments": self.alignments,
             "width": self.width,
             "accessions": self.accessions,
             "columns": self.columns,
-            "alignment_file": dict(self.files).get("stockholm", ""),
             "safe_cells": self.safe_cells,
+            "overlaps": self.overlaps,
+            "clans": self.clans,
+            "flank": self.flank,
         }
+
+    def choice(self, what: str) -> dict[str, Any]:
+        """Return the fields of the `Choice` of an export of a search that goes on."""
+        alignment_file = dict(self.files).get("stockholm", "")
+        return {**self.shape, "significant": what in ("stockholm", "afa"), "alignment_file": alignment_file}
 
     def check(self, inputs: tuple[str, ...] = (), run: str | None = None, trace: str | None = None) -> None:
         """Refuse outputs that could not be written, before anything is computed.
@@ -326,7 +367,7 @@ def outputs_of(
     """
     columns = getattr(arguments, "outfmt", None)
     if columns is not None:
-        from clalign.formats.pairwise_rows import columns_of
+        from clalign.formats.blast_columns import columns_of
 
         columns_of(columns)
     main = "text" if columns is None else "outfmt"
@@ -345,4 +386,7 @@ def outputs_of(
         accessions,
         columns or "",
         arguments.safe_tsv,
+        arguments.overlaps,
+        arguments.clans,
+        arguments.flank,
     )

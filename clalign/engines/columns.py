@@ -133,6 +133,12 @@ def table_lines(table: Iterable[Column], rows: Iterable[Any]) -> Iterable[str]:
         yield "\t".join("" if (found := value(row)) is None else written(found) for value, written in columns)
 
 
+def written_cell(column: Column, row: Any) -> str:
+    """Return what a file says of a row in a column."""
+    found = column.value(row)
+    return "" if found is None else _WRITTEN[column.kind](found)
+
+
 _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "text": plain,
     "whole number": str,

@@ -17,14 +17,15 @@ from clalign.engines.columns import Column, table_lines
 from clalign.engines.engine import engine_of, spec_of
 from clalign.engines.run_sources import as_given
 from clalign.errors import DamagedRun, OptionError
+from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import PARTIAL, Card, Provenance
-from clalign.formats.writers import EXACT, fasta_record, table_stream, whole_file
+from clalign.formats.writers import EXACT, AlignedRow, fasta_record, table_stream, whole_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.hit_rows import HITS_AT_ONCE, unwritable
 from clalign.runs.inputs import input_of, known_checksums
 from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import RunFile, open_run
-from clalign.values.hits import Hit
+from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
 from clalign.values.shards import ShardRows
 
@@ -60,7 +61,13 @@ class Choice:
         Whether cells of tab-separated tables that begin with ``=``, ``+``, ``-`` or ``@`` and are no numbers get a
         ``'`` before them, so that a spreadsheet does not compute them.
     columns : str
-        What ``outfmt`` writes: ``6``, or ``6`` and names of columns.
+        What ``outfmt`` writes: ``6`` or ``7``, perhaps with names of columns.
+    overlaps : str
+        What is done with domains that overlap, see `clalign.values.architectures.RULES`; empty for what is usual.
+    clans : str
+        The table of clans that overlaps are judged by; empty for one that lies beside the profiles.
+    flank : int
+        Residues on either side that parts of sequences are written with.
     """
 
     hits: Sequence[int] | None = None
@@ -71,6 +78,9 @@ class Choice:
     alignment_file: str = ""
     safe_cells: bool = False
     columns: str = ""
+    overlaps: str = ""
+    clans: str = ""
+    flank: int = 0
 
 
 class Cards(Sequence[Card]):
@@ -148,6 +158,75 @@ class Source(ABC):
     @abstractmethod
     def found(self) -> Iterator[Hit]:
         """Yield all chosen hits in the order of the output."""
+
+    def parts(self, number: int, hit: Hit) -> Iterator[Domain]:
+        """Yield the chosen domains, or alignments, of a hit of a query."""
+        return (part for part in hit.domains if part.states)
+
+    def pair_groups(self, every: bool = False) -> Iterator[tuple[Card, Iterator[PairRow]]]:
+        """Yield each query that has alignments, or `every` one that is known, with them; an empty one is left out.
+
+        Raises
+        ------
+        OptionError
+            If its hits have none.
+        """
+        raise OptionError(f"Runs of `clalign {self.origin.program}` have no alignments of two sides.")
+
+    def aligned_rows(self, number: int) -> Iterator[AlignedRow]:
+        """Yield the chosen hits of a query as rows of an alignment to it.
+
+        Raises
+        ------
+        OptionError
+            If its hits have no paths.
+        """
+        raise OptionError(f"Hits of `clalign {self.origin.program}` have no alignments.")
+
+    def table_rows(self, table: str) -> Iterator[Any]:
+        """Yield the rows of one of the engine's tables, by its name.
+
+        Raises
+        ------
+        OptionError
+            If it has none.
+        """
+        raise OptionError(f"Runs of `clalign {self.origin.program}` have no table named {table}.")
+
+    @property
+    def is_protein(self) -> bool:
+        """Whether the targets are proteins."""
+        return all((card.get("target_alphabet") or card["alphabet"]) == "amino" for card in self.cards[:1])
+
+    @property
+    def judges(self) -> bool:
+        """Whether hits are called significant."""
+        return engine_of(self.run).judges
+
+    def by_target(self) -> Iterator[tuple[int, list[tuple[int, int, Hit]]]]:
+        """Yield each target that was hit, in the order of their file: its row, and its hits.
+
+        Each hit comes with its id and the number of its query.
+        """
+        waiting: list[tuple[int, list[HitKey]]] = []
+        n_waiting = done = 0
+        total = self.run.n_hits()
+        for row, keys in self.keys.by_target(by_rank=True):
+            waiting.append((row, keys))
+            n_waiting += len(keys)
+            if n_waiting >= HITS_AT_ONCE:
+                yield from self._of_targets(waiting)
+                done += n_waiting
+                self.context.check()
+                self.context.progress("export", done, total, "hits")
+                waiting, n_waiting = [], 0
+        yield from self._of_targets(waiting)
+
+    def _of_targets(self, some: list[tuple[int, list[HitKey]]]) -> Iterator[tuple[int, list[tuple[int, int, Hit]]]]:
+        """Yield targets whose hits are read together."""
+        hits = self._sound([key for _, keys in some for key in keys])
+        for row, keys in some:
+            yield row, [(key.id, key.query, next(hits)) for key in keys]
 
     def stored(self, keys: Sequence[HitKey], kept_as: int | None = None) -> Iterator[Hit]:
         """Yield hits by their keys; those of a query are `kept_as` its number, for they are looked at several times."""
@@ -276,6 +355,12 @@ def write_table(stream: TextIO, table: Iterable[Column], rows: Iterable[Any], pa
     count = write_lines(stream, table_lines(table, rows)) - 1
     write_lines(stream, [PARTIAL] if partial else [])
     return count
+
+
+def flanked(database: SequenceDatabase, hit: Hit, span: tuple[int, int], flank: int) -> tuple[int, int, str]:
+    """Return first place (0-based), end and residues of a part of a target with so many more on either side."""
+    start, end = max(0, span[0] - flank), min(hit.length, span[1] + flank)
+    return start, end, database[hit.row].text[start:end]
 
 
 def write_fasta(source: Source, stream: TextIO) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 from operator import add
 from typing import Any
 
-from clalign.errors import OptionError
 from clalign.formats.tables import Card, plain
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.hits import Domain, Hit, PairFacts
@@ -39,12 +37,15 @@ class PairRow:
         The alignment.
     note : str
         What the user has written beside the hit.
+    has_raw : bool
+        Whether there is a score in units of a matrix.
     """
 
     card: Card
     hit: Hit
     domain: Domain
     note: str = ""
+    has_raw: bool = True
 
     @property
     def pair(self) -> PairFacts:
@@ -176,70 +177,46 @@ def _query_covered(row: PairRow) -> float:
     return percent(covered(domain.profile_range for domain in row.hit.domains), row.card["length"])
 
 
-COLUMNS: dict[str, tuple[str, Callable[[PairRow], Any]]] = {
-    "qseqid": ("name of the query", lambda row: plain(row.card["name"])),
-    "qacc": ("accession of the query", lambda row: plain(row.card["accession"] or row.card["name"])),
-    "qlen": ("residues of the query", lambda row: row.card["length"]),
-    "sseqid": ("name of the target", lambda row: plain(row.hit.name)),
-    "sacc": ("accession of the target", lambda row: plain(row.hit.accession or row.hit.name)),
-    "stitle": ("description of the target", lambda row: plain(row.hit.description)),
-    "slen": ("residues of the target", lambda row: row.hit.length),
-    "qstart": ("first residue of the query", lambda row: row.query_ends[0]),
-    "qend": ("last residue of the query", lambda row: row.query_ends[1]),
-    "sstart": ("first residue of the target; after the last one on the minus strand", lambda row: row.target_ends[0]),
-    "send": ("last residue of the target", lambda row: row.target_ends[1]),
-    "qseq": ("aligned part of the query, with gaps", lambda row: row.rows[0]),
-    "sseq": ("aligned part of the target, with gaps", lambda row: row.rows[2]),
-    "evalue": ("E-value", lambda row: evalue_text(row.domain.evalue)),
-    "bitscore": ("bit score", lambda row: bits_text(row.domain.score) if row.has_statistics else NOT_KNOWN),
-    "score": ("score in units of the matrix", lambda row: row.domain.raw),
-    "length": ("columns of the alignment", lambda row: row.n_columns),
-    "pident": ("identical residues, percent", lambda row: f"{row.identity:.3f}"),
-    "nident": ("identical residues", lambda row: row.pair.n_identical),
-    "mismatch": (
-        "different residues",
-        lambda row: row.n_columns - row.pair.n_gap_residues - row.pair.n_identical,
-    ),
-    "positive": ("residues with a score above 0", lambda row: row.pair.n_positive),
-    "ppos": ("residues with a score above 0, percent", lambda row: f"{row.positives:.2f}"),
-    "gapopen": ("gaps, of whatever length", lambda row: row.pair.n_gaps),
-    "gaps": ("columns in gaps", lambda row: row.pair.n_gap_residues),
-    "qcovs": ("query covered by all alignments with the target, percent", lambda row: f"{_query_covered(row):.0f}"),
-    "qcovhsp": ("query covered by the alignment, percent", lambda row: f"{row.query_coverage:.0f}"),
-    "scovhsp": ("target covered by the alignment, percent", lambda row: f"{row.target_coverage:.0f}"),
-    "sstrand": ("strand", lambda row: row.strand if row.card["alphabet"] != "amino" else "N/A"),
-    "btop": ("BLAST's traceback operations", lambda row: row.btop),
-    "cigar": ("path along the target, as in SAM: M both, I query alone, D target alone", lambda row: row.domain.cigar),
+VALUES: dict[str, Callable[[PairRow], Any]] = {
+    "qseqid": lambda row: plain(row.card["name"]),
+    "qacc": lambda row: plain(row.card["accession"] or row.card["name"]),
+    "qlen": lambda row: row.card["length"],
+    "sseqid": lambda row: plain(row.hit.name),
+    "qaccver": lambda row: plain(row.card["accession"] or row.card["name"]),
+    "saccver": lambda row: plain(row.hit.accession or row.hit.name),
+    "sacc": lambda row: plain(row.hit.accession or row.hit.name),
+    "stitle": lambda row: plain(row.hit.description),
+    "slen": lambda row: row.hit.length,
+    "qstart": lambda row: row.query_ends[0],
+    "qend": lambda row: row.query_ends[1],
+    "sstart": lambda row: row.target_ends[0],
+    "send": lambda row: row.target_ends[1],
+    "qseq": lambda row: row.rows[0],
+    "sseq": lambda row: row.rows[2],
+    "evalue": lambda row: evalue_text(row.domain.evalue),
+    "bitscore": lambda row: bits_text(row.domain.score) if row.has_statistics else NOT_KNOWN,
+    "score": lambda row: row.domain.raw if row.has_raw else NOT_KNOWN,
+    "length": lambda row: row.n_columns,
+    "pident": lambda row: f"{row.identity:.3f}",
+    "nident": lambda row: row.pair.n_identical,
+    "mismatch": lambda row: row.n_columns - row.pair.n_gap_residues - row.pair.n_identical,
+    "positive": lambda row: row.pair.n_positive,
+    "ppos": lambda row: f"{row.positives:.2f}",
+    "gapopen": lambda row: row.pair.n_gaps,
+    "gaps": lambda row: row.pair.n_gap_residues,
+    "qcovs": lambda row: f"{_query_covered(row):.0f}",
+    "qcovhsp": lambda row: f"{row.query_coverage:.0f}",
+    "scovhsp": lambda row: f"{row.target_coverage:.0f}",
+    "sstrand": lambda row: row.strand if row.card["alphabet"] != "amino" else "N/A",
+    "btop": lambda row: row.btop,
+    "cigar": lambda row: row.domain.cigar,
 }
-"""Names of columns for ``--outfmt``, what they hold, and their values; all but the last are BLAST's, and scovhsp."""
-
-STANDARD = "qseqid sseqid pident length mismatch gapopen qstart qend sstart send evalue bitscore"
-"""What BLAST prints when no columns are named."""
-
-
-def columns_of(text: str) -> tuple[str, ...]:
-    """Return the columns that an ``--outfmt`` names: ``6``, or ``6`` and names, of which ``std`` are the usual ones.
-
-    Raises
-    ------
-    OptionError
-        If it is not format 6, or a name is unknown.
-    """
-    words = text.split()
-    if not words or words[0] != "6":
-        raise OptionError(f'--outfmt is "{text}".', 'Only BLAST\'s format 6 is known: 6, or such as "6 qseqid sseqid".')
-    names = re.sub(r"\bstd\b", STANDARD, " ".join(words[1:]) or STANDARD).split()
-    unknown = next((name for name in names if name not in COLUMNS), None)
-    if unknown is not None:
-        near = difflib.get_close_matches(unknown, COLUMNS, 3)
-        hint = f"Did you mean {' or '.join(near)}? " if near else ""
-        raise OptionError(f'There is no column "{unknown}".', f"{hint}Known are: std, {', '.join(COLUMNS)}.")
-    return tuple(names)
+"""What the columns of BLAST's tables hold of an alignment."""
 
 
 def outfmt_line(row: PairRow, names: Sequence[str]) -> str:
     """Return the line of an alignment with BLAST's columns."""
-    return "\t".join(str(COLUMNS[name][1](row)) for name in names)
+    return "\t".join(str(VALUES[name](row)) for name in names)
 
 
 def json_object(card: Card, hit: Hit, note: str = "") -> dict[str, Any]:

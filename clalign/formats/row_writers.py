@@ -1,4 +1,4 @@
-"""Alignments of rows as text: aligned FASTA, Stockholm with all that it says, and Clustal."""
+"""Alignments of rows as text: aligned FASTA, Stockholm with all that it says, Clustal and what other programs read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, is_residue
 
 Rows = npt.NDArray[np.int64]
 
-FORMS = {"fasta": "Aligned FASTA", "stockholm": "Stockholm", "clustal": "Clustal"}
+FORMS = {
+    "fasta": "Aligned FASTA", "stockholm": "Stockholm", "clustal": "Clustal", "a2m": "A2M", "a3m": "A3M",
+    "phylip": "PHYLIP", "msf": "MSF", "nexus": "NEXUS",
+}  # fmt: skip
 """Formats that are written, as users know them."""
 
-ENDINGS = {"fasta": (".fasta", ".fa", ".afa", ".mfa", ".fas"), "stockholm": (".sto", ".stk"), "clustal": (".aln",)}
+ENDINGS = {
+    "fasta": (".fasta", ".fa", ".afa", ".mfa", ".fas"), "stockholm": (".sto", ".stk"), "clustal": (".aln",),
+    "a2m": (".a2m",), "a3m": (".a3m",), "phylip": (".phy", ".phylip"), "msf": (".msf",), "nexus": (".nex", ".nexus"),
+}  # fmt: skip
 """How the names of files of each format end; the first is the usual one."""
 
 CLUSTAL_WIDTH = 60
@@ -85,8 +91,11 @@ def write_rows(
         If two rows have the same name, in a format that cannot have that.
     """
     chosen = part or Part.whole(alignment)
+    from clalign.formats import more_row_writers as more
+
     write: Callable[[RowAlignment, Part], Iterator[str]] = {
-        "fasta": fasta_lines, "stockholm": stockholm_lines, "clustal": clustal_lines,
+        "fasta": fasta_lines, "stockholm": stockholm_lines, "clustal": clustal_lines, "a2m": more.a2m_lines,
+        "a3m": more.a3m_lines, "phylip": more.phylip_lines, "msf": more.msf_lines, "nexus": more.nexus_lines,
     }[form]  # fmt: skip
     for place, line in enumerate(write(alignment, chosen)):
         if place % MARKED == 0:
@@ -97,7 +106,7 @@ def write_rows(
 def fasta_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     """Yield the records of aligned FASTA."""
     for row in part.rows.tolist():
-        yield fasta_record(alignment.names[row], alignment.descriptions[row], _text(alignment.cells[row, part.cut]))
+        yield fasta_record(alignment.names[row], alignment.descriptions[row], text_of(alignment.cells[row, part.cut]))
 
 
 def stockholm_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
@@ -105,7 +114,7 @@ def stockholm_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     the columns, each in the order in which it was read.
     """
     names, notes = alignment.names, alignment.notes
-    _check_names(alignment, part)
+    check_names(alignment, part)
     written = {names[row] for row in part.rows.tolist()}
     yield "# STOCKHOLM 1.0\n"
     for tag, said in notes.file:
@@ -122,7 +131,7 @@ def stockholm_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     tags = max((len(tag) for tag in (*notes.residues, *notes.columns)), default=0)
     label = max(width, (width + 6 + tags) if notes.residues else 0, (5 + tags) if notes.columns else 0)
     for row in part.rows.tolist():
-        yield f"{names[row]:<{label}s} {_text(alignment.cells[row, part.cut])}\n"
+        yield f"{names[row]:<{label}s} {text_of(alignment.cells[row, part.cut])}\n"
         for tag, texts in notes.residues.items():
             if text := texts.of(row):
                 yield f"{f'#=GR {names[row]:<{width}s} {tag}':<{label}s} {text[part.cut].decode('latin-1')}\n"
@@ -133,7 +142,7 @@ def stockholm_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
 
 def clustal_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     """Yield the lines of Clustal, with its marks below each block."""
-    _check_names(alignment, part)
+    check_names(alignment, part)
     rows, cells = part.rows, alignment.cells
     width = max((len(alignment.names[row]) for row in rows.tolist()), default=0) + 4
     yield "CLUSTAL multiple sequence alignment\n\n"
@@ -142,7 +151,7 @@ def clustal_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
         yield "\n"
         block = cells[rows, begin:end]
         for row, letters in zip(rows.tolist(), block, strict=True):
-            yield f"{alignment.names[row]:<{width}s}{_text(letters)}\n"
+            yield f"{alignment.names[row]:<{width}s}{text_of(letters)}\n"
         yield f"{' ' * width}{column_marks(block)}".rstrip() + "\n"
 
 
@@ -160,11 +169,19 @@ def column_marks(cells: Bytes) -> str:
     return "".join(marks.tolist())
 
 
-def _text(letters: Bytes) -> str:
+def text_of(letters: Bytes) -> str:
+    """Return letters as text."""
     return letters.tobytes().decode("latin-1")
 
 
-def _check_names(alignment: RowAlignment, part: Part) -> None:
+def check_names(alignment: RowAlignment, part: Part) -> None:
+    """Refuse two rows of one name.
+
+    Raises
+    ------
+    InputError
+        If there are such.
+    """
     known: set[str] = set()
     for row in part.rows.tolist():
         name = alignment.names[row]

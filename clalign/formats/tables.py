@@ -65,6 +65,13 @@ class Provenance:
         for checksum, name in self.checksums:
             yield f"{label}{checksum}  {name}"
 
+    def lines(self) -> list[str]:
+        """Return what files say in their comments."""
+        return [
+            f"made by: clalign {self.version}", f"command: {self.command}", f"query: {self.query}",
+            f"target: {self.target}", f"device: {self.device}", f"date: {self.date}", *self.checksum_lines("sha256: "),
+        ]  # fmt: skip
+
 
 def swapped(card: Card, hit: Hit) -> tuple[Card, Hit]:
     """Return profile and sequence in each other's place, as tables of a scan have them."""

@@ -25,10 +25,10 @@ FASTA_WIDTH = 60
 ESCAPED = "backslashreplace"
 """How bytes of the names of files that are no text are written."""
 
-EXACT = ("fasta", "fasta_matched")
+EXACT = ("fasta", "fasta_matched", "parquet", "domparquet", "afa", "a2m")
 """Exports that programs read again: names in them are as they were read, control characters included."""
 
-TAB_SEPARATED = ("tsv", "domtsv", "outfmt", "scores")
+TAB_SEPARATED = ("tsv", "domtsv", "outfmt", "scores", "architecture")
 """Exports that spreadsheets open."""
 
 _ADVICE = {

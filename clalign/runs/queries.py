@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from clalign.errors import OptionError
 from clalign.runs.connection import RunConnection
 from clalign.runs.schema import ORDER
 from clalign.values.hit_tables import HitTable
@@ -133,12 +134,29 @@ class HitQueries:
         question = "SELECT query, count(*) FROM hits GROUP BY query HAVING count(*) >= ? ORDER BY query"
         return [(number, n) for number, n in self._all(question, least)]
 
-    def within(self, evalue: float | None, score: float | None, is_raw: bool) -> list[int]:
+    def within(self, evalue: float | None, score: float | None, is_raw: bool, query: int | None = None) -> list[int]:
         """Return the ids of hits with at most this E-value and at least this score (`is_raw`: uncorrected)."""
-        limits = {"evalue <= ?": evalue, f"{'raw' if is_raw else 'score'} >= ?": score}
+        limits = {"evalue <= ?": evalue, f"{'raw' if is_raw else 'score'} >= ?": score, "query = ?": query}
         given = {words: limit for words, limit in limits.items() if limit is not None}
         question = f"SELECT id FROM hits WHERE {' AND '.join(given) or '1'}"
         return [key for (key,) in self._all(question, *given.values())]
+
+    def query_named(self, words: str) -> int:
+        """Return the number of the first query of this name or accession, or of this place counted from 1.
+
+        Raises
+        ------
+        OptionError
+            If there is none.
+        """
+        found = self._one("SELECT min(id) AS place FROM queries WHERE name = ? OR accession = ?", words, words)[0]
+        n_queries = int(self._one("SELECT count(*) AS count FROM queries")[0])
+        if found is None and words.isdecimal() and 1 <= int(words) <= n_queries:
+            return int(words) - 1
+        if found is None:
+            hint = f"Give its name, its accession, or a number from 1 to {n_queries:,}."
+            raise OptionError(f'The run has no query "{words}".', hint)
+        return int(found)
 
     def ids_by_score(self) -> list[int]:
         """Return the ids of all hits, the highest score first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,15 @@ from Bio import AlignIO
 
 from clalign.cli import main
 from clalign.control_characters import escaped
+from clalign.engines.export import Source as GeneralSource
 from clalign.engines.export import export
 from clalign.engines.plan7.columns import TABLES
 from clalign.engines.plan7.export import WRITERS
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
-from clalign.formats.writers import check_writable, whole_file
+from clalign.formats.writers import EXACT, check_writable, whole_file
 from clalign.runs.run_file import open_run
+from clalign.values.alphabets import ALPHABETS
+from clalign.values.sequences import Sequence, SequenceDatabase
 
 
 def written(run: Path, what: str, **more: object) -> str:
@@ -155,8 +159,10 @@ def test_partial_alignments_say_so(stopped_run: Path) -> None:
 
 
 def test_every_export_is_known_and_others_are_refused(small_run: Path) -> None:
-    tables = {"tsv", "domtsv", "tblout", "domtblout", "pfamtblout", "jsonl"}
-    assert set(WRITERS) == tables | {"text", "stockholm", "fasta", "fasta_matched"}
+    tables = {"tsv", "domtsv", "tblout", "domtblout", "pfamtblout", "jsonl", "csv", "domcsv", "parquet", "domparquet"}
+    places = {"architecture", "architecture_gff3", "gff3", "gff3_genome", "bed", "bed_genome"}
+    aligned = {"text", "outfmt", "outfmt7", "stockholm", "afa", "a2m"}
+    assert set(WRITERS) == tables | places | aligned | {"fasta", "fasta_matched"}
     with pytest.raises(OptionError, match='no export named "xml"'):
         export(small_run, "xml", "-")
 
@@ -222,7 +228,7 @@ def test_outputs_that_cannot_be_are_refused(small_run: Path) -> None:
     assert main(["export", "/no/such/run", "--tsv", "-"]) == ExitCode.UNREADABLE
 
 
-@pytest.mark.parametrize("what", sorted(set(WRITERS) - {"fasta", "fasta_matched", "stockholm"}))
+@pytest.mark.parametrize("what", sorted(set(WRITERS) - {*EXACT, "stockholm"}))
 def test_no_export_for_people_passes_control_characters_on(small_run: Path, what: str) -> None:
     name = "a\x1b[31mb\x9b\u202e\x07"
     with open_run(small_run, writable=True) as run, run.connection:
@@ -230,7 +236,7 @@ def test_no_export_for_people_passes_control_characters_on(small_run: Path, what
         run.set_card(0, {**run.card(0), "name": name, "accession": name, "description": name})
     text = written(small_run, what)
     assert escaped(text) == text
-    assert "\\x1b[31m" in text or what == "jsonl"
+    assert "\\x1b[31m" in text or "%1B" in text or what in ("jsonl", "gff3_genome", "bed_genome")
 
 
 def test_no_cell_is_a_formula_if_that_is_asked_for(small_run: Path) -> None:
@@ -250,3 +256,91 @@ def test_no_cell_is_a_formula_if_that_is_asked_for(small_run: Path) -> None:
     assert main(["export", "--safe-tsv", "--tsv", str(out), str(small_run)]) == 0
     assert out.read_text().splitlines() == safe
     assert written(small_run, "tblout") == written(small_run, "tblout", safe_cells=True)
+
+
+def test_csv_says_what_tsv_says(small_run: Path) -> None:
+    for table in ("tsv", "domtsv"):
+        tabs = [line.split("\t") for line in written(small_run, table).splitlines()]
+        assert list(csv.reader(written(small_run, table.replace("tsv", "csv")).splitlines())) == tabs
+
+
+def test_parquet_holds_the_table_unrounded_and_says_where_it_comes_from(small_run: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    export(small_run, "parquet", small_run.with_suffix(".parquet"))
+    found = parquet.read_table(small_run.with_suffix(".parquet"))
+    assert found.schema.names == [column.file for column in TABLES["tsv"]]
+    assert found.column("evalue").to_pylist() == [1.23456789e-5, 5.0]
+    assert found.column("n_domains").to_pylist() == [2, 1]
+    assert found.schema.metadata[b"command"].startswith(b"clalign hmmsearch")
+
+
+def test_parquet_without_its_package_says_how_to_get_it(small_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(OptionError, match=r"pip install 'clalign\[parquet\]'"):
+        export(small_run, "parquet", small_run.with_suffix(".parquet"))
+    assert not small_run.with_suffix(".parquet").exists()
+
+
+def test_blast_tables_of_domains_have_both_sides(small_run: Path) -> None:
+    lines = written(small_run, "outfmt", columns="6 std qseq sseq nident positive gaps btop").splitlines()
+    assert lines[1].split("\t") == [
+        "motif", "seq1", "33.333", "6", "1", "2", "1", "4", "5", "9", "0.002", "9.0", "A--CDE", "AGXW-E", "2", "4", "3",
+        "1-G-XCWD-1",
+    ]  # fmt: skip
+    commented = written(small_run, "outfmt7").splitlines()
+    assert commented[1] == "# Query: motif A motif"
+    assert commented[3].startswith("# Fields: query id, subject id, % identity, alignment length")
+    assert (commented[4], commented[-1]) == ("# 3 hits found", "# BLAST processed 1 queries")
+    assert len([line for line in commented if not line.startswith("#")]) == 3
+
+
+def test_hits_of_a_query_are_one_alignment(small_run: Path) -> None:
+    found = list(AlignIO.read(written_file(small_run, "afa"), "fasta"))
+    assert [(record.id, str(record.seq)) for record in found] == [
+        ("seq1/1-4", "A..WDE"), ("seq1/5-9", "AgxW-E"), ("seq2/2-3", "-..-DE"),
+    ]  # fmt: skip
+
+
+def written_file(run: Path, what: str) -> str:
+    written(run, what)
+    return str(run.with_suffix(f".{what}"))
+
+
+def test_gff3_and_bed_have_a_line_for_each_domain(small_run: Path) -> None:
+    lines = [line.split("\t") for line in written(small_run, "gff3").splitlines() if not line.startswith("#")]
+    assert [line[:8] for line in lines] == [
+        ["seq1", "clalign", "protein_match", "1", "4", "1.23457e-05", ".", "."],
+        ["seq1", "clalign", "protein_match", "5", "9", "0.002", ".", "."],
+        ["seq2", "clalign", "protein_match", "2", "3", "5", ".", "."],
+    ]
+    assert lines[2][8] == "ID=match3;Name=motif;Target=motif 3 4;accession=PF1;bits=-3;significant=no"
+    bed = [line for line in written(small_run, "bed").splitlines() if not line.startswith("#")]
+    assert bed == ["seq1\t0\t4\tmotif\t12\t.", "seq1\t4\t9\tmotif\t9\t.", "seq2\t1\t3\tmotif\t0\t."]
+
+
+def test_places_on_a_genome_are_told_or_left_out(small_run: Path) -> None:
+    with open_run(small_run, writable=True) as run, run.connection:
+        said = "# 100 # 129 # -1 # ID=1_7"  # nine residues and a stop codon
+        run.connection.execute("UPDATE targets SET name = 'contig_1_7', description = ? WHERE name = 'seq1'", (said,))
+    lines = written(small_run, "bed_genome").splitlines()
+    assert [line.split("\t")[:6] for line in lines if not line.startswith("#")] == [
+        ["contig_1", "117", "129", "motif", "12", "-"], ["contig_1", "102", "117", "motif", "9", "-"],
+    ]  # fmt: skip
+    assert lines[-1].startswith("# left out: 1 domain of 1 sequence whose names and descriptions tell no place")
+    assert "contig_1\tclalign\tprotein_match\t118\t129\t" in written(small_run, "gff3_genome")
+
+
+def test_flanks_are_those_of_the_sequence(small_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = (("seq1", "AWDEAGGWE"), ("seq2", "ADEAAAAAA"))
+    database = SequenceDatabase.from_sequences([Sequence.from_text(*text) for text in texts], ALPHABETS["amino"])
+    monkeypatch.setattr(GeneralSource, "database", lambda source: database)
+    assert written(small_run, "fasta_matched", flank=2).splitlines()[:4] == [
+        ">seq1/1-6 first  one\twith tab", "AWDEAG", ">seq1/3-9 first  one\twith tab", "DEAGGWE",
+    ]  # fmt: skip
+
+
+def test_hits_of_one_query_can_be_chosen(small_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(small_run), "--query", "PF1", "--bed", "-"]) == 0
+    assert capsys.readouterr().out.count("motif\t") == 3
+    assert main(["export", str(small_run), "--query", "nothing", "--bed", "-"]) == ExitCode.INPUT
+    assert 'no query "nothing"' in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixt
         (["hmmsearch", "-evalue", "1e-3", "a", "b"], "-evalue (did you mean -E?)"),
         (["sw", "-out", "f", "a", "b"], "-out (did you mean -o?)"),
         (["sw", "-outfmt", "6", "a", "b"], "-outfmt (did you mean --outfmt?)"),
-        (["hmmsearch", "--format-output=6", "a", "b"], "--format-output (did you mean --tblout?)"),
+        (["hmmsearch", "--format-output=6", "a", "b"], "--format-output (did you mean --outfmt?)"),
         (["sw", "--max-target-seqs", "5", "a", "b"], "--max-target-seqs (did you mean --top?)"),
         (["sw", "-num_threads", "5", "a", "b"], "-num_threads (leave it out"),
         (["resume", "--cpu", "5", "a"], "--cpu (leave it out"),

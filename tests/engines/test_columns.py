@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from clalign.engines.architectures import TABLE
 from clalign.engines.columns import documentation, table_lines
 from clalign.engines.engine import engine_named
 from clalign.engines.pairwise import columns as pairwise
@@ -22,7 +23,7 @@ PLAN7, PAIRWISE = plan7.TABLES, {"sw": pairwise.TABLES["tsv"]}
 
 def test_the_documents_list_the_columns() -> None:
     text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
-    for tables in (PLAN7, PAIRWISE):
+    for tables in (PLAN7, PAIRWISE, {"architecture": TABLE}):
         assert "\n".join(documentation(tables)) in text, "put what clalign.engines.columns.documentation() yields there"
 
 

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton
 
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.formats.pairwise_rows import columns_of
+from clalign.formats.blast_columns import columns_of
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.pairwise.form import PairForm
 from clalign.ui.engines.pairwise.page import PairPage

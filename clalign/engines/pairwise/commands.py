@@ -6,6 +6,7 @@ from argparse import Namespace, _ArgumentGroup
 from collections.abc import Mapping
 from typing import Any
 
+from clalign.engines import outputs
 from clalign.engines.commands import Command, Input, Output
 from clalign.engines.pairwise.spec import SCORING, PairwiseSpec
 from clalign.errors import OptionError
@@ -90,6 +91,9 @@ COMMANDS = {
             Output("stockholm", "--stockholm", "write the targets found, aligned to their query, as Stockholm"),
             Output("fasta", "--fasta", "write the targets found, whole"),
             Output("fasta_matched", "--fasta-matched", "write the aligned part of each target"),
+            *outputs.ALIGNMENTS,
+            *outputs.TABLES,
+            *outputs.PLACES,
         ),
         shapes=("--outfmt",),
         keeps_words=True,

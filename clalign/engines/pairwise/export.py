@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import groupby
 from typing import TextIO
 
 import numpy as np
 
-from clalign.engines.commands import Export, NamedColumns
+from clalign.engines import architectures, blast_tables, hit_alignments, table_files
+from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
-from clalign.engines.export import Choice, Source, write_fasta, write_lines, write_table
+from clalign.engines.export import Choice, Source, flanked, write_fasta, write_lines, write_table
 from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
 from clalign.engines.pairwise.columns import TABLES
@@ -79,6 +81,30 @@ class PairSource(Source):
     def note(self, card: Card, hit: Hit) -> str:
         """Return what the user has written beside a target of a query."""
         return self.notes.get((card["number"], hit.row), "")
+
+    def aligned_rows(self, number: int) -> Iterator[AlignedRow]:
+        """Yield a query, if its file is at hand, and its targets aligned to it."""
+        card, residues = self.cards[number], self.query_texts[number]
+        if residues:
+            states = "M" * len(residues)
+            yield AlignedRow(card["name"], "", card["description"], 1, len(residues), 0, states, residues)
+        for hit in self.hits(number):
+            yield from (_aligned_row(card, hit, domain) for domain in hit.domains if domain.states)
+
+    def table_rows(self, table: str) -> Iterator[PairRow]:
+        """Yield all chosen alignments with their notes."""
+        return (replace(row, note=self.note(row.card, row.hit)) for row in self.rows())
+
+    def pair_groups(self, every: bool = False) -> Iterator[tuple[Card, Iterator[PairRow]]]:
+        """Yield each query with its alignments; given pairs in their order, those of one query together if they are."""
+        if self.spec.is_pairs:
+            for number, group in groupby(self.rows(), key=lambda row: row.card["number"]):
+                yield self.cards[number], (row for row in group if row.n_columns)
+            return
+        for number, card in enumerate(self.cards):
+            found = [PairRow(card, hit, part) for hit in self.hits(number) for part in hit.domains if part.states]
+            if found or every:
+                yield card, iter(found)
 
     def rows(self) -> Iterator[PairRow]:
         """Yield all chosen alignments."""
@@ -154,18 +180,9 @@ def _write_alignments(stream: TextIO, card: Card, hit: Hit, width: int, names_qu
         write_lines(stream, text.alignment_lines(PairRow(card, hit, domain), width))
 
 
-def write_outfmt(source: PairSource, stream: TextIO) -> int:
-    """Write BLAST's table of alignments."""
-    names = rows.columns_of(source.choice.columns or "6")
-    count = write_lines(stream, (rows.outfmt_line(row, names) for row in source.rows()))
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
-    return count
-
-
 def write_tsv(source: PairSource, stream: TextIO) -> int:
     """Write the tab-separated table of alignments."""
-    found = (replace(row, note=source.note(row.card, row.hit)) for row in source.rows())
-    return write_table(stream, TABLES["tsv"], found, source.origin.partial)
+    return write_table(stream, TABLES["tsv"], source.table_rows("tsv"), source.origin.partial)
 
 
 def write_jsonl(source: PairSource, stream: TextIO) -> int:
@@ -240,11 +257,17 @@ def _searched(source: PairSource) -> Iterator[Card]:
 
 def write_matched(source: PairSource, stream: TextIO) -> int:
     """Write the aligned part of each target, named ``name/from-to``; on the minus strand its complement."""
-    count = 0
+    count, database = 0, cache(source.database)
     for row in source.rows():
         if row.n_columns:
             first, last = row.target_ends
             residues = row.rows[2].replace("-", "")
+            if source.choice.flank:
+                start, end, residues = flanked(database(), row.hit, row.domain.target_range, source.choice.flank)
+                first, last = start + 1, end
+                if row.pair.strand < 0:
+                    alphabet = row.card.get("target_alphabet") or row.card["alphabet"]
+                    first, last, residues = end, start + 1, rows.complemented(residues, alphabet)
             stream.write(fasta_record(f"{row.hit.name}/{first}-{last}", row.hit.description, residues))
             count += 1
     return count
@@ -256,14 +279,8 @@ def write_stockholm(source: PairSource, stream: TextIO) -> int:
     comments = ["partial: yes"] if source.origin.partial else []
     for number, card in enumerate(source.cards):
 
-        def aligned(number: int = number, card: Card = card) -> Iterator[AlignedRow]:
-            residues = source.query_texts[number]
-            if residues:
-                yield AlignedRow(
-                    card["name"], "", card["description"], 1, len(residues), 0, "M" * len(residues), residues
-                )
-            for hit in source.hits(number):
-                yield from (_aligned_row(card, hit, domain) for domain in hit.domains if domain.states)
+        def aligned(number: int = number) -> Iterator[AlignedRow]:
+            return source.aligned_rows(number)
 
         n = sum(1 for hit in source.hits(number) for domain in hit.domains if domain.states)
         if n:
@@ -283,7 +300,7 @@ def _aligned_row(card: Card, hit: Hit, domain: Domain) -> AlignedRow:
 
 WRITERS: dict[str, Writer] = {
     "text": write_text,
-    "outfmt": write_outfmt,
+    **blast_tables.WRITERS,
     "tsv": write_tsv,
     "jsonl": write_jsonl,
     "scores": write_scores,
@@ -291,16 +308,15 @@ WRITERS: dict[str, Writer] = {
     "fasta": write_fasta,
     "fasta_matched": write_matched,
     "stockholm": write_stockholm,
+    **table_files.writers(("tsv", "")),
+    **hit_alignments.WRITERS,
+    **architectures.WRITERS,
 }
-
-_BLAST_COLUMNS = NamedColumns(
-    "BLAST's table", "Names of columns in their order; std are the usual twelve",
-    {name: words for name, (words, _) in rows.COLUMNS.items()}, rows.columns_of, "std", "6 ",
-)  # fmt: skip
 
 EXPORTS = (
     Export("tsv", "Table of alignments with a header (TSV)", ".tsv"),
-    Export("outfmt", "BLAST's table (outfmt 6)", ".tsv", "-blast", _BLAST_COLUMNS),
+    *table_files.HITS,
+    *blast_tables.EXPORTS,
     Export("text", "Text with alignments", ".txt"),
     Export("sam", "SAM", ".sam"),
     Export("jsonl", "JSON lines, a target each", ".jsonl"),
@@ -308,5 +324,7 @@ EXPORTS = (
     Export("fasta", "FASTA, whole targets", ".fasta"),
     Export("fasta_matched", "FASTA, aligned parts", ".fasta", "-matched"),
     Export("stockholm", "Stockholm, targets aligned to each query", ".sto"),
+    *hit_alignments.EXPORTS,
+    *architectures.EXPORTS,
 )
 """As people are offered them."""

@@ -19,7 +19,7 @@ ENGINE = Engine(
         "load": "clalign.engines.plan7.profile_search:ProfileWork.loaded",
         "runs": "clalign.engines.plan7.tables:RUNS",
         "tables": "clalign.engines.plan7.columns:TABLES",
-        "source": "clalign.engines.plan7.export_source:Source",
+        "source": "clalign.engines.plan7.export_rows:Source",
         "writers": "clalign.engines.plan7.export:WRITERS",
         "exports": "clalign.engines.plan7.export:EXPORTS",
         "verify": "clalign.engines.plan7.verify:verify_run",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from clalign.engines import outputs
 from clalign.engines.commands import Command, Input, Output
 from clalign.engines.plan7.spec import FOUND, REPLACED, SearchSpec, replaced_by
 from clalign.values.specs import Spec, flag_of
@@ -27,6 +28,10 @@ OUTPUTS = (
     Output("stockholm", "-A", "write the significant domains, aligned to the profile, as Stockholm"),
     Output("fasta", "--fasta", "write the reported sequences, whole"),
     Output("fasta_matched", "--fasta-matched", "write the part that each domain covers"),
+    *outputs.ALIGNMENTS,
+    *outputs.TABLES,
+    *outputs.DOMAIN_TABLES,
+    *outputs.PLACES,
 )
 
 
@@ -59,7 +64,7 @@ _SEARCH = Command(
     inputs=(Input("profiles", "HMMFILE", _PROFILES), Input("targets", "SEQDB", _SEQUENCES)),
     outputs=OUTPUTS,
     found=FOUND["search"],
-    shapes=("--acc", "--notextw"),
+    shapes=("--acc", "--notextw", "--outfmt"),
     least_width=LEAST_TEXT_WIDTH,
     conflict=conflict,
 )

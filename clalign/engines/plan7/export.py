@@ -1,5 +1,6 @@
 """The exports of a run of profiles."""
 
+from clalign.engines import architectures, blast_tables, hit_alignments, table_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
 from clalign.engines.export import write_fasta
@@ -25,6 +26,10 @@ WRITERS: dict[str, Writer] = {
     "stockholm": write_stockholm,
     "fasta": write_fasta,
     "fasta_matched": write_matched,
+    **blast_tables.WRITERS,
+    **table_files.writers(("tsv", ""), ("domtsv", "dom")),
+    **hit_alignments.WRITERS,
+    **architectures.WRITERS,
 }
 """Of what is found by profiles of HMMER2 and HMMER3."""
 
@@ -34,10 +39,15 @@ EXPORTS = (
     Export("stockholm", "Stockholm alignment", ".sto"),
     Export("tsv", "Table of hits (TSV)", ".tsv"),
     Export("domtsv", "Table of domains (TSV)", ".tsv", "-domains"),
+    *table_files.HITS,
+    *table_files.DOMAINS,
+    *blast_tables.EXPORTS,
     Export("tblout", "HMMER table of hits (tblout)", ".tbl"),
     Export("domtblout", "HMMER table of domains (domtblout)", ".domtbl"),
     Export("pfamtblout", "Pfam's table of sequences and domains (pfamtblout)", ".pfamtbl"),
     Export("jsonl", "JSON lines, a hit each", ".jsonl"),
     Export("text", "Text as hmmsearch prints it", ".txt"),
+    *hit_alignments.EXPORTS,
+    *architectures.EXPORTS,
 )
 """As people are offered them."""

@@ -44,6 +44,12 @@ class Source(GeneralSource):
             for _, hit in hits(self, query):
                 yield hit
 
+    def parts(self, number: int, hit: Hit) -> Iterator[Domain]:
+        """Yield the chosen domains of a hit; where significance decides, none of a hit that has none."""
+        if self.choice.significant and not is_significant(hit):
+            return iter(())
+        return chosen_domains(self, number, hit)
+
     @property
     def is_scan(self) -> bool:
         """Whether profiles are what was found."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TextIO
 
 from clalign.engines.export import write_lines, write_table
 from clalign.engines.plan7 import hmmer3_tables
-from clalign.engines.plan7.columns import TABLES, Row
+from clalign.engines.plan7.columns import TABLES
 from clalign.engines.plan7.export_source import (
     Source,
     hits,
@@ -23,32 +22,12 @@ from clalign.values.hits import Domain, Hit
 
 def write_tsv(source: Source, stream: TextIO) -> int:
     """Write the tab-separated table of hits."""
-    return write_table(stream, TABLES["tsv"], _hit_rows(source), source.origin.partial)
-
-
-def _hit_rows(source: Source) -> Iterator[Row]:
-    for query in queries(source):
-        for number, hit in hits(source, query):
-            is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
-            domains, note = hit.reported_domains, source.notes.get((number, hit.row), "")
-            yield Row(
-                *sides(source, number, hit), domains, None, len(domains) if is_hmmer3 else hit.n_domains,
-                source.is_scan, is_significant(hit), note,
-            )  # fmt: skip
+    return write_table(stream, TABLES["tsv"], source.table_rows("tsv"), source.origin.partial)
 
 
 def write_domtsv(source: Source, stream: TextIO) -> int:
     """Write the tab-separated table of domains."""
-    return write_table(stream, TABLES["domtsv"], _domain_rows(source), source.origin.partial)
-
-
-def _domain_rows(source: Source) -> Iterator[Row]:
-    for query in queries(source):
-        for number, hit in hits(source, query):
-            both, is_included = sides(source, number, hit), is_significant(hit)
-            for place, domain in places(source, number, hit):
-                significant = is_included and domain.is_included
-                yield Row(*both, (domain,), *place, source.is_scan, significant)
+    return write_table(stream, TABLES["domtsv"], source.table_rows("domtsv"), source.origin.partial)
 
 
 def write_tblout(source: Source, stream: TextIO) -> int:

@@ -1,0 +1,350 @@
+"""The domains of all queries of a run on each sequence, as one architecture; tables of them, GFF3 and BED."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from clalign.engines.columns import Column, in_files
+from clalign.engines.commands import Export
+from clalign.engines.engine import Writer, engine_of
+from clalign.engines.export import Choice, Source, write_lines, write_table
+from clalign.errors import OptionError
+from clalign.formats import clans as clan_files
+from clalign.formats.genome_places import GenomePlace, genome_place
+from clalign.formats.intervals import GFF3_HEAD, bed_line, gff3_line, gff3_name, gff3_value
+from clalign.formats.tables import PARTIAL, digits, plain
+from clalign.jobs import JobContext, QuietContext
+from clalign.runs.inputs import input_of
+from clalign.runs.run_file import RunFile, open_run
+from clalign.values.architectures import RULES, Architecture, Clans, PlacedDomain, resolve, settled
+from clalign.values.hits import Domain, Hit
+
+_PFAM = re.compile(r"PF\d{5}(\.\d+)?$")
+
+EVERY_DOMAIN = "all"
+"""The rule of GFF3 and BED: they hold every domain."""
+
+
+def clans_of(run: RunFile, path: str, rule: str) -> tuple[Clans, str]:
+    """Return the clans that overlaps are judged by, and the file that tells them.
+
+    Parameters
+    ----------
+    run : RunFile
+    path : str
+        The file; empty for one that lies beside the profiles, if there is any.
+    rule : str
+        What is done with overlaps; see `clalign.values.architectures.RULES`.
+
+    Raises
+    ------
+    InputError
+        If the file is no table of clans.
+    OptionError
+        If the rule asks for clans and there are none.
+    """
+    if rule not in ("", *RULES):
+        raise OptionError(f'There is no rule "{rule}" for overlaps.', f"Choose one of {', '.join(RULES)}.")
+    if rule in ("best", "all"):
+        return Clans(), ""
+    found = path or _beside(run)
+    if not found and rule == "clans":
+        raise OptionError("Overlaps are to be resolved by clans, but there is no table of them.",
+                          f"Name one with --clans. {clan_files.HINT}")  # fmt: skip
+    return (clan_files.read_clans(found), found) if found else (Clans(), "")
+
+
+def _beside(run: RunFile) -> str:
+    spec: dict[str, Any] = run.fact("spec") or {}
+    profiles = spec.get("profiles")
+    if not profiles:
+        return ""
+    found = clan_files.beside(str(profiles))
+    if found:
+        return found
+    try:
+        return clan_files.beside(str(input_of(run, "profiles", QuietContext())))
+    except Exception:
+        return ""
+
+
+def architectures(source: Source, rule: str, clans: Clans, significant: bool = False) -> Iterator[Architecture]:
+    """Yield each sequence that has a domain, perhaps only of `significant` ones, in the order of their file."""
+    only = significant and source.judges
+    for row, found in source.by_target():
+        domains = [
+            _placed(source, key, number, hit, part)
+            for key, number, hit in found
+            for part in source.parts(number, hit)
+            if not only or (hit.is_included and part.is_included)
+        ]
+        if domains:
+            hit = found[0][2]
+            kept = resolve(domains, rule, clans)
+            yield Architecture(row, hit.name, hit.accession, hit.description, hit.length, kept, len(domains))
+
+
+def _placed(source: Source, key: int, number: int, hit: Hit, part: Domain) -> PlacedDomain:
+    card = source.cards[number]
+    return PlacedDomain(
+        key, number, part.number, card["name"], card["accession"], card["length"], part.target_range, part.envelope,
+        part.profile_range, part.score, part.evalue, part.pair.strand if part.pair is not None else 1,
+        hit.is_included and part.is_included,
+    )  # fmt: skip
+
+
+def read_architectures(
+    path: str | Path, rule: str = "auto", clans: str = "", significant: bool = True, context: JobContext | None = None
+) -> tuple[list[Architecture], str, str]:
+    """Return the architectures of a run, the rule that was followed, and the file of the clans.
+
+    Parameters
+    ----------
+    path : str or Path
+        The run file.
+    rule : str
+        What is done with overlaps: one of `clalign.values.architectures.RULES`.
+    clans : str
+        A table of clans; by default one that lies beside the profiles, if there is any.
+    significant : bool
+        Only domains beyond the inclusion thresholds, where there are any.
+    context : JobContext, optional
+
+    Raises
+    ------
+    InputError, OptionError
+        As `clans_of` does.
+    """
+    with open_run(Path(path)) as run:
+        source = engine_of(run).source(run, Choice(), context or QuietContext())
+        known, file = clans_of(run, clans, rule)
+        return list(architectures(source, rule, known, significant)), settled(rule, known), file
+
+
+def _words_of(domain: PlacedDomain) -> str:
+    start, end = domain.target_range
+    return f"{plain(domain.family)}:{start + 1}-{end}:{digits(domain.evalue)}"
+
+
+def covered_share(found: Architecture) -> float:
+    """Return the share of a sequence that its domains cover, in percent."""
+    reached = n = 0
+    for domain in found.domains:
+        start, end = domain.target_range
+        n += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return 100.0 * n / found.length if found.length else 0.0
+
+
+Row = tuple[Architecture, int, Clans]
+"""An architecture, how many sequences have it, and the clans."""
+
+
+def _of(kind: Any, name: str, unit: str, meaning: str, value: Callable[[Row], Any]) -> Column:
+    return in_files(name, kind, unit, meaning, value)
+
+
+TABLE: tuple[Column, ...] = (
+    _of("text", "sequence", "", "name of the sequence", lambda r: r[0].name),
+    _of("text", "accession", "", "accession of the sequence", lambda r: r[0].accession),
+    _of("whole number", "length", "residues", "length of the sequence", lambda r: r[0].length),
+    _of("text", "description", "", "description of the sequence", lambda r: r[0].description),
+    _of("text", "architecture", "", "families from the first domain to the last, ~ between", lambda r: r[0].words),
+    _of("whole number", "n_sequences", "", "sequences of the run with this architecture", lambda r: r[1]),
+    _of("whole number", "n_domains", "", "domains that are kept", lambda r: len(r[0].domains)),
+    _of("whole number", "n_left_out", "", "domains that were left out, as they overlap better ones",
+        lambda r: r[0].n_found - len(r[0].domains)),
+    _of("percent", "coverage", "%", "share of the sequence that the domains cover", lambda r: covered_share(r[0])),
+    _of("text", "domains", "", "family, first and last residue and E-value of each domain, ; between",
+        lambda r: ";".join(map(_words_of, r[0].domains))),
+    _of("text", "clans", "", "clan of each domain, ~ between; - for none that is known",
+        lambda r: "~".join(r[2].clan(domain) or "-" for domain in r[0].domains)),
+)  # fmt: skip
+"""The table of architectures."""
+
+
+def _chosen(source: Source) -> tuple[list[Architecture], Clans, str]:
+    """Return the architectures that were asked for, and words about the rule."""
+    rule = source.choice.overlaps
+    clans, file = clans_of(source.run, source.choice.clans, rule)
+    told = settled(rule, clans)
+    words = f"overlaps: {told}: {RULES[told]}" + (f"; clans: {file}" if file and told == "clans" else "")
+    return list(architectures(source, rule, clans, significant=True)), clans, words
+
+
+def write_architecture(source: Source, stream: TextIO) -> int:
+    """Write the table of architectures, a line for each sequence with a domain that is significant."""
+    found, clans, words = _chosen(source)
+    counts = Counter(one.words for one in found)
+    n = write_table(stream, TABLE, ((one, counts[one.words], clans) for one in found), partial=False)
+    write_lines(stream, [f"# {line}" for line in (words, *source.origin.lines())])
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return n
+
+
+def write_architecture_gff3(source: Source, stream: TextIO) -> int:
+    """Write the domains of the architectures as GFF3, in coordinates of their sequences."""
+    found, clans, words = _chosen(source)
+    return _write_gff3(source, stream, found, clans, [words])
+
+
+def write_gff3(source: Source, stream: TextIO) -> int:
+    """Write all domains, or alignments, as GFF3, in coordinates of their sequences."""
+    return _write_gff3(source, stream, architectures(source, EVERY_DOMAIN, Clans()), Clans(), [])
+
+
+def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], clans: Clans, words: list[str]) -> int:
+    write_lines(stream, [GFF3_HEAD, *(f"# {line}" for line in (*source.origin.lines(), *words))])
+    count = 0
+    for one in found:
+        write_lines(stream, [f"##sequence-region {gff3_name(one.name)} 1 {one.length}"])
+        for domain in one.domains:
+            count += 1
+            line = gff3_line(
+                one.name, _kind(source), domain.target_range, _evalue(domain), _strand(source, domain),
+                _attributes(source, one, domain, clans, count),
+            )  # fmt: skip
+            write_lines(stream, [line])
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def write_gff3_genome(source: Source, stream: TextIO) -> int:
+    """Write all domains as GFF3 in coordinates of a genome, where names or descriptions of sequences tell them."""
+    write_lines(stream, [GFF3_HEAD, *(f"# {line}" for line in source.origin.lines())])
+    count, left_out = 0, LeftOut()
+    for one in architectures(source, source.choice.overlaps or EVERY_DOMAIN, _clans(source)):
+        place = left_out.place(one, source.is_protein)
+        for domain in one.domains if place is not None else ():
+            assert place is not None
+            count += 1
+            attributes = _attributes(source, one, domain, Clans(), count)
+            attributes["Derives"] = gff3_value(one.name)
+            strand = "+" if place.strand * domain.strand > 0 else "-"
+            lines = [
+                gff3_line(place.name, _kind(source), span, _evalue(domain), strand, attributes)
+                for span in place.spans(*domain.target_range)
+            ]
+            write_lines(stream, lines)
+    write_lines(stream, left_out.lines(source))
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def write_bed(source: Source, stream: TextIO) -> int:
+    """Write all domains, or alignments, as BED with six columns, in coordinates of their sequences."""
+    write_lines(stream, [f"# {line}" for line in source.origin.lines()])
+    rule, clans = source.choice.overlaps or EVERY_DOMAIN, _clans(source)
+    count = 0
+    for one in architectures(source, rule, clans):
+        lines = (
+            bed_line(one.name, [part.target_range], part.family, part.score, _strand(source, part), blocks=False)
+            for part in one.domains
+        )
+        count += write_lines(stream, lines)
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def write_bed_genome(source: Source, stream: TextIO) -> int:
+    """Write all domains as BED with twelve columns in coordinates of a genome, where sequences tell them."""
+    write_lines(stream, [f"# {line}" for line in source.origin.lines()])
+    count, left_out = 0, LeftOut()
+    for one in architectures(source, source.choice.overlaps or EVERY_DOMAIN, _clans(source)):
+        place = left_out.place(one, source.is_protein)
+        for domain in one.domains if place is not None else ():
+            assert place is not None
+            strand = "+" if place.strand * domain.strand > 0 else "-"
+            spans = place.spans(*domain.target_range)
+            write_lines(stream, [bed_line(place.name, spans, domain.family, domain.score, strand, blocks=True)])
+            count += 1
+    write_lines(stream, left_out.lines(source))
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+class LeftOut:
+    """Counts the sequences that do not tell where on a genome they lie."""
+
+    def __init__(self) -> None:
+        self.n_sequences = self.n_domains = 0
+
+    def place(self, one: Architecture, is_protein: bool) -> GenomePlace | None:
+        """Return where a sequence lies; None for one that is counted."""
+        found = genome_place(one.name, one.description, one.length, is_protein)
+        if found is None:
+            self.n_sequences += 1
+            self.n_domains += len(one.domains)
+        return found
+
+    def lines(self, source: Source) -> list[str]:
+        """Return what is said of them, and warn."""
+        if not self.n_sequences:
+            return []
+        domains = f"{self.n_domains:,} domain{'s' * (self.n_domains != 1)}"
+        sequences = f"{self.n_sequences:,} sequence{'s' * (self.n_sequences != 1)}"
+        words = f"left out: {domains} of {sequences} whose names and descriptions tell no place on a genome"
+        source.context.warn(f"{words[:1].upper()}{words[1:]}.")
+        return [f"# {words}"]
+
+
+def _clans(source: Source) -> Clans:
+    if not source.choice.overlaps:
+        return Clans()
+    return clans_of(source.run, source.choice.clans, source.choice.overlaps)[0]
+
+
+def _kind(source: Source) -> str:
+    """Return the term of the Sequence Ontology for a domain or an alignment."""
+    return "protein_match" if source.is_protein else "nucleotide_match"
+
+
+def _strand(source: Source, domain: PlacedDomain) -> str:
+    return "." if source.is_protein else "+" if domain.strand > 0 else "-"
+
+
+def _evalue(domain: PlacedDomain) -> float | None:
+    return None if math.isnan(domain.evalue) else domain.evalue
+
+
+def _attributes(source: Source, one: Architecture, domain: PlacedDomain, clans: Clans, number: int) -> dict[str, str]:
+    first, last = domain.family_range
+    family = gff3_value(domain.family).replace(" ", "%20")
+    accession = "" if domain.accession in ("", "-") else gff3_value(domain.accession)
+    return {
+        "ID": f"match{number}",
+        "Name": gff3_value(domain.family),
+        "Target": f"{family} {first + 1} {last}",
+        "Dbxref": f"Pfam:{accession}" if _PFAM.match(accession) else "",
+        "accession": accession,
+        "bits": digits(domain.score),
+        "clan": gff3_value(clans.clan(domain)),
+        "envelope": f"{domain.envelope[0] + 1}..{domain.envelope[1]}" if domain.envelope != domain.target_range else "",
+        "significant": ("no", "yes")[domain.is_significant] if source.judges else "",
+        "architecture": gff3_value(one.words) if clans.of else "",
+    }
+
+
+WRITERS: dict[str, Writer] = {
+    "architecture": write_architecture,
+    "architecture_gff3": write_architecture_gff3,
+    "gff3": write_gff3,
+    "gff3_genome": write_gff3_genome,
+    "bed": write_bed,
+    "bed_genome": write_bed_genome,
+}
+"""Of every engine whose hits have places on sequences."""
+
+EXPORTS = (
+    Export("architecture", "Table of domain architectures (TSV)", ".tsv", "-architectures"),
+    Export("architecture_gff3", "Domain architectures (GFF3)", ".gff3", "-architectures"),
+    Export("gff3", "All domains (GFF3)", ".gff3"),
+    Export("gff3_genome", "All domains on the genome (GFF3)", ".gff3", "-genome"),
+    Export("bed", "All domains (BED)", ".bed"),
+    Export("bed_genome", "All domains on the genome (BED)", ".bed", "-genome"),
+)

@@ -1,0 +1,55 @@
+"""BLAST's tables of alignments, formats 6 and 7, of every engine whose hits have alignments of two sides."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from clalign.engines.commands import Export, NamedColumns
+from clalign.engines.engine import Writer
+from clalign.engines.export import Source, write_lines
+from clalign.formats.blast_columns import FIELDS, WORDS, columns_of
+from clalign.formats.pairwise_rows import outfmt_line
+from clalign.formats.tables import PARTIAL, plain
+
+
+def write_outfmt(source: Source, stream: TextIO) -> int:
+    """Write BLAST's table of alignments: format 6, or 7 if what names the columns begins so."""
+    asked = source.choice.columns or "6"
+    if asked.startswith("7"):
+        return write_outfmt7(source, stream)
+    names = columns_of(asked)
+    found = (row for _, group in source.pair_groups() for row in group)
+    count = write_lines(stream, (outfmt_line(row, names) for row in found))
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def write_outfmt7(source: Source, stream: TextIO) -> int:
+    """Write format 7: comments say of each query what it is, also of those without hits."""
+    names = columns_of(source.choice.columns or "7")
+    origin, count, n_queries = source.origin, 0, 0
+    fields = f"# Fields: {', '.join(FIELDS.get(name, name) for name in names)}"
+    for card, group in source.pair_groups(every=True):
+        lines = [outfmt_line(row, names) for row in group]
+        said = f"{plain(card['name'])} {plain(card['description'] or '')}".strip()
+        head = [f"# clalign {origin.program} {origin.version}", f"# Query: {said}", f"# Database: {origin.target}"]
+        write_lines(stream, [*head, *[fields] * bool(lines), f"# {len(lines)} hits found", *lines])
+        n_queries += 1
+        count += len(lines)
+    write_lines(stream, [f"# BLAST processed {n_queries} queries"])
+    write_lines(stream, [PARTIAL] if origin.partial else [])
+    return count
+
+
+WRITERS: dict[str, Writer] = {"outfmt": write_outfmt, "outfmt7": write_outfmt7}
+
+_COLUMNS = NamedColumns(
+    "BLAST's table", "Names of columns in their order; std are the usual twelve",
+    WORDS, columns_of, "std", "6 ",
+)  # fmt: skip
+
+EXPORTS = (
+    Export("outfmt", "BLAST's table (outfmt 6)", ".tsv", "-blast", _COLUMNS),
+    Export("outfmt7", "BLAST's table with comments (outfmt 7)", ".txt", "-blast", _COLUMNS),
+)
+"""As people are offered them."""

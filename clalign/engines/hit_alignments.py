@@ -1,0 +1,88 @@
+"""The hits of a query as one multiple alignment, from their paths: nothing is computed anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+from clalign.engines.commands import Export
+from clalign.engines.engine import Writer, engine_of
+from clalign.engines.export import Choice, Source
+from clalign.errors import OptionError
+from clalign.formats.row_writers import write_rows
+from clalign.formats.traced_rows import traced_rows
+from clalign.jobs import JobContext, QuietContext
+from clalign.runs.run_file import open_run
+from clalign.values.row_alignments import RowAlignment
+
+
+def hit_alignment(source: Source, number: int) -> RowAlignment:
+    """Return the chosen hits of a query, aligned to it."""
+    return traced_rows(source.cards[number], lambda: source.aligned_rows(number), source.context.check)
+
+
+def read_hit_alignment(
+    path: str | Path, number: int, significant: bool = True, context: JobContext | None = None
+) -> RowAlignment:
+    """Return the hits of a query of a run as one alignment.
+
+    Parameters
+    ----------
+    path : str or Path
+        The run file.
+    number : int
+        Of the query, from 0.
+    significant : bool
+        Only hits and domains beyond the inclusion thresholds, where there are any.
+    context : JobContext, optional
+        Asked whether to go on.
+    """
+    with open_run(Path(path)) as run:
+        engine = engine_of(run)
+        choice = Choice(significant=significant and engine.judges)
+        return hit_alignment(engine.source(run, choice, context or QuietContext()), number)
+
+
+def _the_query(source: Source) -> int:
+    """Return the number of the only query with hits.
+
+    Raises
+    ------
+    OptionError
+        If there are several, or none.
+    """
+    found = [number for number, _ in source.keys.queries_with_hits() if source.keys.of_query(number)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise OptionError("There are no hits to be aligned.")
+    names = ", ".join(source.cards[number]["name"] for number in found[:5])
+    raise OptionError(
+        f"{len(found):,} queries have hits ({names}{', ...' * (len(found) > 5)}), which make as many alignments.",
+        "Choose one with --query; Stockholm holds them all.",
+    )
+
+
+def _write(source: Source, stream: TextIO, form: str) -> int:
+    alignment = hit_alignment(source, _the_query(source))
+    write_rows(alignment, form, stream, context=source.context)
+    return alignment.n_rows
+
+
+def write_afa(source: Source, stream: TextIO) -> int:
+    """Write the hits of a query as aligned FASTA."""
+    return _write(source, stream, "fasta")
+
+
+def write_a2m(source: Source, stream: TextIO) -> int:
+    """Write the hits of a query as A2M."""
+    return _write(source, stream, "a2m")
+
+
+WRITERS: dict[str, Writer] = {"afa": write_afa, "a2m": write_a2m}
+
+EXPORTS = (
+    Export("afa", "Aligned FASTA, hits of one query", ".afa"),
+    Export("a2m", "A2M, hits of one query", ".a2m"),
+)
+"""As people are offered them."""

@@ -1,0 +1,31 @@
+"""The outputs that several engines have: their flags, as data, which a help needs without what writes them."""
+
+from clalign.engines.commands import Output
+
+PLACES = (
+    Output("architecture", "--architecture", "write a table of sequences with the significant domains of all queries"
+           " on each, overlaps resolved (--overlaps, --clans)"),
+    Output("architecture_gff3", "--architecture-gff3", "write the domains of these architectures as GFF3"),
+    Output("gff3", "--gff3", "write all domains or alignments as GFF3, in coordinates of their sequences"),
+    Output("gff3_genome", "--genome-gff3", "write them as GFF3 in coordinates of a genome, where names or descriptions"
+           " of the sequences tell them"),
+    Output("bed", "--bed", "write all domains or alignments as BED"),
+    Output("bed_genome", "--genome-bed", "write them as BED in coordinates of a genome"),
+)  # fmt: skip
+"""Of every engine whose hits have places on sequences."""
+
+TABLES = (
+    Output("csv", "--csv", "write the table of hits with commas between (CSV)"),
+    Output("parquet", "--parquet", "write the table of hits, unrounded, as Parquet (needs pyarrow)"),
+)
+DOMAIN_TABLES = (
+    Output("domcsv", "--domcsv", "write the table of domains with commas between (CSV)"),
+    Output("domparquet", "--domparquet", "write the table of domains, unrounded, as Parquet (needs pyarrow)"),
+)
+"""Beside the tab-separated tables."""
+
+ALIGNMENTS = (
+    Output("afa", "--afa", "write the hits of a query, aligned to it, as aligned FASTA"),
+    Output("a2m", "--a2m", "write the same as A2M: residues between the columns of the query in lower case"),
+)
+"""Of every engine whose hits have paths."""

@@ -1,0 +1,100 @@
+"""The tables of hits as CSV and as Parquet, beside the tab-separated ones."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
+from typing import Any, TextIO
+
+from clalign.engines.columns import Column, Kind, written_cell
+from clalign.engines.commands import Export
+from clalign.engines.engine import Writer, engine_of
+from clalign.engines.export import Source, write_lines
+from clalign.errors import OptionError, OutputError
+from clalign.formats.tables import PARTIAL, plain
+
+ROWS_AT_ONCE = 65_536
+"""Rows of a group of a Parquet file."""
+
+INSTALL = "Install it with: pip install 'clalign[parquet]'"
+
+_TYPES: dict[Kind, str] = {
+    "text": "string", "whole number": "int64", "number": "float64", "percent": "float64", "picture": "int64",
+}  # fmt: skip
+
+_VALUES: dict[Kind, Callable[[Any], Any]] = {
+    "text": plain, "whole number": int, "number": float, "percent": float, "picture": int,
+}  # fmt: skip
+
+
+def write_csv(source: Source, stream: TextIO, table: str) -> int:
+    """Write one of an engine's tables with commas between, as spreadsheets and R read it; cells as in TSV."""
+    columns: tuple[Column, ...] = engine_of(source.run).part("tables")[table]
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([column.file for column in columns])
+    count = 0
+    for row in source.table_rows(table):
+        writer.writerow([written_cell(column, row) for column in columns])
+        count += 1
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def write_parquet(source: Source, stream: TextIO, table: str) -> int:
+    """Write one of an engine's tables as Parquet, unrounded, with where it comes from in the metadata.
+
+    Raises
+    ------
+    OptionError
+        If pyarrow is not installed.
+    OutputError
+        If the stream takes no bytes, as a terminal.
+    """
+    try:
+        arrow: Any = importlib.import_module("pyarrow")
+        parquet: Any = importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise OptionError("Parquet needs the package pyarrow, which is not installed.", INSTALL) from None
+    binary = getattr(stream, "buffer", None)
+    if binary is None:
+        raise OutputError("Parquet is no text that could be shown here.", "Name a file.")
+    columns: tuple[Column, ...] = engine_of(source.run).part("tables")[table]
+    said = {"clalign": source.origin.version, "partial": str(source.origin.partial).lower()}
+    said |= dict(line.split(": ", 1) for line in source.origin.lines())
+    schema = arrow.schema([(column.file, getattr(arrow, _TYPES[column.kind])()) for column in columns], metadata=said)
+    rows, count = iter(source.table_rows(table)), 0
+    with parquet.ParquetWriter(binary, schema) as writer:
+        while some := list(islice(rows, ROWS_AT_ONCE)):
+            writer.write_table(arrow.Table.from_pydict(_columns(columns, some), schema=schema))
+            count += len(some)
+    return count
+
+
+def _columns(columns: Iterable[Column], rows: list[Any]) -> dict[str, list[Any]]:
+    return {
+        column.file: [None if (value := column.value(row)) is None else _VALUES[column.kind](value) for row in rows]
+        for column in columns
+    }
+
+
+def writers(*tables: tuple[str, str]) -> dict[str, Writer]:
+    """Return the writers of some tables: names in `Engine.tables`, and what begins the names of the exports."""
+    found: dict[str, Writer] = {}
+    for table, before in tables:
+        found[f"{before}csv"] = partial(write_csv, table=table)
+        found[f"{before}parquet"] = partial(write_parquet, table=table)
+    return found
+
+
+HITS = (
+    Export("csv", "Table of hits (CSV)", ".csv"),
+    Export("parquet", "Table of hits (Parquet)", ".parquet"),
+)
+DOMAINS = (
+    Export("domcsv", "Table of domains (CSV)", ".csv", "-domains"),
+    Export("domparquet", "Table of domains (Parquet)", ".parquet", "-domains"),
+)
+"""As people are offered them."""

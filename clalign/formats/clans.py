@@ -1,0 +1,91 @@
+"""Tables of clans: which families are kin, as Pfam tells it (Pfam-A.clans.tsv, Pfam-A.hmm.dat, Stockholm)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from clalign.errors import InputError
+from clalign.formats.blocks import text_of
+from clalign.formats.sources import TextReader, opened
+from clalign.values.architectures import Clans, names_of
+
+USUAL_NAMES = ("Pfam-A.clans.tsv", "Pfam-A.clans.tsv.gz", "Pfam-A.hmm.dat", "Pfam-A.hmm.dat.gz")
+"""What such tables are called beside the profiles that Pfam gives away."""
+
+NONE = ("", "\\N", "No_clan", "-")
+"""Stand for no clan."""
+
+HINT = "Give Pfam-A.clans.tsv, Pfam-A.hmm.dat, a Stockholm file with CL lines, or lines of family, tab, clan."
+
+
+def beside(profiles: str) -> str:
+    """Return the table of clans that lies beside a file of profiles; empty if there is none."""
+    folder = Path(profiles).parent
+    own = (f"{Path(profiles).name}.dat", f"{Path(profiles).name}.dat.gz")
+    return next((str(folder / name) for name in (*own, *USUAL_NAMES) if (folder / name).is_file()), "")
+
+
+def read_clans(path: str) -> Clans:
+    """Read a table of clans, also a compressed one.
+
+    Parameters
+    ----------
+    path : str
+        Lines of accession, clan, name of the clan and name of the family with tabs between (Pfam-A.clans.tsv), or of
+        family and clan; or text with ``#=GF`` lines (``ID``, ``AC``, ``CL``, ``NE``).
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    with opened(path) as source:
+        lines = [(number, text_of(line)) for number, line in TextReader(source).lines() if line.strip()]
+    if any(line.startswith("#=GF") for _, line in lines):
+        return _of_annotations(path, lines)
+    return _of_table(path, lines)
+
+
+def _of_table(path: str, lines: Iterable[tuple[int, str]]) -> Clans:
+    of: dict[str, str] = {}
+    for number, line in lines:
+        if line.startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.split("\t")]
+        if len(cells) < 2 and not (len(cells) == 1 and of):
+            raise InputError(path, f'"{line[:40]}" has no tab, so it names no clan of a family.', HINT, number)
+        if len(cells) > 1 and cells[1] not in NONE:
+            names = names_of(cells[3], cells[0]) if len(cells) > 3 and cells[3] else (cells[0].partition(".")[0],)
+            of.update(dict.fromkeys((*names, cells[0]), cells[1]))
+    return Clans(of)
+
+
+def _of_annotations(path: str, lines: Iterable[tuple[int, str]]) -> Clans:
+    of: dict[str, str] = {}
+    nested: set[tuple[str, str]] = set()
+    n_families = 0
+    for entry in _entries(lines):
+        names = names_of(entry.get("ID", [""])[0], entry.get("AC", [""])[0])
+        n_families += any(names)
+        for clan in entry.get("CL", []):
+            of.update((name, clan) for name in names if name and clan not in NONE)
+        for inner in entry.get("NE", []):
+            other = inner.partition(";")[0].partition(".")[0].strip()
+            nested.update(pair for name in names for pair in ((name, other), (other, name)))
+    if not n_families:
+        raise InputError(path, "its #=GF lines name no family (ID or AC).", HINT)
+    return Clans(of, frozenset(nested))
+
+
+def _entries(lines: Iterable[tuple[int, str]]) -> Iterator[dict[str, list[str]]]:
+    """Yield the annotations of each family by their tags."""
+    entry: dict[str, list[str]] = {}
+    for _, line in lines:
+        if line.startswith("//"):
+            yield entry
+            entry = {}
+        words = line.split(None, 2)
+        if words[0] == "#=GF" and len(words) == 3:
+            entry.setdefault(words[1], []).append(words[2].strip())
+    yield entry

@@ -1,0 +1,141 @@
+"""Hits of a query as one multiple alignment, from their paths alone: nothing is aligned anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.formats.tables import plain
+from clalign.formats.writers import AlignedRow
+from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, RowNotes, RowTexts
+
+Integers = npt.NDArray[np.int64]
+
+_INSERT = np.uint8(ord("I"))
+_DELETE = np.uint8(ord("D"))
+_GAP, _PAD = np.uint8(ord("-")), np.uint8(ord("."))
+
+POSTERIOR = "PP"
+"""The annotation of rows that holds posterior probabilities."""
+
+
+def traced_rows(
+    card: dict[str, Any], rows: Callable[[], Iterable[AlignedRow]], check: Callable[[], None] = lambda: None
+) -> RowAlignment:
+    """Return hits, or domains, aligned to their query.
+
+    Residues of match columns are upper case and their gaps ``-``; those between them are lower case, from the left, and
+    filled up with ``.``.
+
+    Parameters
+    ----------
+    card : dict
+        The query's: name, accession, description, length, and perhaps reference and structure.
+    rows : callable
+        Returns the rows; called twice, so that they need not be kept.
+    check : callable
+        Called after each row; may raise to stop.
+    """
+    length: int = card["length"]
+    longest = np.zeros(length + 1, np.int64)
+    n_rows, has_posterior = 0, False
+    for row in rows():
+        _, inserted = _steps(row)
+        if len(inserted):
+            np.maximum(longest, np.bincount(inserted, minlength=length + 1), out=longest)
+        n_rows += 1
+        has_posterior |= bool(row.posterior)
+        check()
+    begins = np.cumsum(longest) - longest + np.arange(length + 1)  # of the inserts after each node
+    matches = begins[1:] - 1
+    n_columns = int(begins[-1] + longest[-1])
+    line = np.full(n_columns, _PAD, np.uint8)
+    line[matches] = _GAP
+    cells = np.empty((n_rows, n_columns), np.uint8)
+    cells[:] = line
+    surety = np.full((n_rows, n_columns), _PAD, np.uint8) if has_posterior else np.empty((0, 0), np.uint8)
+    names, descriptions, accessions = [], [], []
+    for place, row in enumerate(rows()):
+        if place >= n_rows:
+            break
+        _fill(row, cells[place], surety[place] if has_posterior else None, begins, matches)
+        names.append(row.place)
+        descriptions.append(plain(row.description))
+        accessions.append(row.accession)
+        check()
+    names = _unlike(names)
+    notes = _notes(card, names, accessions, line, matches)
+    if has_posterior:
+        notes.residues[POSTERIOR] = RowTexts(np.arange(n_rows), surety)
+    return RowAlignment(cells, names, descriptions, notes)
+
+
+def _steps(row: AlignedRow) -> tuple[Integers, Integers]:
+    """Return of each step how many nodes were passed before it, and the same of the inserts alone."""
+    states = np.frombuffer(row.states.encode(), np.uint8)
+    is_insert = states == _INSERT
+    passed = row.first_node + np.cumsum(~is_insert) - ~is_insert
+    return passed, passed[is_insert]
+
+
+def _fill(row: AlignedRow, cells: Bytes, surety: Bytes | None, begins: Integers, matches: Integers) -> None:
+    states = np.frombuffer(row.states.encode(), np.uint8)
+    letters = np.frombuffer(row.text.encode("latin-1", "replace"), np.uint8)
+    passed, inserted = _steps(row)
+    is_insert, is_match = states == _INSERT, (states != _INSERT) & (states != _DELETE)
+    columns = np.empty(len(states), np.int64)
+    columns[~is_insert] = matches[passed[~is_insert]]
+    if len(inserted):
+        first = np.concatenate([[True], inserted[1:] != inserted[:-1]])
+        starts = np.maximum.accumulate(np.where(first, np.arange(len(inserted)), 0))
+        columns[is_insert] = begins[inserted] + np.arange(len(inserted)) - starts
+    cells[columns[is_match]] = _upper(letters[is_match])
+    cells[columns[is_insert]] = _lower(letters[is_insert])
+    if surety is not None and row.posterior:
+        marks = np.frombuffer(row.posterior.encode("latin-1", "replace"), np.uint8)
+        held = is_match | is_insert
+        surety[columns[held]] = marks[held]
+
+
+def _upper(letters: Bytes) -> Bytes:
+    return np.where(_is_letter(letters), letters & UPPER, letters)
+
+
+def _lower(letters: Bytes) -> Bytes:
+    return np.where(_is_letter(letters), letters | ~UPPER, letters)
+
+
+def _is_letter(letters: Bytes) -> npt.NDArray[np.bool_]:
+    upper = letters & UPPER
+    return (upper >= ord("A")) & (upper <= ord("Z"))
+
+
+def _unlike(names: Sequence[str]) -> list[str]:
+    """Return names of which no two are the same: those that occur again get a number before their ends."""
+    seen: dict[str, int] = {}
+
+    def told() -> Iterator[str]:
+        for name in names:
+            seen[name] = seen.get(name, 0) + 1
+            head, _, ends = name.rpartition("/")
+            yield name if seen[name] == 1 else f"{head}_{seen[name]}/{ends}"
+
+    return list(told())
+
+
+def _notes(
+    card: dict[str, Any], names: Sequence[str], accessions: Sequence[str], line: Bytes, matches: Integers
+) -> RowNotes:
+    said = [(tag, plain(str(card[key]))) for tag, key in (("ID", "name"), ("AC", "accession"), ("DE", "description"))
+            if card.get(key)]  # fmt: skip
+    of_rows = [(name, "AC", said) for name, said in zip(names, accessions, strict=True) if said not in ("", "-")]
+    columns = {}
+    for tag, text in (("SS_cons", card.get("structure")), ("RF", card.get("reference") or "x" * len(matches))):
+        if text and len(text) == len(matches):
+            spread = np.full(len(line), _PAD, np.uint8)
+            spread[matches] = np.frombuffer(text.encode("latin-1", "replace"), np.uint8)
+            columns[tag] = spread.tobytes()
+    return RowNotes(said, of_rows, {}, columns)
