@@ -36,6 +36,7 @@ OPTIONAL = {
     "intel-opencl-rt": "Intel's driver for the processor: extra intel-cpu",
     "intel-cmplr-lib-rt": "goes with it",
     "pyhmmer": "clalign hmmbuild: extra hmmbuild",
+    "pyarrow": "tables as Parquet: extra parquet",
 }
 """What it can do without, and what that is for."""
 

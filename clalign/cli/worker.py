@@ -319,6 +319,7 @@ def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.engines.export import export
 
     wishes = {"columns": request.get("columns", ""), "safe_cells": bool(request.get("safe_cells"))}
+    wishes |= request.get("shape") or {}
     written = export(Path(request["run"]), request["what"], request["path"], request.get("hits"), job, **wishes)
     return {"written": written, "path": request["path"], "what": request["what"]}
 

@@ -10,21 +10,21 @@ from clalign.engines.engine import Writer, engine_of
 from clalign.engines.export import Choice, Source
 from clalign.errors import OptionError
 from clalign.formats.row_writers import write_rows
-from clalign.formats.traced_rows import traced_rows
+from clalign.formats.traced_rows import Scores, traced_rows
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import open_run
 from clalign.values.row_alignments import RowAlignment
 
 
-def hit_alignment(source: Source, number: int) -> RowAlignment:
-    """Return the chosen hits of a query, aligned to it."""
+def hit_alignment(source: Source, number: int) -> tuple[RowAlignment, Scores]:
+    """Return the chosen hits of a query, aligned to it, and their scores in bits (float32[n_rows])."""
     return traced_rows(source.cards[number], lambda: source.aligned_rows(number), source.context.check)
 
 
 def read_hit_alignment(
     path: str | Path, number: int, significant: bool = True, context: JobContext | None = None
-) -> RowAlignment:
-    """Return the hits of a query of a run as one alignment.
+) -> tuple[RowAlignment, Scores]:
+    """Return the hits of a query of a run as one alignment, and their scores in bits (float32[n_rows]).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _the_query(source: Source) -> int:
 
 
 def _write(source: Source, stream: TextIO, form: str) -> int:
-    alignment = hit_alignment(source, _the_query(source))
+    alignment, _ = hit_alignment(source, _the_query(source))
     write_rows(alignment, form, stream, context=source.context)
     return alignment.n_rows
 

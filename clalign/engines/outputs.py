@@ -29,3 +29,10 @@ ALIGNMENTS = (
     Output("a2m", "--a2m", "write the same as A2M: residues between the columns of the query in lower case"),
 )
 """Of every engine whose hits have paths."""
+
+OVERVIEW = (
+    Output("queries", "--query-table", "write a table of the queries: hits, best E-value and score, coverage"),
+    Output("matrix", "--hit-matrix", "write the scores of targets (lines) with queries (columns), alike ones beside each"
+           " other"),
+)  # fmt: skip
+"""Of every engine that has hits of queries."""

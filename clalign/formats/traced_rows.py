@@ -12,6 +12,7 @@ from clalign.formats.tables import plain
 from clalign.formats.writers import AlignedRow
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, RowNotes, RowTexts
 
+Scores = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
 _INSERT = np.uint8(ord("I"))
@@ -24,8 +25,8 @@ POSTERIOR = "PP"
 
 def traced_rows(
     card: dict[str, Any], rows: Callable[[], Iterable[AlignedRow]], check: Callable[[], None] = lambda: None
-) -> RowAlignment:
-    """Return hits, or domains, aligned to their query.
+) -> tuple[RowAlignment, Scores]:
+    """Return hits, or domains, aligned to their query, and their scores in bits (float32[n_rows]).
 
     Residues of match columns are upper case and their gaps ``-``; those between them are lower case, from the left, and
     filled up with ``.``.
@@ -57,7 +58,7 @@ def traced_rows(
     cells = np.empty((n_rows, n_columns), np.uint8)
     cells[:] = line
     surety = np.full((n_rows, n_columns), _PAD, np.uint8) if has_posterior else np.empty((0, 0), np.uint8)
-    names, descriptions, accessions = [], [], []
+    names, descriptions, accessions, scores = [], [], [], []
     for place, row in enumerate(rows()):
         if place >= n_rows:
             break
@@ -65,12 +66,13 @@ def traced_rows(
         names.append(row.place)
         descriptions.append(plain(row.description))
         accessions.append(row.accession)
+        scores.append(row.score)
         check()
     names = _unlike(names)
     notes = _notes(card, names, accessions, line, matches)
     if has_posterior:
         notes.residues[POSTERIOR] = RowTexts(np.arange(n_rows), surety)
-    return RowAlignment(cells, names, descriptions, notes)
+    return RowAlignment(cells, names, descriptions, notes), np.array(scores, np.float32)
 
 
 def _steps(row: AlignedRow) -> tuple[Integers, Integers]:

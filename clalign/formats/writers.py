@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import re
 import secrets
@@ -292,6 +293,8 @@ class AlignedRow:
         The residues; anything for a delete.
     posterior : str
         Posterior probability of each column, where the engine knows it.
+    score : float
+        Bits of the hit or domain; not a number where there are none.
     """
 
     name: str
@@ -303,6 +306,7 @@ class AlignedRow:
     states: str
     text: str
     posterior: str = ""
+    score: float = math.nan
 
     @property
     def place(self) -> str:

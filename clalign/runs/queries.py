@@ -17,6 +17,9 @@ from clalign.runs.schema import ORDER
 from clalign.values.hit_tables import HitTable
 from clalign.values.hits import Hit
 
+ROWS_AT_ONCE = 65_536
+"""Rows that are read together where all are."""
+
 _NAMED = "hits LEFT JOIN targets ON targets.row = hits.row"
 
 _CELLS = "coalesce(json_extract(card, '$.cells_per_residue'), length)"
@@ -45,6 +48,19 @@ def significant_sql(least: float | None = None, number: int | None = None) -> tu
     if number is None:
         return "included", []
     return "sort_key >= (SELECT sort_key FROM hits WHERE query = ? AND included ORDER BY sort_key LIMIT 1)", [number]
+
+
+class AllScores(NamedTuple):
+    """The hits of all queries as columns: ids, queries and rows (int64[n]), scores and E-values (float64[n], not a
+    number for none), and whether they are significant (bool[n]).
+    """
+
+    ids: npt.NDArray[np.int64]
+    queries: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+    evalues: npt.NDArray[np.float64]
+    significant: npt.NDArray[np.bool_]
 
 
 class HitQueries:
@@ -170,6 +186,33 @@ class HitQueries:
             f" bias, evalue, raw, n_parts, hits.row FROM {_NAMED} JOIN queries ON queries.id = query"
             f" WHERE {where} AND {self._is_chosen} ORDER BY query, {ORDER}"
         ))  # fmt: skip
+
+    def scores_of_all(self) -> AllScores:
+        """Return the scores of the hits of all queries."""
+        asked = f"SELECT id, query, row, score, evalue, included FROM hits WHERE {self._is_chosen}"
+        blocks = [np.empty((0, 6))]
+        rows = self._connection.execute(asked)
+        while some := rows.fetchmany(ROWS_AT_ONCE):
+            blocks.append(np.array(some, np.float64))  # what is missing becomes not a number
+        ids, queries, targets, scores, evalues, included = np.concatenate(blocks).T
+        whole = ids.astype(np.int64), queries.astype(np.int64), targets.astype(np.int64)
+        return AllScores(*whole, scores, evalues, included > 0)
+
+    def aligned_parts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return query, begin and end on it (int64[n] each) of each part of all hits, by query."""
+        rows = self._connection.execute(
+            "SELECT query, query_start, query_end FROM parts JOIN hits ON hits.id = parts.hit"
+            f" WHERE {self._is_chosen} ORDER BY query"
+        )
+        blocks = [np.empty((0, 3), np.int64)]
+        while some := rows.fetchmany(ROWS_AT_ONCE):
+            blocks.append(np.array(some, np.int64))
+        queries, starts, ends = np.concatenate(blocks).T
+        return queries, starts, ends
+
+    def target_names(self) -> dict[int, str]:
+        """Return the name of each target that was hit, by its row."""
+        return dict(self._all("SELECT row, name FROM targets"))
 
     def rows(self, number: int) -> npt.NDArray[np.int64]:
         """Return the rows (int64[n]) of the targets that a query hit."""

@@ -161,6 +161,7 @@ def test_partial_alignments_say_so(stopped_run: Path) -> None:
 def test_every_export_is_known_and_others_are_refused(small_run: Path) -> None:
     tables = {"tsv", "domtsv", "tblout", "domtblout", "pfamtblout", "jsonl", "csv", "domcsv", "parquet", "domparquet"}
     places = {"architecture", "architecture_gff3", "gff3", "gff3_genome", "bed", "bed_genome"}
+    tables |= {"queries", "matrix"}
     aligned = {"text", "outfmt", "outfmt7", "stockholm", "afa", "a2m"}
     assert set(WRITERS) == tables | places | aligned | {"fasta", "fasta_matched"}
     with pytest.raises(OptionError, match='no export named "xml"'):

@@ -55,7 +55,7 @@ def check_exports(path: Path, folder: Path, is_resumed: bool = False) -> None:
     """Export all that there is, and compare it with what was exported then."""
     expected = sorted((folder / "exports").iterdir())
     with open_run(path) as run:
-        assert {one.name for one in expected} == engine_of(run).writers.keys()
+        assert {one.name for one in expected} <= engine_of(run).writers.keys()
     for one in expected:
         export(path, one.name, folder / "out")
         before, now = (

@@ -28,6 +28,5 @@ def test_another_form_moves_nothing(qtbot: Any, tmp_path: Path, engine: str) -> 
         applies[forms[sheet.forms.checkedId()].name] = sheet.is_safe.isEnabled(), sheet.columns.isEnabled()
     assert applies["tsv"] == (True, False)
     assert applies["fasta"] == (False, False)
-    assert sheet.columns.isVisible() == (engine == "pairwise")
-    if engine == "pairwise":
-        assert applies["outfmt"][1]
+    assert sheet.columns.isVisible()
+    assert applies["outfmt"][1]

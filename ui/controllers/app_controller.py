@@ -31,6 +31,7 @@ from ..views.workbench import Workbench
 from .device_controller import DeviceController
 from .hit_controller import HitController
 from .lab_controller import LabController
+from .results_controller import ResultsController
 
 if TYPE_CHECKING:
     from ..views.results_page import ResultsPage
@@ -50,6 +51,7 @@ class AppController(AppContext):
         self.trees = TreeController(self, self.alignments)
         self.explanations = ExplainController(self, self.locating)
         self.hits = HitController(self, self.jobs)
+        self.results = ResultsController(self, self.jobs, self.alignments)
         self.devices = DeviceController(self)
         self.labs = LabController(self, self.sources)
         self.forms: dict[str, FormController] = {}
@@ -119,8 +121,8 @@ class AppController(AppContext):
         page = self.pages.pop(path, None)
         if page is not None:
             self.window.center.removeWidget(page)
-            if page.rows_panel is not None:
-                page.rows_panel.close_view()
+            page.close_parts()
+            self.forget_files(path)
             page.run.close()
             for form in self.forms.values():
                 form.forget(path)
@@ -177,6 +179,7 @@ class AppController(AppContext):
         page.set_posterior(self.settings.preferences.posterior)
         page.posterior_chosen.connect(lambda shown: self.change_preferences({"posterior": shown}))
         self.explanations.connect_page(page)
+        self.results.connect_page(page)
         page.hit_menu_asked.connect(self.hit_menu_asked)
         page.run.hit_changed.connect(self.update_actions)
         page.run.hit_changed.connect(lambda: self._show_details(page))

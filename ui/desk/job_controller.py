@@ -139,11 +139,15 @@ class JobController(Controller):
         self._submit(f"Verify {what} of {Path(run).stem}", job)
 
     def export(
-        self, run: str, what: str, path: str, hits: list[int] | None, columns: str = "", is_safe: bool = False
-    ) -> None:
-        """Write hits to a file; `columns` are those of ``outfmt``, in safe tables no cell looks like a formula."""
+        self, run: str, what: str, path: str, hits: list[int] | None, columns: str = "", is_safe: bool = False,
+        **shape: Any,
+    ) -> None:  # fmt: skip
+        """Write hits to a file; `columns` are those of ``outfmt``, in safe tables no cell looks like a formula.
+
+        Other fields of `clalign.engines.export.Choice` may be given in `shape`.
+        """
         job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "columns": columns,
-               "safe_cells": is_safe}  # fmt: skip
+               "safe_cells": is_safe, "shape": shape}  # fmt: skip
         self._submit(f"Export to {Path(path).name}", job)
 
     def act(self, item: JobItem, name: str) -> None:

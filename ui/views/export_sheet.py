@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFileDialog, QLineEdit, QMenu, QRadioButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFileDialog, QGridLayout, QLineEdit, QMenu, QRadioButton, QWidget
 
 from clalign.engines.commands import Export, NamedColumns
 from clalign.errors import OptionError
@@ -52,7 +52,7 @@ class ExportSheet(Sheet):
     export_asked = Signal(str, str, str, str, bool)
 
     def __init__(self, choices: ExportChoices) -> None:
-        super().__init__("Export hits", 560)
+        super().__init__("Export hits", 760)
         self._choices = choices
         self._own_name = False
         self.forms, self.which = QButtonGroup(self), QButtonGroup(self)
@@ -78,10 +78,14 @@ class ExportSheet(Sheet):
 
     def _add_forms(self) -> None:
         self.body.addWidget(label("As", "muted"))
+        grid = QGridLayout()
+        grid.setVerticalSpacing(2)
+        n_lines = -(-len(self._choices.forms) // 2)
         for number, form in enumerate(self._choices.forms):
             made = QRadioButton(form.words)
             self.forms.addButton(made, number)
-            self.body.addWidget(made)
+            grid.addWidget(made, number % n_lines, number // n_lines)
+        self.body.addLayout(grid)
         self.forms.button(0).setChecked(True)
         self.body.addSpacing(8)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from ..event_loop import defer
@@ -18,10 +18,21 @@ from .parts import EmptyPanel, FactsLabel, IconButton, IconLabel, Later, button,
 from .report_page import ReportPage
 
 if TYPE_CHECKING:
+    from .aligned_hits import AlignedHits
+    from .architecture_view import ArchitectureView
     from .rows_page import RowsPanel
 
-TABS = {"hits": "Hits", "histogram": "Histogram", "alignment": "Alignment", "report": "Report"}
+TABS = {
+    "hits": "Hits", "histogram": "Histogram", "alignment": "Alignment", "aligned": "All aligned", "domains": "Domains",
+    "report": "Report",
+}  # fmt: skip
 """The parts that all results have, and what stands on their tabs."""
+
+OF_SEVERAL = ("domains",)
+"""Those that make sense where there are several queries."""
+
+STALE_MS = 1500
+"""What is made of all hits is made anew no more often than this while a search runs."""
 
 
 class ResultsPage(QWidget):
@@ -47,6 +58,8 @@ class ResultsPage(QWidget):
     hit_menu_asked = Signal(QPoint)
     node_chosen = Signal(int)
     posterior_chosen = Signal(bool)
+    domains_made = Signal(object)
+    aligned_made = Signal(object)
 
     def __init__(self, run: RunView) -> None:
         super().__init__()
@@ -65,6 +78,9 @@ class ResultsPage(QWidget):
             "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
         )
         self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
+        self._domains, self._aligned = Later(_made_domains), Later(_made_aligned)
+        self._domains.made_now.connect(lambda: self.domains_made.emit(self._domains.content))
+        self._aligned.made_now.connect(lambda: self.aligned_made.emit(self._aligned.content))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._tabs())
@@ -82,13 +98,22 @@ class ResultsPage(QWidget):
 
     def _parts(self) -> dict[str, QWidget]:
         """Return the widgets of `TABS`, in their order."""
-        histogram, hit = self._large_holder, self._hit
-        return {"hits": self._hits_tab(), "histogram": histogram, "alignment": hit, "report": self.report}
+        return {
+            "hits": self._hits_tab(), "histogram": self._large_holder, "alignment": self._hit,
+            "aligned": self._aligned, "domains": self._domains, "report": self.report,
+        }  # fmt: skip
 
     @property
     def rows_panel(self) -> RowsPanel | None:
         """An alignment of many rows that it shows."""
-        return None
+        made = cast("AlignedHits | None", self._aligned.content)
+        return made.panel if made is not None and self.tab == "aligned" else None
+
+    def close_parts(self) -> None:
+        """Let go what parts hold, before the page goes."""
+        made = cast("AlignedHits | None", self._aligned.content)
+        if made is not None:
+            made.close_view()
 
     @property
     def rows_run(self) -> str:
@@ -217,9 +242,28 @@ class ResultsPage(QWidget):
         run.thresholds_changed.connect(self.show_thresholds)
         run.histogram_changed.connect(self.show_histogram)
         run.hits.shown_changed.connect(self.show_counts)
+        self._stale = QTimer(self, singleShot=True, interval=STALE_MS)
+        self._stale.timeout.connect(self._ask_again)
+        self._seen: tuple[int, int] = (-1, -1)
+        run.hits.shown_changed.connect(self._note_hits)
         self.report.copy_asked.connect(self.action_asked)
         defer(self, self._make_hits)
         self.tabs.currentChanged.connect(lambda _: self._look())
+
+    def _note_hits(self) -> None:
+        """Have what is made of all hits made anew, soon, if there are others than before."""
+        seen = self.run.profile, self.run.hits.n_all
+        if seen != self._seen:
+            if seen[0] != self._seen[0]:
+                self._stale.start(0)
+            elif not self._stale.isActive():
+                self._stale.start(STALE_MS)
+            self._seen = seen
+
+    def _ask_again(self) -> None:
+        for part in (self._domains.content, self._aligned.content):
+            if part is not None:
+                cast("ArchitectureView | AlignedHits", part).ask()
 
     def _make_hits(self) -> None:
         """Make the table and then the strip below it, each in a turn of its own."""
@@ -278,6 +322,9 @@ class ResultsPage(QWidget):
         self.profiles.setCurrentIndex(self.profiles.findData(run.profile))
         self._show_together()
         self.profiles.setVisible(len(names) > 1 and is_readable)
+        for name in OF_SEVERAL:
+            if name in self._places:
+                self.tabs.setTabVisible(self.tabs.indexOf(self._places[name]), len(names) > 1)
         partial = run.state in ("stopped", "failed")
         self._unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
         if partial:
@@ -371,3 +418,15 @@ class ResultsPage(QWidget):
         """Return the ids of the selected hits."""
         rows = [self.run.hits.row_at(place) for place in self.hits.table.chosen_rows()]
         return [found.id for found in rows if found is not None]
+
+
+def _made_domains() -> QWidget:
+    from .architecture_view import ArchitectureView
+
+    return ArchitectureView()
+
+
+def _made_aligned() -> QWidget:
+    from .aligned_hits import AlignedHits
+
+    return AlignedHits()

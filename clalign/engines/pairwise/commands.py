@@ -92,6 +92,7 @@ COMMANDS = {
             Output("fasta", "--fasta", "write the targets found, whole"),
             Output("fasta_matched", "--fasta-matched", "write the aligned part of each target"),
             *outputs.ALIGNMENTS,
+            *outputs.OVERVIEW,
             *outputs.TABLES,
             *outputs.PLACES,
         ),

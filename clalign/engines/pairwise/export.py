@@ -11,7 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
-from clalign.engines import architectures, blast_tables, hit_alignments, table_files
+from clalign.engines import architectures, blast_tables, hit_alignments, overview, table_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
 from clalign.engines.export import Choice, Source, flanked, write_fasta, write_lines, write_table
@@ -99,10 +99,10 @@ class PairSource(Source):
         """Yield each query with its alignments; given pairs in their order, those of one query together if they are."""
         if self.spec.is_pairs:
             for number, group in groupby(self.rows(), key=lambda row: row.card["number"]):
-                yield self.cards[number], (row for row in group if row.n_columns)
+                yield self.cards[number], group
             return
         for number, card in enumerate(self.cards):
-            found = [PairRow(card, hit, part) for hit in self.hits(number) for part in hit.domains if part.states]
+            found = [PairRow(card, hit, part) for hit in self.hits(number) for part in hit.domains]
             if found or every:
                 yield card, iter(found)
 
@@ -294,7 +294,15 @@ def _aligned_row(card: Card, hit: Hit, domain: Domain) -> AlignedRow:
     first, last = row.target_ends
     states = domain.states if row.pair.strand > 0 else domain.states[::-1]
     return AlignedRow(
-        hit.name, hit.accession, hit.description, first, last, domain.profile_range[0], states, row.rows[2]
+        hit.name,
+        hit.accession,
+        hit.description,
+        first,
+        last,
+        domain.profile_range[0],
+        states,
+        row.rows[2],
+        score=domain.score,
     )
 
 
@@ -310,6 +318,7 @@ WRITERS: dict[str, Writer] = {
     "stockholm": write_stockholm,
     **table_files.writers(("tsv", "")),
     **hit_alignments.WRITERS,
+    **overview.WRITERS,
     **architectures.WRITERS,
 }
 
@@ -325,6 +334,7 @@ EXPORTS = (
     Export("fasta_matched", "FASTA, aligned parts", ".fasta", "-matched"),
     Export("stockholm", "Stockholm, targets aligned to each query", ".sto"),
     *hit_alignments.EXPORTS,
+    *overview.EXPORTS,
     *architectures.EXPORTS,
 )
 """As people are offered them."""

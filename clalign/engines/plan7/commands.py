@@ -29,6 +29,7 @@ OUTPUTS = (
     Output("fasta", "--fasta", "write the reported sequences, whole"),
     Output("fasta_matched", "--fasta-matched", "write the part that each domain covers"),
     *outputs.ALIGNMENTS,
+    *outputs.OVERVIEW,
     *outputs.TABLES,
     *outputs.DOMAIN_TABLES,
     *outputs.PLACES,

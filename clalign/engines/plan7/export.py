@@ -1,6 +1,6 @@
 """The exports of a run of profiles."""
 
-from clalign.engines import architectures, blast_tables, hit_alignments, table_files
+from clalign.engines import architectures, blast_tables, hit_alignments, overview, table_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
 from clalign.engines.export import write_fasta
@@ -29,6 +29,7 @@ WRITERS: dict[str, Writer] = {
     **blast_tables.WRITERS,
     **table_files.writers(("tsv", ""), ("domtsv", "dom")),
     **hit_alignments.WRITERS,
+    **overview.WRITERS,
     **architectures.WRITERS,
 }
 """Of what is found by profiles of HMMER2 and HMMER3."""
@@ -48,6 +49,7 @@ EXPORTS = (
     Export("jsonl", "JSON lines, a hit each", ".jsonl"),
     Export("text", "Text as hmmsearch prints it", ".txt"),
     *hit_alignments.EXPORTS,
+    *overview.EXPORTS,
     *architectures.EXPORTS,
 )
 """As people are offered them."""

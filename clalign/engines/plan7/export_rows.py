@@ -107,4 +107,5 @@ def _aligned_row(hit: Hit, domain: Domain) -> AlignedRow:
         states=domain.states,
         text=_residues(domain),
         posterior=domain.text.posterior,
+        score=domain.score,
     )

@@ -54,6 +54,11 @@ class AlignedPage(ResultsPage):
         """The alignment in view."""
         return self._panel
 
+    def close_parts(self) -> None:
+        """Let the alignment go."""
+        if self._panel is not None:
+            self._panel.close_view()
+
     @property
     def rows_run(self) -> str:
         """The run, if its finished alignment is in view."""

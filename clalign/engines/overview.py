@@ -1,0 +1,244 @@
+"""All queries of a run at a glance: how many hits each has and how good, and a matrix of targets and queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.engines.columns import Column, in_files
+from clalign.engines.commands import Export
+from clalign.engines.engine import Writer
+from clalign.engines.export import Source, write_lines, write_table
+from clalign.formats.tables import PARTIAL, digits, plain
+from clalign.jobs import JobContext, QuietContext
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import open_run
+from clalign.values.similarity_orders import order_alike
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+SPARK = 24
+"""Scores of a query that its little curve has, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLine:
+    """What a query has found.
+
+    Attributes
+    ----------
+    number : int
+    name, accession, description : str
+    length : int
+    n_hits, n_significant : int
+    best_evalue : float
+        Not a number where there are no statistics, or no hits.
+    best_score : float
+        Bits; not a number without hits.
+    coverage : float
+        Share of the query that its hits cover together, in percent.
+    scores : tuple of float
+        Of its hits, falling; at most `SPARK`, evenly chosen.
+    """
+
+    number: int
+    name: str
+    accession: str
+    description: str
+    length: int
+    n_hits: int
+    n_significant: int
+    best_evalue: float
+    best_score: float
+    coverage: float
+    scores: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HitMatrix:
+    """Scores of targets with queries, as a sparse table whose rows and columns stand so that alike ones are neighbors.
+
+    Attributes
+    ----------
+    queries : int64[n_columns]
+        Numbers of the queries with hits, in their order.
+    targets : int64[n_rows]
+        Rows of the targets in the database, in their order.
+    names : list of str
+        Of the targets, in that order.
+    places : int64[n, 2]
+        Row and column of each hit.
+    scores, evalues : float64[n]
+    hits : int64[n]
+        Ids in the run file.
+    """
+
+    queries: Integers
+    targets: Integers
+    names: list[str]
+    places: Integers
+    scores: Floats
+    evalues: Floats
+    hits: Integers
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Targets and queries."""
+        return len(self.targets), len(self.queries)
+
+    def dense(self) -> npt.NDArray[np.float32]:
+        """Return the best score of each target with each query (float32[n_rows, n_columns]); -inf: none."""
+        made = np.full(self.shape, -np.inf, np.float32)
+        np.maximum.at(made, (self.places[:, 0], self.places[:, 1]), self.scores.astype(np.float32))
+        return made
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overview:
+    """The queries of a run, and the matrix of their hits."""
+
+    lines: list[QueryLine]
+    matrix: HitMatrix
+
+
+def read_overview(path: str | Path, context: JobContext | None = None) -> Overview:
+    """Return the queries of a run with what they found, and the matrix of their hits.
+
+    Parameters
+    ----------
+    path : str or Path
+    context : JobContext, optional
+        Asked whether to go on.
+    """
+    with open_run(Path(path)) as run:
+        return overview(run.profiles_without_curves(), HitQueries(run.connection), context or QuietContext())
+
+
+def overview(cards: list[dict[str, Any]], hits: HitQueries, context: JobContext) -> Overview:
+    """Return the overview of some hits, given the cards of the queries."""
+    found = hits.scores_of_all()
+    context.check()
+    order = np.lexsort((-found.scores, found.queries))
+    starts = np.searchsorted(found.queries[order], np.arange(len(cards) + 1))
+    coverage = _coverages(cards, hits)
+    context.check()
+    lines = []
+    for number, card in enumerate(cards):
+        own = order[starts[number] : starts[number + 1]]
+        lines.append(
+            _line(number, card, found.scores[own], found.evalues[own], found.significant[own], coverage[number])
+        )
+    return Overview(lines, _matrix(found, hits, context))
+
+
+def _line(
+    number: int, card: dict[str, Any], scores: Floats, evalues: Floats, significant: npt.NDArray[np.bool_], share: float
+) -> QueryLine:
+    known = evalues[~np.isnan(evalues)]
+    n = len(scores)
+    some: Integers = np.linspace(0, max(0, n - 1), min(SPARK, n)).astype(np.int64)
+    return QueryLine(
+        number, card["name"], card["accession"] or "", card["description"] or "", card["length"], len(scores),
+        int(significant.sum()), float(known.min()) if len(known) else math.nan,
+        float(scores[0]) if len(scores) else math.nan, share, tuple(scores[some].tolist()),
+    )  # fmt: skip
+
+
+def _coverages(cards: list[dict[str, Any]], hits: HitQueries) -> list[float]:
+    """Return the share of each query that is aligned to any of its hits, in percent."""
+    found = np.zeros(len(cards))
+    queries, starts, ends = hits.aligned_parts()
+    cuts = np.searchsorted(queries, np.arange(len(cards) + 1))
+    for number, card in enumerate(cards):
+        own = slice(cuts[number], cuts[number + 1])
+        if cuts[number] < cuts[number + 1] and card["length"]:
+            depth = np.zeros(card["length"] + 1, np.int64)
+            np.add.at(depth, np.minimum(starts[own], card["length"]), 1)
+            np.add.at(depth, np.minimum(ends[own], card["length"]), -1)
+            found[number] = 100.0 * np.count_nonzero(np.cumsum(depth)[:-1]) / card["length"]
+    return [float(share) for share in found]
+
+
+def _matrix(found: Any, hits: HitQueries, context: JobContext) -> HitMatrix:
+    queries, columns = np.unique(found.queries, return_inverse=True)
+    targets, rows = np.unique(found.rows, return_inverse=True)
+    by_column, by_row = order_alike(
+        rows, columns, np.maximum(found.scores, 0.0), (len(targets), len(queries)), context.check
+    )
+    place_of_row, place_of_column = np.argsort(by_row), np.argsort(by_column)
+    places = (
+        np.stack([place_of_row[rows], place_of_column[columns]], axis=1) if len(rows) else np.empty((0, 2), np.int64)
+    )
+    names = hits.target_names()
+    ordered = targets[by_row]
+    return HitMatrix(
+        queries[by_column], ordered, [names[row] for row in ordered.tolist()], places, found.scores, found.evalues,
+        found.ids,
+    )  # fmt: skip
+
+
+def _of(kind: Any, name: str, unit: str, meaning: str, value: Callable[[QueryLine], Any]) -> Column:
+    return in_files(name, kind, unit, meaning, value)
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+TABLE: tuple[Column, ...] = (
+    _of("text", "query", "", "name of the query", lambda r: r.name),
+    _of("text", "query_accession", "", "accession of the query", lambda r: r.accession),
+    _of("whole number", "query_length", "nodes, residues", "length of the query", lambda r: r.length),
+    _of("text", "description", "", "description of the query", lambda r: r.description),
+    _of("whole number", "n_hits", "", "targets that it hit", lambda r: r.n_hits),
+    _of("whole number", "n_significant", "", "those of them that are significant", lambda r: r.n_significant),
+    _of("number", "best_evalue", "", "lowest E-value", lambda r: _known(r.best_evalue)),
+    _of("number", "best_score", "bits", "highest score", lambda r: _known(r.best_score)),
+    _of("percent", "coverage", "%", "share of the query that its hits cover together", lambda r: r.coverage),
+)
+"""The table of queries."""
+
+
+def _chosen(source: Source) -> Overview:
+    return overview(list(source.cards), source.keys, source.context)
+
+
+def write_queries(source: Source, stream: TextIO) -> int:
+    """Write the table of queries: all of them, also those without hits."""
+    count = write_table(stream, TABLE, _chosen(source).lines, partial=False)
+    write_lines(stream, [f"# {line}" for line in source.origin.lines()])
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def write_matrix(source: Source, stream: TextIO) -> int:
+    """Write the scores of targets (lines) with queries (columns) that have hits, alike ones beside each other."""
+    matrix = _chosen(source).matrix
+    names = [plain(source.cards[number]["name"]) for number in matrix.queries.tolist()]
+    write_lines(stream, ["\t".join(["target", *names])])
+    order = np.argsort(matrix.places[:, 0], kind="stable")
+    cuts = np.searchsorted(matrix.places[order, 0], np.arange(len(matrix.targets) + 1))
+    for row, name in enumerate(matrix.names):
+        cells = [""] * len(names)
+        for hit in order[cuts[row] : cuts[row + 1]].tolist():
+            cells[int(matrix.places[hit, 1])] = digits(float(matrix.scores[hit]))
+        write_lines(stream, ["\t".join([plain(name), *cells])])
+    write_lines(stream, [f"# {line}" for line in source.origin.lines()])
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return len(matrix.names)
+
+
+WRITERS: dict[str, Writer] = {"queries": write_queries, "matrix": write_matrix}
+
+EXPORTS = (
+    Export("queries", "Table of queries (TSV)", ".tsv", "-queries"),
+    Export("matrix", "Scores of targets with queries (TSV)", ".tsv", "-matrix"),
+)
+"""As people are offered them."""

@@ -1,0 +1,190 @@
+"""What all engines' results show of many hits together: architectures, hits as one alignment."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QFileDialog
+from shiboken6 import isValid
+
+from clalign.engines.hit_alignments import read_hit_alignment
+from clalign.runs.run_file import open_run
+from clalign.values.architectures import PlacedDomain
+
+from .. import formatting
+from ..desk.alignment_controller import AlignmentController
+from ..desk.app_context import AppContext, Controller
+from ..desk.job_controller import JobController
+from ..formatting import told
+from ..models.architectures import Architectures, Asked, question
+from ..models.hit_pages import HitRow
+from ..models.rows_view import RowsView
+
+if TYPE_CHECKING:
+    from ..views.aligned_hits import AlignedHits
+    from ..views.architecture_view import ArchitectureView
+    from ..views.results_page import ResultsPage
+
+CLANS_FILTER = "Tables of clans (*.tsv *.dat *.gz *.sto *.stk *.seed *.txt);;All files (*)"
+
+MOST_DRAWN = 2000
+"""Sequences of one picture."""
+
+
+def _load_parts() -> None:
+    """Load what some parts of results are made of, beside the window, which would stall for a third of a second."""
+    from ..views import aligned_hits, architecture_view
+
+    assert aligned_hits
+    assert architecture_view
+
+
+class ResultsController(Controller):
+    """Reads what is shown of many hits together, and saves it."""
+
+    def __init__(self, app: AppContext, jobs: JobController, alignments: AlignmentController) -> None:
+        super().__init__(app)
+        self._jobs, self._alignments = jobs, alignments
+
+    def connect_page(self, page: ResultsPage) -> None:
+        """Do what results ask for, as soon as they have a part that asks."""
+        page.domains_made.connect(lambda view: self._connect_domains(page, view))
+        page.aligned_made.connect(lambda view: self._connect_aligned(page, view))
+        self._app.files.ask("parts of results", _load_parts, lambda answer: None)
+
+    # --- architectures ---
+
+    def _connect_domains(self, page: ResultsPage, view: ArchitectureView) -> None:
+        view.asked.connect(lambda asked: self.read_architectures(page, view, asked))
+        view.clans_asked.connect(lambda: self._choose_clans(view))
+        view.table_asked.connect(lambda: self.save_architectures(page, view))
+        view.picture_asked.connect(lambda: self.draw_architectures(page, view))
+        view.domain_chosen.connect(lambda domain: self.show_domain(page, domain))
+        view.ask()  # it is looked at already
+
+    def read_architectures(self, page: ResultsPage, view: ArchitectureView, asked: Asked) -> None:
+        """Read the architectures of a run and show them."""
+        if not view.has_content:
+            view.say("Reading the domains", "Putting the hits of all queries on their sequences.")
+
+        def take(answer: Architectures | Exception) -> None:
+            if not isValid(view) or view.wish != asked:
+                return
+            if isinstance(answer, Exception):
+                view.say("The domains cannot be shown", told(answer, "They could not be read"))
+            else:
+                view.show_content(answer)
+
+        self._app.files.ask_long((str(page.run.path), "architectures"), question(page.run.path, asked), take)
+
+    def _choose_clans(self, view: ArchitectureView) -> None:
+        path, _ = QFileDialog.getOpenFileName(self._app.window, "Table of clans", str(Path.home()), CLANS_FILTER)
+        if path:
+            view.set_clans(path)
+
+    def save_architectures(self, page: ResultsPage, view: ArchitectureView) -> None:
+        """Ask for a file, and write the architectures as a table or as GFF3."""
+        proposed = str(Path.home() / f"{self._stem(page)}-architectures.tsv")
+        kinds = "Table (*.tsv);;GFF3 (*.gff3)"
+        path, kind = QFileDialog.getSaveFileName(self._app.window, "Save architectures as", proposed, kinds)
+        if path:
+            is_gff3 = path.lower().endswith((".gff3", ".gff")) or (
+                kind.startswith("GFF3") and "." not in Path(path).name
+            )
+            what = "architecture_gff3" if is_gff3 else "architecture"
+            shape = {"overlaps": view.wish.rule, "clans": view.wish.clans}
+            self._jobs.export(str(page.run.path), what, path, None, "", False, **shape)
+
+    def draw_architectures(self, page: ResultsPage, view: ArchitectureView) -> None:
+        """Open the sheet that saves the sequences in view as a picture."""
+        from ..views.architecture_painter import ArchitecturePicture
+
+        shown, title = view.canvas.shown[:MOST_DRAWN], page.run.title
+        words = formatting.plural(len(shown), "sequence")
+        if len(view.canvas.shown) > MOST_DRAWN:
+            words = f"the first {words} of {formatting.count(len(view.canvas.shown))}"
+        picture = ArchitecturePicture(shown, view.canvas.colors, f"{title} – domains of {words}")
+        self.open_picture_sheet(picture, f"{self._stem(page)}-domains")
+
+    def open_picture_sheet(self, picture: Any, stem: str) -> None:
+        """Ask for format, size and file of a picture, and write it."""
+        from ..views.pictures import save_picture
+        from ..views.sized_picture_sheet import SizedPictureSheet
+
+        sheet = SizedPictureSheet("Save picture", stem, Path.home())
+
+        def save(millimeters: float, path: str) -> None:
+            self._app.window.sheets.close_sheet()
+            font = QFont(QApplication.font())
+            write = partial(save_picture, picture, path, font, millimeters)
+            self._app.write_file(path, "Picture", write, self._app.files)
+
+        sheet.export_asked.connect(save)
+        self._app.window.sheets.open_sheet(sheet)
+
+    def show_domain(self, page: ResultsPage, domain: PlacedDomain) -> None:
+        """Show the hit that a domain is of beside the results."""
+        path, key, query = page.run.path, domain.hit, domain.query
+
+        def read() -> HitRow:
+            with open_run(path) as run:
+                hit = run.hit(key)
+            return HitRow(**{name: getattr(hit, name) for name in hit.__dataclass_fields__},
+                          id=key, profile=query, verified="", note="")  # fmt: skip
+
+        def take(answer: HitRow | Exception) -> None:
+            if isValid(page) and not isinstance(answer, Exception):
+                page.run.choose(answer)
+
+        self._app.reader.ask((id(page), "domain"), read, take)
+
+    @staticmethod
+    def _stem(page: ResultsPage) -> str:
+        return page.run.title.replace(" x ", "-x-").replace(" ", "_")
+
+    # --- hits as one alignment ---
+
+    def _connect_aligned(self, page: ResultsPage, view: AlignedHits) -> None:
+        view.asked.connect(lambda significant: self.align_hits(page, view, significant))
+        view.ask()  # it is looked at already
+
+    def align_hits(self, page: ResultsPage, view: AlignedHits, significant: bool) -> None:
+        """Read the hits of the query in view as one alignment, and show it."""
+        run, number = page.run, page.run.profile
+        noun = run.noun.lower()
+        view.significant.setVisible(run.engine is not None and run.engine.judges)
+        if run.shows_all:
+            view.close_view()
+            view.say(f"One {noun} at a time", f"Choose a {noun} above to see its hits aligned to it.")
+            return
+        if view.panel is None:
+            view.say("Aligning the hits", "From the paths that the search has found.")
+
+        def take(answer: Any) -> None:
+            if not isValid(view) or run.profile != number:
+                return
+            if isinstance(answer, Exception):
+                view.close_view()
+                view.say("The hits cannot be shown together", told(answer, "They could not be read"))
+                return
+            alignment, scores = answer
+            if not alignment.n_rows:
+                view.close_view()
+                view.say("No hits to be aligned", f"This {noun} has no significant hits.")
+                return
+            rows = RowsView(alignment, page)
+            if (scores == scores).any():
+                rows.scores["Score (bits)"] = scores
+            sequences = formatting.plural(alignment.n_rows, "row")
+            panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, aligned by the paths that were found")
+            self._alignments.connect_rows(panel)
+            rows.begin()
+            self._app.update_actions()
+
+        path = run.path
+        self._app.files.ask_long(
+            (str(path), "aligned"), lambda context: read_hit_alignment(path, number, significant, context), take
+        )

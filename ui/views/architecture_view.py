@@ -1,0 +1,146 @@
+"""Domain architectures of a run: which there are, how often, and the sequences that have them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QStackedWidget, QWidget
+
+from ..models.architectures import GROUP_COLUMNS, RULE_WORDS, Architectures, Asked
+from ..models.text_table import TextTable
+from .architecture_canvas import ArchitectureCanvas
+from .lab_page import LabTable
+from .parts import ElidedLabel, EmptyPanel, IconButton, row, shrinking, split, stacked
+
+TYPING_MS = 150
+
+
+class ArchitectureView(QWidget):
+    """Asks for architectures when it is looked at, and shows them."""
+
+    asked = Signal(object)
+    """What is wanted: an `Asked`."""
+
+    clans_asked = Signal()
+    table_asked = Signal()
+    picture_asked = Signal()
+    domain_chosen = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.wish = Asked()
+        self.content: Architectures | None = None
+        self._is_old = True
+        self.canvas = ArchitectureCanvas()
+        self.groups = TextTable(GROUP_COLUMNS, self)
+        self.table = LabTable(self.groups, "Architectures")
+        self.table.row_chosen.connect(lambda _: self._show_chosen())
+        self.empty = EmptyPanel("layers-outline", "", "")
+        self.words = ElidedLabel("", "muted")
+        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
+        self._typing.timeout.connect(self._show_chosen)
+        shown = QWidget()
+        body = split(self.table, self.canvas, shares=(2, 5), sizes=(260, 700), orientation=Qt.Orientation.Horizontal)
+        shown.setLayout(stacked((body, 1), row((self.words, 1), margins=(12, 2, 12, 4)), spacing=0))
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(shown)
+        self.setLayout(stacked(self._tools(), (self._stack, 1), spacing=0))
+        self.canvas.domain_chosen.connect(self.domain_chosen)
+        self.canvas.described.connect(lambda text: self.words.setText(text.replace("\n", " · ")))
+        self.say("Domain architectures", "They appear here as soon as there are hits.")
+
+    def _tools(self) -> QWidget:
+        self.rules = shrinking(QComboBox())
+        self.rules.setAccessibleName("What is done with domains that overlap")
+        for place, (key, (text, tip)) in enumerate(RULE_WORDS.items()):
+            self.rules.addItem(text, key)
+            self.rules.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
+        self.rules.setMinimumContentsLength(18)
+        self.rules.activated.connect(lambda: self._wish(rule=self.rules.currentData()))
+        self.significant = QCheckBox("Significant only")
+        self.significant.setChecked(True)
+        self.significant.toggled.connect(lambda on: self._wish(significant=on))
+        self.filter_box = QLineEdit()
+        self.filter_box.setPlaceholderText("Filter: sequence or family")
+        self.filter_box.setAccessibleName("Filter of sequences and families")
+        self.filter_box.setClearButtonEnabled(True)
+        self.filter_box.textChanged.connect(lambda _: self._typing.start())
+        clans = IconButton("family-tree", "Choose a table of clans, such as Pfam-A.clans.tsv", self.clans_asked.emit,
+                           "Clans…")  # fmt: skip
+        table = IconButton("table-arrow-down", "Save as a table (TSV) or as GFF3", self.table_asked.emit)
+        table.setAccessibleName("Save as a table or as GFF3")
+        picture = IconButton("export-variant", "Save what is in view as a picture: SVG, PDF or PNG",
+                             self.picture_asked.emit)  # fmt: skip
+        picture.setAccessibleName("Save as a picture")
+        made = QWidget()
+        parts = (self.rules, 2), clans, self.significant, (self.filter_box, 2), table, picture
+        made.setLayout(row(*parts, margins=(12, 6, 12, 6)))
+        return made
+
+    def _wish(self, **more: object) -> None:
+        self.wish = Asked(**{"rule": self.wish.rule, "clans": self.wish.clans, "significant": self.wish.significant,
+                             **more})  # type: ignore[arg-type]  # fmt: skip
+        self.ask()
+
+    def set_clans(self, path: str) -> None:
+        """Judge overlaps by another table of clans."""
+        self.rules.setCurrentIndex(self.rules.findData("clans"))
+        self.rules.setToolTip(Path(path).name)
+        self._wish(rule="clans", clans=path)
+
+    def ask(self) -> None:
+        """Ask anew, now or when somebody looks."""
+        self._is_old = True
+        if self.isVisible():
+            self._is_old = False
+            self.asked.emit(self.wish)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask, if anything may have changed."""
+        super().showEvent(event)
+        if self._is_old:
+            self.ask()
+
+    def say(self, heading: str, text: str) -> None:
+        """Say why there is nothing."""
+        self.empty.say(heading, text)
+        self._stack.setCurrentIndex(0)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether architectures are in view."""
+        return bool(self._stack.currentIndex())
+
+    def show_content(self, content: Architectures) -> None:
+        """Show architectures; the one that was chosen stays chosen."""
+        chosen = self._chosen_words()
+        self.content = content
+        self.groups.set_rows(content.rows)
+        if not content.found:
+            self.say(
+                "No domains", "No sequence has a significant domain. Untick “Significant only” to see weaker ones."
+            )
+            return
+        place = next((place for place, one in enumerate(content.rows) if one["words"] == chosen), 0)
+        self.table.selectRow(place)
+        self._stack.setCurrentIndex(1)
+        self._show_chosen()
+
+    def _chosen_words(self) -> str | None:
+        index = self.table.currentIndex()
+        rows = self.groups.rows
+        return rows[index.row()]["words"] if index.isValid() and index.row() < len(rows) else None
+
+    def _show_chosen(self) -> None:
+        if self.content is None:
+            return
+        found = self.content.chosen(self._chosen_words(), self.filter_box.text())
+        if found != self.canvas.shown or self.content.colors != self.canvas.colors:
+            self.canvas.show_bars(found, self.content.colors)
+        some = "" if len(found) == len(self.content.found) else f"{len(found):,} shown of ".replace(",", "\u202f")
+        self.words.setText(f"{some}{self.content.sentence}")
