@@ -32,7 +32,7 @@ ALIGNMENTS = (
 
 OVERVIEW = (
     Output("queries", "--query-table", "write a table of the queries: hits, best E-value and score, coverage"),
-    Output("matrix", "--hit-matrix", "write the scores of targets (lines) with queries (columns), alike ones beside each"
-           " other"),
+    Output("matrix", "--hit-matrix", "write the scores of targets (lines) with queries (columns), alike ones beside"
+           " each other"),
 )  # fmt: skip
 """Of every engine that has hits of queries."""
