@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
 from clalign.engines.hit_alignments import read_hit_alignment
+from clalign.engines.overview import Overview
+from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.values.architectures import PlacedDomain
 
@@ -21,11 +23,13 @@ from ..desk.job_controller import JobController
 from ..formatting import told
 from ..models.architectures import Architectures, Asked, question
 from ..models.hit_pages import HitRow
+from ..models.overview import question as overview_question
 from ..models.rows_view import RowsView
 
 if TYPE_CHECKING:
     from ..views.aligned_hits import AlignedHits
     from ..views.architecture_view import ArchitectureView
+    from ..views.overview_view import OverviewView
     from ..views.results_page import ResultsPage
 
 CLANS_FILTER = "Tables of clans (*.tsv *.dat *.gz *.sto *.stk *.seed *.txt);;All files (*)"
@@ -36,9 +40,10 @@ MOST_DRAWN = 2000
 
 def _load_parts() -> None:
     """Load what some parts of results are made of, beside the window, which would stall for a third of a second."""
-    from ..views import aligned_hits, architecture_view
+    from ..views import aligned_hits, architecture_view, overview_view
 
     assert aligned_hits
+    assert overview_view
     assert architecture_view
 
 
@@ -51,9 +56,56 @@ class ResultsController(Controller):
 
     def connect_page(self, page: ResultsPage) -> None:
         """Do what results ask for, as soon as they have a part that asks."""
+        page.overview_made.connect(lambda view: self._connect_overview(page, view))
         page.domains_made.connect(lambda view: self._connect_domains(page, view))
         page.aligned_made.connect(lambda view: self._connect_aligned(page, view))
         self._app.files.ask("parts of results", _load_parts, lambda answer: None)
+
+    # --- overview ---
+
+    def _connect_overview(self, page: ResultsPage, view: OverviewView) -> None:
+        view.asked.connect(lambda: self.read_overview(page, view))
+        view.query_chosen.connect(lambda number: self.show_query(page, number))
+        view.hit_chosen.connect(lambda key: self.show_hit(page, key))
+        view.table_asked.connect(lambda: self._save(page, "queries", "Save the table of queries as"))
+        view.matrix_asked.connect(lambda: self._save(page, "matrix", "Save the scores as"))
+        view.picture_asked.connect(lambda: self.draw_map(page, view))
+        view.ask()  # it is looked at already
+
+    def read_overview(self, page: ResultsPage, view: OverviewView) -> None:
+        """Read what all queries of a run have found, and show it."""
+
+        def take(answer: Overview | Exception) -> None:
+            if not isValid(view):
+                return
+            if isinstance(answer, Exception):
+                view.say("The queries cannot be shown", told(answer, "They could not be read"))
+            else:
+                view.show_content(answer, page.run.nouns.lower())
+
+        self._app.files.ask_long((str(page.run.path), "overview"), overview_question(page.run.path), take)
+
+    def show_query(self, page: ResultsPage, number: int) -> None:
+        """Show the hits of a query."""
+        page.run.set_profile(number)
+        page.show_tab("hits")
+
+    def _save(self, page: ResultsPage, what: str, heading: str) -> None:
+        proposed = str(Path.home() / f"{self._stem(page)}-{what}.tsv")
+        path, _ = QFileDialog.getSaveFileName(self._app.window, heading, proposed, "Table (*.tsv)")
+        if path:
+            self._jobs.export(str(page.run.path), what, path, None)
+
+    def draw_map(self, page: ResultsPage, view: OverviewView) -> None:
+        """Open the sheet that saves the heat map as a picture."""
+        from ..models.heat_map import HeatMap
+        from ..views.heat_map_view import HeatMapPicture
+
+        if view.content is None or not len(view.content.matrix.hits):
+            self._app.say("note", "There are no hits to be drawn.")
+            return
+        picture = HeatMapPicture(HeatMap(view.content.matrix), view.query_names, f"{page.run.title} – scores in bits")
+        self.open_picture_sheet(picture, f"{self._stem(page)}-map")
 
     # --- architectures ---
 
@@ -127,11 +179,15 @@ class ResultsController(Controller):
 
     def show_domain(self, page: ResultsPage, domain: PlacedDomain) -> None:
         """Show the hit that a domain is of beside the results."""
-        path, key, query = page.run.path, domain.hit, domain.query
+        self.show_hit(page, domain.hit)
+
+    def show_hit(self, page: ResultsPage, key: int) -> None:
+        """Show a hit, given its id in the run file, beside the results."""
+        path = page.run.path
 
         def read() -> HitRow:
             with open_run(path) as run:
-                hit = run.hit(key)
+                hit, query = run.hit(key), HitQueries(run.connection).place(key)[0]
             return HitRow(**{name: getattr(hit, name) for name in hit.__dataclass_fields__},
                           id=key, profile=query, verified="", note="")  # fmt: skip
 
@@ -139,7 +195,7 @@ class ResultsController(Controller):
             if isValid(page) and not isinstance(answer, Exception):
                 page.run.choose(answer)
 
-        self._app.reader.ask((id(page), "domain"), read, take)
+        self._app.reader.ask((id(page), "hit"), read, take)
 
     @staticmethod
     def _stem(page: ResultsPage) -> str:

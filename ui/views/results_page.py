@@ -20,15 +20,16 @@ from .report_page import ReportPage
 if TYPE_CHECKING:
     from .aligned_hits import AlignedHits
     from .architecture_view import ArchitectureView
+    from .overview_view import OverviewView
     from .rows_page import RowsPanel
 
 TABS = {
-    "hits": "Hits", "histogram": "Histogram", "alignment": "Alignment", "aligned": "All aligned", "domains": "Domains",
-    "report": "Report",
+    "hits": "Hits", "overview": "Overview", "histogram": "Histogram", "alignment": "Alignment",
+    "aligned": "All aligned", "domains": "Domains", "report": "Report",
 }  # fmt: skip
 """The parts that all results have, and what stands on their tabs."""
 
-OF_SEVERAL = ("domains",)
+OF_SEVERAL = ("overview", "domains")
 """Those that make sense where there are several queries."""
 
 STALE_MS = 1500
@@ -58,6 +59,7 @@ class ResultsPage(QWidget):
     hit_menu_asked = Signal(QPoint)
     node_chosen = Signal(int)
     posterior_chosen = Signal(bool)
+    overview_made = Signal(object)
     domains_made = Signal(object)
     aligned_made = Signal(object)
 
@@ -78,7 +80,10 @@ class ResultsPage(QWidget):
             "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
         )
         self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
-        self._domains, self._aligned = Later(_made_domains), Later(_made_aligned)
+        self._overview, self._domains, self._aligned = (
+            Later(make) for make in (_made_overview, _made_domains, _made_aligned)
+        )
+        self._overview.made_now.connect(lambda: self.overview_made.emit(self._overview.content))
         self._domains.made_now.connect(lambda: self.domains_made.emit(self._domains.content))
         self._aligned.made_now.connect(lambda: self.aligned_made.emit(self._aligned.content))
         self._stack = QStackedWidget()
@@ -99,8 +104,8 @@ class ResultsPage(QWidget):
     def _parts(self) -> dict[str, QWidget]:
         """Return the widgets of `TABS`, in their order."""
         return {
-            "hits": self._hits_tab(), "histogram": self._large_holder, "alignment": self._hit,
-            "aligned": self._aligned, "domains": self._domains, "report": self.report,
+            "hits": self._hits_tab(), "overview": self._overview, "histogram": self._large_holder,
+            "alignment": self._hit, "aligned": self._aligned, "domains": self._domains, "report": self.report,
         }  # fmt: skip
 
     @property
@@ -261,9 +266,9 @@ class ResultsPage(QWidget):
             self._seen = seen
 
     def _ask_again(self) -> None:
-        for part in (self._domains.content, self._aligned.content):
+        for part in (self._overview.content, self._domains.content, self._aligned.content):
             if part is not None:
-                cast("ArchitectureView | AlignedHits", part).ask()
+                cast("OverviewView | ArchitectureView | AlignedHits", part).ask()
 
     def _make_hits(self) -> None:
         """Make the table and then the strip below it, each in a turn of its own."""
@@ -418,6 +423,12 @@ class ResultsPage(QWidget):
         """Return the ids of the selected hits."""
         rows = [self.run.hits.row_at(place) for place in self.hits.table.chosen_rows()]
         return [found.id for found in rows if found is not None]
+
+
+def _made_overview() -> QWidget:
+    from .overview_view import OverviewView
+
+    return OverviewView()
 
 
 def _made_domains() -> QWidget:

@@ -1,0 +1,228 @@
+"""All queries of a run at a glance: a table with a little curve of scores each, and the heat map of their hits."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPen, QPolygonF, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QLineEdit,
+    QStackedWidget,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from clalign.engines.overview import Overview, QueryLine
+
+from .. import formatting, theme
+from ..models.heat_map import HeatMap
+from ..models.overview import COLUMNS, LINE_ROLE, SPARK_COLUMN, QueriesModel
+from .heat_map_view import HeatMapView
+from .parts import ElidedLabel, EmptyPanel, IconButton, row, split, stacked
+
+TYPING_MS = 150
+ROW_HEIGHT = 26
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class SparkDelegate(QStyledItemDelegate):
+    """Draws the scores of a query, best first, against the best of all."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw a cell."""
+        super().paint(painter, option, index)
+        line, model = index.data(LINE_ROLE), index.model()
+        if not isinstance(line, QueryLine) or not line.scores or not isinstance(model, QueriesModel):
+            return
+        area = QRectF(option.rect).adjusted(6, 4, -8, -4)
+        most = max(model.most, 1e-9)
+        heights = [area.bottom() - max(0.0, score) / most * area.height() for score in line.scores]
+        step = area.width() / max(1, len(heights) - 1)
+        points = [QPointF(area.left() + place * step, y) for place, y in enumerate(heights)]
+        if len(points) == 1:
+            points.append(QPointF(area.left() + 6, heights[0]))
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        fill = QColor(theme.current().bar)
+        fill.setAlphaF(0.6)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(fill)
+        corners = [QPointF(points[-1].x(), area.bottom()), QPointF(area.left(), area.bottom())]
+        painter.drawPolygon(QPolygonF([*points, *corners]))
+        painter.setPen(QPen(QColor(theme.current().accent), 1.4))
+        painter.drawPolyline(QPolygonF(points))
+        painter.restore()
+
+
+class QueriesTable(QTableView):
+    """A header click sorts, again reverses, a third one restores the order of the file; Ctrl+C copies the table."""
+
+    query_chosen = Signal(int)
+
+    def __init__(self, model: QueriesModel) -> None:
+        super().__init__()
+        self.queries = model
+        self.setModel(model)
+        self.setAccessibleName("Queries")
+        place = next(place for place, column in enumerate(COLUMNS) if column[0] == SPARK_COLUMN)
+        self.setItemDelegateForColumn(place, SparkDelegate(self))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setFont(theme.tabular(self.font()))
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionsClickable(True)
+        header.setStretchLastSection(True)
+        header.sectionClicked.connect(self._sort)
+        for place, column in enumerate(COLUMNS):
+            self.setColumnWidth(place, column[2])
+        self._clicks = (-1, 0)
+        self.activated.connect(self._open)
+        self.doubleClicked.connect(self._open)
+
+    def _open(self, index: QModelIndex) -> None:
+        line = index.data(LINE_ROLE)
+        if isinstance(line, QueryLine):
+            self.query_chosen.emit(line.number)
+
+    def _sort(self, place: int) -> None:
+        column, clicks = self._clicks
+        clicks = clicks % 3 + 1 if column == place else 1
+        self._clicks = (place, clicks)
+        header = self.horizontalHeader()
+        header.setSortIndicatorShown(clicks != 3)
+        if clicks == 3:
+            self.queries.sort_by(None)
+            return
+        descending = COLUMNS[place][6] != (clicks == 1)
+        header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
+        self.queries.sort_by(place, descending)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy, or move."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            QGuiApplication.clipboard().setText(self.queries.tsv())
+        else:
+            super().keyPressEvent(event)
+
+
+class OverviewView(QWidget):
+    """Asks for the overview when it is looked at, and shows it."""
+
+    asked = Signal()
+    query_chosen = Signal(int)
+    hit_chosen = Signal(int)
+    table_asked = Signal()
+    matrix_asked = Signal()
+    picture_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.content: Overview | None = None
+        self._is_old = True
+        self.model = QueriesModel(self)
+        self.table = QueriesTable(self.model)
+        self.map = HeatMapView()
+        self.empty = EmptyPanel(
+            "view-dashboard-outline", "All queries", "They appear here as soon as there are results."
+        )
+        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
+        self._typing.timeout.connect(self._filter)
+        shown = split(self._upper(), self._lower(), shares=(1, 1), sizes=(320, 340))
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(shown)
+        self.setLayout(stacked((self._stack, 1), spacing=0))
+        self.table.query_chosen.connect(self.query_chosen)
+        self.map.cell_chosen.connect(self.hit_chosen)
+
+    def _upper(self) -> QWidget:
+        self.words = ElidedLabel("", "muted")
+        self.filter_box = QLineEdit()
+        self.filter_box.setPlaceholderText("Filter queries")
+        self.filter_box.setAccessibleName("Filter of queries")
+        self.filter_box.setClearButtonEnabled(True)
+        self.filter_box.setMaximumWidth(220)
+        self.filter_box.textChanged.connect(lambda _: self._typing.start())
+        self.with_hits = QCheckBox("With hits only")
+        self.with_hits.toggled.connect(lambda _: self._filter())
+        save = IconButton("table-arrow-down", "Save the table of queries (TSV)", self.table_asked.emit)
+        save.setAccessibleName("Save the table of queries")
+        made = QWidget()
+        top = row((self.words, 1), self.with_hits, self.filter_box, save, margins=(12, 6, 12, 4))
+        made.setLayout(stacked(top, (self.table, 1), spacing=0))
+        return made
+
+    def _lower(self) -> QWidget:
+        self.map_words = ElidedLabel("", "muted")
+        made = QWidget()
+        top = row(
+            (self.map_words, 1),
+            IconButton("magnify-minus-outline", "Smaller cells (wheel, key -)", lambda: self.map.zoom(0.8)),
+            IconButton("magnify-plus-outline", "Larger cells (wheel, key +)", lambda: self.map.zoom(1.25)),
+            IconButton("fit-to-page-outline", "Show the whole map (key 0)", self.map.fit),
+            IconButton("table-arrow-down", "Save the scores as a table (TSV)", self.matrix_asked.emit),
+            IconButton("export-variant", "Save the map as a picture: SVG, PDF or PNG", self.picture_asked.emit),
+            spacing=0, margins=(12, 4, 12, 0),
+        )  # fmt: skip
+        made.setLayout(stacked(top, (self.map, 1), spacing=0))
+        return made
+
+    def _filter(self) -> None:
+        self.model.set_filter(self.filter_box.text(), self.with_hits.isChecked())
+
+    def ask(self) -> None:
+        """Ask anew, now or when somebody looks."""
+        self._is_old = True
+        if self.isVisible():
+            self._is_old = False
+            self.asked.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask, if anything may have changed."""
+        super().showEvent(event)
+        if self._is_old:
+            self.ask()
+
+    def say(self, heading: str, text: str) -> None:
+        """Say why there is nothing."""
+        self.empty.say(heading, text)
+        self._stack.setCurrentIndex(0)
+
+    @property
+    def query_names(self) -> list[str]:
+        """The names of the columns of the map."""
+        if self.content is None:
+            return []
+        return [self.content.lines[number].name for number in self.content.matrix.queries.tolist()]
+
+    def show_content(self, content: Overview, nouns: str) -> None:
+        """Show the queries of a run; the one that was chosen stays chosen."""
+        index = self.table.currentIndex()
+        chosen = index.data(LINE_ROLE) if index.isValid() else None
+        self.content = content
+        self.model.set_lines(content.lines)
+        if isinstance(chosen, QueryLine) and (place := self.model.place_of(chosen.number)) is not None:
+            self.table.selectRow(place)
+        found = sum(line.n_hits > 0 for line in content.lines)
+        self.words.setText(f"{formatting.count(found)} of {formatting.count(len(content.lines))} {nouns} have hits")
+        n_rows, n_columns = content.matrix.shape
+        self.map.show_map(HeatMap(content.matrix), self.query_names)
+        self.map_words.setText(
+            f"{formatting.plural(n_rows, 'target')} with {formatting.count(n_columns)} {nouns}, alike ones beside each"
+            " other. Click a cell to see its hit."
+        )
+        self._stack.setCurrentIndex(1)
