@@ -151,7 +151,7 @@ class HeatMapView(QWidget):
         self.names: Sequence[str] = ()
         self.frame = Frame(1, 1)
         self._pressed: QPointF | None = None
-        self._moved = self._is_fitted = False
+        self._moved, self._fits = False, True
         self.setAccessibleName("Heat map of targets and queries")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(160, 120)
@@ -162,34 +162,33 @@ class HeatMapView(QWidget):
 
     @property
     def area(self) -> QRectF:
-        """Where the cells are."""
-        return QRectF(
-            NAMES, HEAD, max(20.0, self.width() - NAMES - EDGE), max(20.0, self.height() - HEAD - LEGEND - EDGE)
-        )
+        """Where the cells are; names get room where they can be read."""
+        left = NAMES if self.frame.cell_y >= LEAST_TEXT else 2 * EDGE
+        top = HEAD if self.frame.cell_x >= LEAST_TEXT else EDGE
+        width, height = self.width() - left - EDGE, self.height() - top - LEGEND - EDGE
+        return QRectF(left, top, max(20.0, width), max(20.0, height))
 
     def show_map(self, heat: HeatMap, names: Sequence[str]) -> None:
         """Show another matrix, given the names of its queries; the zoom stays if it has the same size."""
         is_same = self.heat is not None and self.heat.matrix.shape == heat.matrix.shape
         self.heat, self.names = heat, names
         if not is_same:
-            self.frame, self._is_fitted = Frame(*heat.matrix.shape), False
-            self._fit_once()
+            self.frame = Frame(*heat.matrix.shape)
+            self.fit()
         n_rows, n_columns = heat.matrix.shape
         self.setAccessibleDescription(f"{n_rows} targets, {n_columns} queries, {len(heat.matrix.hits)} hits")
         self.update()
 
-    def _fit_once(self) -> None:
-        if not self._is_fitted:
-            self.frame.fit(self.area.width(), self.area.height())
-            self._is_fitted = self.isVisible()
-
     def fit(self) -> None:
         """Show all of it."""
-        self.frame.fit(self.area.width(), self.area.height())
+        self._fits = True
+        for _ in range(2):  # whether there is room for names decides how much there is for cells
+            self.frame.fit(self.area.width(), self.area.height())
         self.update()
 
     def zoom(self, factor: float, at: QPointF | None = None) -> None:
         """Make cells larger or smaller around a place of the widget, by default the middle."""
+        self._fits = False
         area = self.area
         place = (at or area.center()) - area.topLeft()
         self.frame.zoom(factor, place, area.width(), area.height())
@@ -197,12 +196,9 @@ class HeatMapView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep showing all of it, if that is what was shown."""
-        area = self.area
-        if self.frame.row == self.frame.column == 0:
-            shows_all = self.frame.cell_x * self.frame.n_columns <= event.oldSize().width()
-            if shows_all and self.frame.cell_y * self.frame.n_rows <= event.oldSize().height():
-                self.frame.fit(area.width(), area.height())
-        self.frame.keep_in(area.width(), area.height())
+        if self._fits:
+            self.fit()
+        self.frame.keep_in(self.area.width(), self.area.height())
         super().resizeEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -211,9 +207,9 @@ class HeatMapView(QWidget):
         painter.fillRect(self.rect(), QColor(tokens.surface))
         if self.heat is None or not len(self.heat.matrix.hits):
             return
-        self._fit_once()
         paint_map(painter, self.area, self.heat, self.frame, self.names, tokens)
-        legend = QRectF(NAMES, self.height() - LEGEND - 2, self.width() - NAMES, LEGEND)
+        left = self.area.left()
+        legend = QRectF(left, self.height() - LEGEND - 2, self.width() - left, LEGEND)
         paint_legend(painter, legend, self.heat, tokens)
 
     def cell_at(self, place: QPointF) -> tuple[int, int] | None:
@@ -251,6 +247,7 @@ class HeatMapView(QWidget):
             self._shift(-step.x(), -step.y())
 
     def _shift(self, x: float, y: float) -> None:
+        self._fits = False
         self.frame.column += x / self.frame.cell_x
         self.frame.row += y / self.frame.cell_y
         self.frame.keep_in(self.area.width(), self.area.height())

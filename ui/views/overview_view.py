@@ -158,6 +158,8 @@ class OverviewView(QWidget):
         self.filter_box.setMaximumWidth(220)
         self.filter_box.textChanged.connect(lambda _: self._typing.start())
         self.with_hits = QCheckBox("With hits only")
+        self.with_hits.setChecked(True)
+        self.model.set_filter("", hide_empty=True)
         self.with_hits.toggled.connect(lambda _: self._filter())
         save = IconButton("table-arrow-down", "Save the table of queries (TSV)", self.table_asked.emit)
         save.setAccessibleName("Save the table of queries")

@@ -35,14 +35,17 @@ class ProfileRunView(RunView):
     @property
     def all_words(self) -> str:
         """What the hits of all profiles together are called; empty where they are not offered."""
-        return "All profiles" if self.is_scan else ""
+        return "All profiles" if self.is_scan or len(self.cards) > 1 else ""
 
     def way_words(self) -> str:
         """Return whether profiles were looked for in sequences or the other way."""
         return "scan: the profiles of each sequence" if self.is_scan else ""
 
     def _first_profile(self) -> int:
-        return ALL_PROFILES if self.is_scan else 0
+        if self.is_scan:
+            return ALL_PROFILES
+        is_empty = not self._asked(lambda run: run.n_hits(0), 1)
+        return ALL_PROFILES if is_empty and len(self.cards) > 1 and self.is_complete else 0
 
     def set_score_kind(self, kind: str) -> None:
         """Show other scores of a HMMER3 profile in the histogram."""
