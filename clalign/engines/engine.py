@@ -64,7 +64,8 @@ class Engine:
         Its sub-commands, and what each does in a few words.
     at : mapping of str to str
         Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
-        task), ``source``, ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``runs`` (a
+        task), ``source``, ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``methods`` (returns
+        of a run what was done, for a report), ``runs`` (a
         `Declaration` of what its runs hold), ``tables`` (the columns of its tab-separated tables, by the names of the
         exports), ``exports`` (each an `Export`, in their order), ``remarks``, ``choices`` (what `explain` may begin
         with), ``explain_files`` where files can be explained without a run, ``self_test`` of a device, and

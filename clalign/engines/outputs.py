@@ -36,3 +36,5 @@ OVERVIEW = (
            " each other"),
 )  # fmt: skip
 """Of every engine that has hits of queries."""
+
+REPORT = (Output("html", "--html", "write a report with pictures, methods and tables as one HTML file"),)

@@ -83,7 +83,7 @@ def test_a_script_that_bash_does_not_take_is_noticed(tmp_path: Path) -> None:
     ("words", "offered"),
     [
         ("hmm", {"hmmsearch", "hmmscan", "hmmbuild"}),
-        ("hmmsearch --dom", {"--domtblout", "--domtsv", "--domE", "--domT", "--domZ"}),
+        ("hmmsearch --dom", {"--domtblout", "--domtsv", "--domcsv", "--domparquet", "--domE", "--domT", "--domZ"}),
         ("sw --mode ", {"local", "global", "semiglobal", "ungapped"}),
         ("hmmsearch pro", {"proteins.fasta"}),
         ("hmmsearch --tblout with", {"with space.fasta"}),

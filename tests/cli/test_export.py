@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from Bio import AlignIO
@@ -162,7 +164,7 @@ def test_every_export_is_known_and_others_are_refused(small_run: Path) -> None:
     tables = {"tsv", "domtsv", "tblout", "domtblout", "pfamtblout", "jsonl", "csv", "domcsv", "parquet", "domparquet"}
     places = {"architecture", "architecture_gff3", "gff3", "gff3_genome", "bed", "bed_genome"}
     tables |= {"queries", "matrix"}
-    aligned = {"text", "outfmt", "outfmt7", "stockholm", "afa", "a2m"}
+    aligned = {"text", "html", "outfmt", "outfmt7", "stockholm", "afa", "a2m"}
     assert set(WRITERS) == tables | places | aligned | {"fasta", "fasta_matched"}
     with pytest.raises(OptionError, match='no export named "xml"'):
         export(small_run, "xml", "-")
@@ -345,3 +347,18 @@ def test_hits_of_one_query_can_be_chosen(small_run: Path, capsys: pytest.Capture
     assert capsys.readouterr().out.count("motif\t") == 3
     assert main(["export", str(small_run), "--query", "nothing", "--bed", "-"]) == ExitCode.INPUT
     assert 'no query "nothing"' in capsys.readouterr().err
+
+
+def test_the_report_is_one_sound_file_that_loads_nothing(small_run: Path) -> None:
+    with open_run(small_run, writable=True) as run, run.connection:
+        run.connection.execute("UPDATE targets SET description = '<script>alert(1)</script>' WHERE name = 'seq2'")
+    text = written(small_run, "html")
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.endswith("</body></html>\n")
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "3 sequences (27 residues)" in text
+    assert text.count("<svg") == text.count("</svg>") == 1
+    ElementTree.fromstring(re.search("<svg.*?</svg>", text, re.DOTALL)[0])
+    assert "The command was: clalign hmmsearch motif.hmm seqs.fa." in text

@@ -163,6 +163,12 @@ def hmmer3_run(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
+@pytest.fixture
+def hmmer3() -> ModuleType:
+    """The functions that make such runs up."""
+    return HMMER3
+
+
 @pytest.fixture(scope="session")
 def pair_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Run files of small comparisons of sequences, by name."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .rows_page import RowsPanel
 
 TABS = {
-    "hits": "Hits", "overview": "Overview", "histogram": "Histogram", "alignment": "Alignment",
-    "aligned": "All aligned", "domains": "Domains", "report": "Report",
+    "hits": "Hits", "histogram": "Histogram", "alignment": "Alignment", "aligned": "All aligned",
+    "overview": "Overview", "domains": "Domains", "report": "Report",
 }  # fmt: skip
 """The parts that all results have, and what stands on their tabs."""
 

@@ -17,6 +17,7 @@ ENGINE = Engine(
         "source": "clalign.engines.pairwise.export:PairSource",
         "writers": "clalign.engines.pairwise.export:WRITERS",
         "exports": "clalign.engines.pairwise.export:EXPORTS",
+        "methods": "clalign.engines.pairwise.methods:methods",
         "verify": "clalign.engines.pairwise.verify:verify_pairwise",
         "explain": "clalign.engines.pairwise.explain:explain_pair",
         "explanation_lines": "clalign.engines.pairwise.report_text:explanation_lines",

@@ -95,6 +95,7 @@ COMMANDS = {
             *outputs.OVERVIEW,
             *outputs.TABLES,
             *outputs.PLACES,
+            *outputs.REPORT,
         ),
         shapes=("--outfmt",),
         keeps_words=True,

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
-from clalign.engines import architectures, blast_tables, hit_alignments, overview, table_files
+from clalign.engines import architectures, blast_tables, hit_alignments, overview, report, table_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
 from clalign.engines.export import Choice, Source, flanked, write_fasta, write_lines, write_table
@@ -320,6 +320,7 @@ WRITERS: dict[str, Writer] = {
     **hit_alignments.WRITERS,
     **overview.WRITERS,
     **architectures.WRITERS,
+    **report.WRITERS,
 }
 
 EXPORTS = (
@@ -336,5 +337,6 @@ EXPORTS = (
     *hit_alignments.EXPORTS,
     *overview.EXPORTS,
     *architectures.EXPORTS,
+    *report.EXPORTS,
 )
 """As people are offered them."""

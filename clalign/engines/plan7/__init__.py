@@ -22,6 +22,7 @@ ENGINE = Engine(
         "source": "clalign.engines.plan7.export_rows:Source",
         "writers": "clalign.engines.plan7.export:WRITERS",
         "exports": "clalign.engines.plan7.export:EXPORTS",
+        "methods": "clalign.engines.plan7.methods:methods",
         "verify": "clalign.engines.plan7.verify:verify_run",
         "explain": "clalign.engines.plan7.explain:explain_run",
         "explain_files": "clalign.engines.plan7.explain:explain",

@@ -33,6 +33,7 @@ OUTPUTS = (
     *outputs.TABLES,
     *outputs.DOMAIN_TABLES,
     *outputs.PLACES,
+    *outputs.REPORT,
 )
 
 

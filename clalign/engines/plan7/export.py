@@ -1,6 +1,6 @@
 """The exports of a run of profiles."""
 
-from clalign.engines import architectures, blast_tables, hit_alignments, overview, table_files
+from clalign.engines import architectures, blast_tables, hit_alignments, overview, report, table_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
 from clalign.engines.export import write_fasta
@@ -31,6 +31,7 @@ WRITERS: dict[str, Writer] = {
     **hit_alignments.WRITERS,
     **overview.WRITERS,
     **architectures.WRITERS,
+    **report.WRITERS,
 }
 """Of what is found by profiles of HMMER2 and HMMER3."""
 
@@ -51,5 +52,6 @@ EXPORTS = (
     *hit_alignments.EXPORTS,
     *overview.EXPORTS,
     *architectures.EXPORTS,
+    *report.EXPORTS,
 )
 """As people are offered them."""

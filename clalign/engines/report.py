@@ -1,0 +1,214 @@
+"""A run as one HTML file: what was done in a paragraph, pictures, tables; nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from itertools import islice
+from typing import Any, TextIO
+
+import numpy as np
+
+from clalign.engines.architectures import architectures, clans_of
+from clalign.engines.columns import Column, written_cell
+from clalign.engines.commands import Export
+from clalign.engines.engine import Writer, engine_of
+from clalign.engines.export import Source
+from clalign.engines.overview import QueryLine, overview
+from clalign.formats.svg_charts import architecture_svg, bars_svg, histogram_svg
+from clalign.formats.tables import digits
+from clalign.values.architectures import Architecture, grouped
+
+MOST_ROWS = 200
+"""Hits, and queries, that a table has."""
+
+MOST_BARS = 30
+"""Queries, and architectures, that a picture has."""
+
+LEFT_OUT = ("cigar",)
+"""Columns that are too wide for a page."""
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #1A1E23; background: #fff; max-width: 1100px; margin: 2em auto;
+  padding: 0 1.2em; }
+h1 { font-size: 1.7em; margin-bottom: 0; } h2 { font-size: 1.2em; margin-top: 2em; }
+.muted { color: #5A6470; } .note { border-left: 3px solid #E69F00; padding-left: .8em; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: 2px 10px 2px 0; border-bottom: 1px solid #E4E8EC;
+  vertical-align: top; }
+th { color: #5A6470; font-weight: 600; } td.n, th.n { text-align: right; }
+td { max-width: 340px; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; } svg { max-width: 100%; height: auto; } code { overflow-wrap: anywhere; }
+"""
+
+
+def write_html(source: Source, stream: TextIO) -> int:
+    """Write the report of a run."""
+    title = f"{_name(source.origin.query)} × {_name(source.origin.target)}"
+    stream.write(f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n')
+    stream.write(f"<style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n")
+    seen = overview(list(source.cards), source.keys, source.context)
+    n_hits = sum(line.n_hits for line in seen.lines)
+    said = f"clalign {source.origin.program} · {source.origin.date} · {source.origin.device}"
+    stream.write(f'<p class="muted">{escape(said)}</p>\n')
+    if source.origin.partial:
+        stream.write('<p class="note">This run is not complete: its results are partial.</p>\n')
+    stream.write(f"<h2>Methods</h2>\n<p>{escape(methods(source))}</p>\n")
+    stream.write(f"<p>{escape(_found(seen.lines, source))}</p>\n")
+    for part in (_pictures(source, seen.lines), _domains(source, len(seen.lines))):
+        stream.writelines(part)
+    stream.writelines(_queries(source, seen.lines))
+    stream.writelines(_hits(source, n_hits))
+    stream.writelines(_provenance(source))
+    stream.write("</body></html>\n")
+    return n_hits
+
+
+def _name(path: str) -> str:
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def methods(source: Source) -> str:
+    """Return what was done, as it may stand in a paper."""
+    run, origin, engine = source.run, source.origin, engine_of(source.run)
+    database: dict[str, Any] = run.fact("database") or {}
+    sequences = f"{database.get('n_sequences', 0):,} sequences ({database.get('n_residues', 0):,} residues)"
+    n_queries = len(source.cards)
+    noun = engine.query if n_queries == 1 else engine.queries
+    words = [
+        f"{n_queries:,} {noun} ({_name(origin.query)}) and {sequences} of {_name(origin.target)} were compared with"
+        f" clalign {origin.version} (command {origin.program}) on {origin.device}.",
+        _procedure(source),
+    ]
+    words.append(f"The command was: {origin.command}.")
+    return " ".join(word for word in words if word)
+
+
+def _procedure(source: Source) -> str:
+    engine = engine_of(source.run)
+    return str(engine.part("methods")(source.run)) if "methods" in engine.at else ""
+
+
+def _found(lines: Sequence[QueryLine], source: Source) -> str:
+    n_hits, n_with = sum(line.n_hits for line in lines), sum(line.n_hits > 0 for line in lines)
+    words = f"{n_hits:,} hits of {n_with:,} queries were reported"
+    if source.judges:
+        words += f", of which {sum(line.n_significant for line in lines):,} are significant"
+    return f"{words}."
+
+
+def _figure(picture: str, words: str) -> Iterator[str]:
+    yield f'<figure>{picture}<figcaption class="muted">{escape(words)}</figcaption></figure>\n'
+
+
+def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
+    yield "<h2>Pictures</h2>\n"
+    if len(lines) == 1:
+        edges, counts = source.run.histogram(0)
+        if len(edges):
+            width = float(np.diff(edges).min() if len(edges) > 1 else 1.0)
+            unit = "Score in the units of the matrix" if not source.judges else "Score of the first stage, in bits"
+            yield from _figure(histogram_svg(edges.tolist(), counts.tolist(), width, unit), "Scores of all targets; the"
+                               " axis of counts is logarithmic.")  # fmt: skip
+        return
+    best = sorted((line for line in lines if line.n_hits), key=lambda line: -line.n_hits)[:MOST_BARS]
+    if best:
+        bars = bars_svg([(line.name, line.n_hits) for line in best], "Hits")
+        yield from _figure(bars, f"Hits of the {len(best)} queries with most of them.")
+
+
+def _domains(source: Source, n_queries: int) -> Iterator[str]:
+    """Yield the architectures, where there are several families."""
+    if n_queries < 2:
+        return
+    clans, _ = clans_of(source.run, source.choice.clans, source.choice.overlaps)
+    found = list(architectures(source, source.choice.overlaps, clans, significant=True))
+    groups = grouped(found)
+    if not groups:
+        return
+    examples = [
+        (len(group.members), _typical([found[place] for place in group.members])) for group in groups[:MOST_BARS]
+    ]
+    yield "<h2>Domain architectures</h2>\n"
+    yield from _figure(
+        architecture_svg(examples),
+        f"The {len(examples)} most frequent of {len(groups):,} architectures of {len(found):,} sequences, each drawn on"
+        " its sequence of middle length.",
+    )
+
+
+def _typical(found: list[Architecture]) -> Architecture:
+    return sorted(found, key=lambda one: (one.length, one.row))[len(found) // 2]
+
+
+def _cells(values: Iterable[tuple[str, bool]], tag: str) -> str:
+    return "".join(f"<{tag}{' class=n' * right}>{escape(text)}</{tag}>" for text, right in values)
+
+
+def _table(heads: Sequence[tuple[str, bool]], rows: Iterable[Sequence[tuple[str, bool]]]) -> Iterator[str]:
+    yield f'<div class="wide"><table><thead><tr>{_cells(heads, "th")}</tr></thead><tbody>\n'
+    for row in rows:
+        yield f"<tr>{_cells(row, 'td')}</tr>\n"
+    yield "</tbody></table></div>\n"
+
+
+QUERY_HEADS: tuple[tuple[str, bool, Callable[[QueryLine], str]], ...] = (
+    ("Query", False, lambda r: r.name),
+    ("Accession", False, lambda r: r.accession),
+    ("Description", False, lambda r: r.description),
+    ("Hits", True, lambda r: f"{r.n_hits:,}"),
+    ("Significant", True, lambda r: f"{r.n_significant:,}"),
+    ("Best E-value", True, lambda r: "" if math.isnan(r.best_evalue) else f"{r.best_evalue:.2g}"),
+    ("Best score", True, lambda r: "" if math.isnan(r.best_score) else f"{r.best_score:.1f}"),
+    ("Coverage %", True, lambda r: f"{r.coverage:.0f}"),
+)
+
+
+def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
+    yield "<h2>Queries</h2>\n"
+    shown = sorted(lines, key=lambda line: -line.n_hits)[:MOST_ROWS]
+    if len(shown) < len(lines):
+        yield f'<p class="muted">The {len(shown)} of {len(lines):,} with most hits.</p>\n'
+    heads = [(head, right) for head, right, _ in QUERY_HEADS]
+    yield from _table(heads, ([(told(line), right) for _, right, told in QUERY_HEADS] for line in shown))
+
+
+def _hits(source: Source, n_hits: int) -> Iterator[str]:
+    columns: list[Column] = [
+        column for column in engine_of(source.run).part("tables")["tsv"] if column.file not in LEFT_OUT
+    ]
+    yield "<h2>Hits</h2>\n"
+    if n_hits > MOST_ROWS:
+        yield f'<p class="muted">The first {MOST_ROWS} of {n_hits:,}; all of them: clalign export --tsv.</p>\n'
+    heads = [(column.file.replace("_", " "), column.kind != "text") for column in columns]
+    rows = islice(source.table_rows("tsv"), MOST_ROWS)
+    yield from _table(heads, ([(_short(column, row), column.kind != "text") for column in columns] for row in rows))
+
+
+def _short(column: Column, row: Any) -> str:
+    if column.kind == "number":
+        value = column.value(row)
+        return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+    return written_cell(column, row)
+
+
+def _provenance(source: Source) -> Iterator[str]:
+    run = source.run
+    yield "<h2>Where this comes from</h2>\n"
+    rows = [tuple(line.split(": ", 1)) for line in source.origin.lines()]
+    database: dict[str, Any] = run.fact("database") or {}
+    rows.append(("SHA-256 of the targets", str(database.get("digest", ""))))
+    finished: dict[str, Any] = run.fact("finished") or {}
+    if finished:
+        rows.append(("work", f"{digits(finished.get('cells'))} cells in {digits(finished.get('seconds'))} s"))
+    rows += [(name, str(value)) for name, value in sorted((run.fact("versions") or {}).items())]
+    yield from _table([("", False), ("", False)], ([(name, False), (value, False)] for name, value in rows))
+    for _, _, text in run.messages():
+        yield f'<p class="note">{escape(text)}</p>\n'
+
+
+WRITERS: dict[str, Writer] = {"html": write_html}
+
+EXPORTS = (Export("html", "Report with pictures, one file (HTML)", ".html", "-report"),)
+"""As people are offered them."""

@@ -1,0 +1,196 @@
+"""What results show of many hits together: all queries, domains on their sequences, hits as one alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QFont
+from PySide6.QtTest import QTest
+
+from clalign.engines.overview import read_overview
+from clalign.jobs import QuietContext
+from clalign.runs.run_file import BatchResult, open_run
+from clalign.ui.models.architectures import Asked, question, shown_words
+from clalign.ui.models.family_colors import SAFE, family_colors, letters_on
+from clalign.ui.models.heat_map import HeatMap
+from clalign.ui.models.overview import COLUMNS, QueriesModel
+from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.architecture_painter import ArchitecturePicture
+from clalign.ui.views.heat_map_view import HeatMapPicture
+from clalign.ui.views.pictures import save_picture
+from clalign.ui.views.results_page import ResultsPage
+from clalign.values.hits import Scores
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def families(hmmer3_run: Callable[..., Path], hmmer3: ModuleType) -> Path:
+    """A run of three profiles: the second hits one of the sequences of the first, the third none."""
+    path = hmmer3_run()
+    with open_run(path, writable=True) as run:
+        run.set_profiles([hmmer3.card(), hmmer3.card(name="Other", accession="PF00002.1"), hmmer3.card(name="None-3")])
+        hit = hmmer3.hit(14, 30.0, -40.0, -38.0)
+        places = [(5, 33), (200, 228)]  # the first lies where a domain of the other family lies
+        domains = tuple(replace(part, target_range=place, envelope=place)
+                        for part, place in zip(hit.domains, places, strict=True))  # fmt: skip
+        scores = Scores(np.arange(hmmer3.ROWS, dtype=np.int64), np.zeros(hmmer3.ROWS, np.int32))
+        run.add_batch(BatchResult(1, 0, hmmer3.ROWS, scores, (replace(hit, domains=domains),), 1e7, 0.1, "GPU"))
+        run.add_batch(BatchResult(2, 0, hmmer3.ROWS, scores, (), 1e7, 0.1, "GPU"))
+        run.set_facts(state="done")
+    return path
+
+
+@pytest.fixture
+def together(qtbot: Any, window: MainWindow, families: Path) -> ResultsPage:
+    """The results of that run."""
+    window.controller.open_run_page(str(families))
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.run.hits.n_all == 5 and not page.run.hits.is_busy)
+    return page
+
+
+def test_architectures_are_read_with_their_colors(families: Path) -> None:
+    made = question(families, Asked("all"))(QuietContext())
+    assert made.rule == "all"
+    by_name = {one.name: one for one in made.found}
+    assert by_name["SEQ_0014"].words == "Made-3~Other~Made-3~Other" or by_name["SEQ_0014"].words.count("Other") == 2
+    best = question(families, Asked("best"))(QuietContext())
+    found = {one.name: one for one in best.found}["SEQ_0014"]
+    assert [domain.family for domain in found.domains].count("Made-3") < by_name["SEQ_0014"].words.count("Made-3")
+    assert set(made.colors) == {"Made-3", "Other"}
+    assert made.rows[0]["text"] == "All sequences"
+    assert made.chosen(None, "seq_0014 other") == [by_name["SEQ_0014"]]
+    assert made.chosen("Made-3", "") == [one for one in made.found if one.words == "Made-3"]
+
+
+def test_words_of_architectures_count_what_is_repeated() -> None:
+    assert shown_words("a~a~b~a") == "2 × a – b – a"
+
+
+def test_frequent_families_get_the_colors_that_differ_most() -> None:
+    colors = family_colors(["b", "a", "b", *(f"x{number}" for number in range(20))])
+    assert colors["b"] == SAFE[0]
+    assert len(set(colors.values())) == len(colors)
+    assert {letters_on(color) for color in ("#FFFFFF", "#000000")} == {"#1A1E23", "#FFFFFF"}
+
+
+def test_queries_are_sorted_and_filtered(families: Path) -> None:
+    model = QueriesModel()
+    model.set_lines(read_overview(families).lines)
+    assert [(line.name, line.n_hits) for line in model.lines] == [("Made-3", 5), ("Other", 1), ("None-3", 0)]
+    place = next(place for place, column in enumerate(COLUMNS) if column[0] == "Hits")
+    model.sort_by(place, descending=False)
+    assert [line.n_hits for line in model.lines] == [0, 1, 5]
+    model.set_filter("pf00002", hide_empty=True)
+    assert [line.name for line in model.lines] == ["Other"]
+    assert model.tsv().splitlines()[1].startswith("Other\t1\t1\t")
+
+
+def test_a_heat_map_shows_every_hit_at_every_zoom(families: Path) -> None:
+    heat = HeatMap(read_overview(families).matrix)
+    n_rows, n_columns = heat.matrix.shape
+    assert (n_rows, n_columns, len(heat.matrix.hits)) == (5, 2, 6)
+    whole = heat.picture((0, n_rows), (0, n_columns), (n_columns * 7, n_rows * 3))
+    for (row, column), level in zip(heat.matrix.places.tolist(), heat.levels.tolist(), strict=True):
+        assert (whole[row * 3 : row * 3 + 3, column * 7 : column * 7 + 7] == level).all()
+    assert np.count_nonzero(whole) == 6 * 21
+    assert heat.picture((0, n_rows), (0, n_columns), (1, 1)).item() == heat.levels.max()
+    narrow = heat.picture((0, n_rows), (0, n_columns), (1, n_rows * 4))
+    assert (np.count_nonzero(narrow), narrow.max()) == (n_rows * 4, heat.levels.max())
+    assert heat.matrix.dense().shape == (5, 2)
+
+
+def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPage) -> None:
+    together.show_tab("overview")
+    view: Any = together._overview.content
+    qtbot.waitUntil(lambda: view.content is not None)
+    assert view.words.text() == "2 of 3 profiles have hits"
+    assert [line.name for line in view.model.lines] == ["Made-3", "Other"]
+    QTest.mouseClick(view.with_hits, LEFT, pos=QPoint(8, view.with_hits.height() // 2))
+    assert [line.name for line in view.model.lines] == ["Made-3", "Other", "None-3"]
+    cell = view.map.heat.matrix.places[-1]
+    frame, area = view.map.frame, view.map.area
+    place = area.topLeft() + QPointF((cell[1] + 0.5) * frame.cell_x, (cell[0] + 0.5) * frame.cell_y)
+    assert "bits" in view.map.words_at(place)
+    QTest.mouseClick(view.map, LEFT, pos=place.toPoint())
+    qtbot.waitUntil(lambda: together.run.hit is not None)
+    assert together.run.hit is not None
+    assert together.run.hit.id == view.map.heat.matrix.hits[-1]
+    view.table.query_chosen.emit(1)
+    qtbot.waitUntil(lambda: together.run.profile == 1 and together.run.hits.n_all == 1)
+    assert together.tab == "hits"
+
+
+def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) -> None:
+    together.show_tab("domains")
+    view: Any = together._domains.content
+    qtbot.waitUntil(lambda: view.content is not None and bool(view.canvas.shown))
+    place = next(place for place, one in enumerate(view.canvas.shown) if one.name == "SEQ_0014")
+    domain = next(domain for domain in view.canvas.shown[place].domains if domain.family == "Other")
+    style, top = view.canvas.style_, view.canvas._top(place)
+    x = 150 + (sum(domain.target_range) / 2) * style.scale
+    QTest.mouseClick(view.canvas.viewport(), LEFT, pos=QPoint(round(x), round(top + 15)))
+    qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.profile == 1)
+    assert together.run.hit is not None
+    assert (together.run.hit.name, together.run.hit.query) == ("SEQ_0014", "Other")
+    view.filter_box.setText("nothing like it")
+    qtbot.waitUntil(lambda: not view.canvas.shown)
+    view.filter_box.clear()
+    n_kept = sum(len(one.domains) for one in view.content.found)
+    view.rules.setCurrentIndex(view.rules.findData("all"))
+    view.rules.activated.emit(view.rules.currentIndex())
+    qtbot.waitUntil(lambda: view.content.rule == "all")
+    assert sum(len(one.domains) for one in view.content.found) > n_kept
+
+
+def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: ResultsPage) -> None:
+    together.show_tab("aligned")
+    view: Any = together._aligned.content
+    qtbot.waitUntil(lambda: view.panel is not None)
+    assert together.rows_panel is view.panel
+    rows = view.panel.view.alignment
+    with open_run(together.run.path) as run:
+        n_domains = sum(part.is_included for hit in run.hits(0) if hit.is_included for part in hit.domains)
+    assert rows.n_rows == n_domains
+    assert "Score (bits)" in view.panel.view.scores
+    assert set(rows.notes.columns) == {"RF"}
+    together.run.set_profile(2)
+    qtbot.waitUntil(lambda: view.panel is None)
+    together.show_tab("hits")
+    assert together.rows_panel is None
+
+
+@pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])
+def test_pictures_are_saved(qtbot: Any, families: Path, tmp_path: Path, ending: str) -> None:
+    made = question(families, Asked("best"))(QuietContext())
+    matrix = HeatMap(read_overview(families).matrix)
+    pictures = (
+        ArchitecturePicture(made.found, made.colors, "Domains"),
+        HeatMapPicture(matrix, ["Made-3", "Other"], "Scores"),
+    )
+    for number, picture in enumerate(pictures):
+        path = tmp_path / f"{number}{ending}"
+        save_picture(picture, str(path), QFont(), 120.0)
+        content = path.read_bytes()
+        assert content.startswith({".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG"}[ending])
+        if ending == ".svg":
+            assert b'width="120mm"' in content
+
+
+def test_one_query_has_no_tabs_of_several(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> None:
+    window.controller.open_run_page(str(hmmer3_run()))
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.run.hits.n_all == 5)
+    shown = [page.tabs.tabText(place) for place in range(page.tabs.count()) if page.tabs.isTabVisible(place)]
+    assert "All aligned" in shown
+    assert not {"Domains", "Overview"} & set(shown)
