@@ -154,6 +154,12 @@ HITS = (
            filter="domscore", file="best_domain_score", value=_of("best_domain", "score")),
     Column("coverage", "Profile %", "Share of the profile that the domains cover", "percent", "%", sort="coverage",
            file="query_coverage", meaning="share of the query that is aligned", value=lambda r: r.query_coverage),
+    Column("target_coverage", "Sequence %", "Share of the sequence that the domains cover", "percent", "%",
+           sort="target_coverage", file="target_coverage", meaning="share of the target that is aligned",
+           value=lambda r: r.target_coverage),
+    Column("identity", "Identity %", "Share of the columns of the alignments with the residue of the consensus",
+           "percent", "%", sort="identity", file="identity", meaning="share of the columns of the alignment with two equal residues;"
+           " a profile's are those of its consensus", value=lambda r: r.identity),
     replace(LENGTH, unit="nodes, residues"),
     ACCESSION,
     Column("from_to", "From–to", "First and last residue of the domains", "places", "residues", sort="start",
@@ -217,10 +223,7 @@ _IN_FILES = (
     in_files("env_from", *_RESIDUES, "first residue of the envelope (HMMER3)",
              lambda r: r.envelope and r.envelope[0] + 1),
     in_files("env_to", *_RESIDUES, "last residue of the envelope (HMMER3)", lambda r: r.envelope and r.envelope[1]),
-    in_files("target_coverage", "percent", "%", "share of the target that is aligned", lambda r: r.target_coverage),
     in_files("columns", "whole number", "", "columns of the alignment, those in gaps included", lambda r: r.n_columns),
-    in_files("identity", "percent", "%", "share of the columns of the alignment with two equal residues; a profile's"
-             " are those of its consensus", lambda r: r.identity),
     in_files("cigar", "text", "", "path as in SAM along the sequence: M both, I profile alone, D sequence alone",
              lambda r: r.domain.cigar),
 )  # fmt: skip

@@ -139,6 +139,10 @@ RUNS = Declaration(
     values={
         **{name: name for name in (*_ESTIMATES, *_FILTERS)},
         "env_start": f"(SELECT min(coalesce(env_start, target_start)) {_OF_DOMAINS})",
+        "target_coverage": "(SELECT 100.0 * sum(target_end - target_start) FROM parts WHERE parts.hit = hits.id)"
+        " / max(1, targets.length)",
+        "identity": "(SELECT 100.0 * sum(length(replace(replace(match, ' ', ''), '+', ''))) / max(1, sum(length(states)))"
+        " FROM parts WHERE parts.hit = hits.id)",
         "accuracy": f"(SELECT accuracy {_OF_DOMAINS} ORDER BY score DESC LIMIT 1)",
     },
 )

@@ -53,6 +53,8 @@ COLUMNS = shown(HITS, {
     "best_evalue": (_said("best_evalue", lambda value: _optional(value, formatting.evalue)), 100, False),
     "best_score": (_said("best_score", lambda value: _optional(value, formatting.score)), 120, False),
     "coverage": (_said("coverage", lambda value: f"{value:.0f}"), 76, False),
+    "target_coverage": (_said("target_coverage", lambda value: f"{value:.0f}"), 90, False),
+    "identity": (_said("identity", lambda value: "" if value is None else f"{value:.0f}"), 84, False),
     "from_to": (lambda r, m: _span(r, "target_range"), 90, False),
     "envelope": (lambda r, m: _span(r, "envelope"), 96, False),
     "model": (lambda r, m: _span(r, "profile_range"), 110, False),
