@@ -48,16 +48,17 @@ class HitController(Controller):
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         before = choices.named.before if choices.named is not None else ""
-        sheet.export_asked.connect(lambda *asked: self._export(page, before, *asked))
+        sheet.export_asked.connect(lambda *asked: self._export(page, sheet.flank.value(), before, *asked))
         self._app.window.sheets.open_sheet(sheet)
 
     def _export(
-        self, page: ResultsPage, before: str, what: str, path: str, which: str, columns: str, is_safe: bool
+        self, page: ResultsPage, flank: int, before: str, what: str, path: str, which: str, columns: str, is_safe: bool
     ) -> None:
         self._columns = columns or self._columns
         ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
         self._app.window.sheets.close_sheet()
-        self._jobs.export(str(page.run.path), what, path, ids, f"{before}{columns}" if columns else "", is_safe)
+        named = f"{before}{columns}" if columns else ""
+        self._jobs.export(str(page.run.path), what, path, ids, named, is_safe, **({"flank": flank} if flank else {}))
 
     def copy_command(self) -> None:
         """Copy the search as a command."""

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFileDialog, QGridLayout, QLineEdit, QMenu, QRadioButton, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QFileDialog,
+    QGridLayout,
+    QLineEdit,
+    QMenu,
+    QRadioButton,
+    QSpinBox,
+    QWidget,
+)
 
 from clalign.engines.commands import Export, NamedColumns
 from clalign.errors import OptionError
@@ -16,6 +26,9 @@ from clalign.formats.writers import TAB_SEPARATED
 from .. import formatting
 from .parts import button, label, row
 from .sheet import Sheet
+
+FLANKED = "fasta_matched"
+"""The export that residues on either side are added to."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +117,15 @@ class ExportSheet(Sheet):
         self._columns_line.setLayout(row(label("Columns", "muted"), self.columns, add))
         self.body.addWidget(self._columns_line)
         self.is_safe = QCheckBox("For a spreadsheet: no name is taken for a formula")
+        self.flank = QSpinBox()
+        self.flank.setRange(0, 1_000_000)
+        self.flank.setAccessibleName("Residues on either side of the parts")
+        self._flank_line = QWidget()
+        self._flank_line.setLayout(row(label("Residues more on either side", "muted"), self.flank, None))
         self._columns_line.setVisible(named is not None)
         safe_tip = "Puts ' before names that begin with =, +, - or @"
-        self._tips: dict[QWidget, str] = {self._columns_line: "", self.is_safe: safe_tip}
-        self.body.addWidget(self.is_safe)
+        self._tips: dict[QWidget, str] = {self._columns_line: "", self.is_safe: safe_tip, self._flank_line: ""}
+        self.body.addLayout(row(self.is_safe, None, self._flank_line))
         self.body.addSpacing(8)
 
     def _add_column(self, name: str) -> None:
@@ -143,6 +161,7 @@ class ExportSheet(Sheet):
         for widget, applies, why in (
             (self._columns_line, self._form.columns is not None, f"Only of {named.title}" if named else ""),
             (self.is_safe, self._form.name in TAB_SEPARATED, "Only of tables with tabs (TSV)"),
+            (self._flank_line, self._form.name == FLANKED, "Only of parts of sequences (FASTA)"),
         ):
             widget.setEnabled(applies)
             widget.setToolTip(self._tips[widget] if applies else why)

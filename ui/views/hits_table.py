@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from collections.abc import Callable
+
+from PySide6.QtCore import QItemSelectionModel, QMimeData, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -15,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from .. import formatting, theme
+from ..models.hit_pages import HitRow
 from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
@@ -30,6 +33,9 @@ MOST_WIDER = 110
 
 LEAST_FILLED = 100
 """Pixels of the column that takes what room the others leave, if they leave less."""
+
+MOST_DRAGGED = 1000
+"""Hits that are dragged out together; more are exported."""
 
 FIRST_ROWS = 20
 """Rows whose numbers are looked at for the width of their columns."""
@@ -91,6 +97,9 @@ class HitsTable(QTableView):
         for key in NAMES:
             self.setItemDelegateForColumn(self._place(key), NameDelegate(self))
         self.setItemDelegateForColumn(self._place("note"), NoteDelegate(self))
+        self.setDragEnabled(True)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
+        self.fasta_of: Callable[[HitRow], str] = lambda hit: ""
         self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
         self._filled: int | None = self._place("description")
         self._together = False
@@ -106,6 +115,21 @@ class HitsTable(QTableView):
         self.setAccessibleName("Hits")
         self._set_up_headers()
         self._clicks: tuple[int, int] = (-1, 0)
+
+    def dragged(self) -> QMimeData:
+        """Return the selected hits as they are dragged out: their aligned parts as FASTA, and their cells as a table."""
+        rows = self.chosen_rows()[:MOST_DRAGGED]
+        hits = [hit for place in rows if (hit := self.hits.row_at(place)) is not None]
+        made = QMimeData()
+        made.setText("".join(map(self.fasta_of, hits)))
+        made.setData("text/tab-separated-values", self.hits.tsv(rows, self.visible_columns()).encode())
+        return made
+
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        """Let hits be dropped into editors, forms and other programs."""
+        drag = QDrag(self)
+        drag.setMimeData(self.dragged())
+        drag.exec(Qt.DropAction.CopyAction)
 
     def _set_up_headers(self) -> None:
         self.setVerticalHeader(RowNumbers())

@@ -170,6 +170,7 @@ class ResultsPage(QWidget):
         made.table.show_profiles(self._shows_together)
         made.table.doubleClicked.connect(self._open_hit)
         made.table.menu_asked.connect(self.hit_menu_asked)
+        made.table.fasta_of = lambda hit: self.run.layout.fasta(hit, self.run.cards[hit.profile])
         made.explain_asked.connect(self.explain_asked)
         return made
 

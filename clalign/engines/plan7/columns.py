@@ -158,8 +158,10 @@ HITS = (
            sort="target_coverage", file="target_coverage", meaning="share of the target that is aligned",
            value=lambda r: r.target_coverage),
     Column("identity", "Identity %", "Share of the columns of the alignments with the residue of the consensus",
-           "percent", "%", sort="identity", file="identity", meaning="share of the columns of the alignment with two equal residues;"
-           " a profile's are those of its consensus", value=lambda r: r.identity),
+           "percent", "%", sort="identity", file="identity",
+           meaning="share of the columns of the alignment with two equal residues; a profile's are those of its"
+           " consensus",
+           value=lambda r: r.identity),
     replace(LENGTH, unit="nodes, residues"),
     ACCESSION,
     Column("from_to", "From–to", "First and last residue of the domains", "places", "residues", sort="start",

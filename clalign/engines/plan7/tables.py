@@ -128,6 +128,8 @@ BATCHES = EngineTable(
 
 _OF_DOMAINS = "FROM parts LEFT JOIN plan7_domains USING (hit, number) WHERE hit = hits.id"
 
+_IDENTICAL = "length(replace(replace(match, ' ', ''), '+', ''))"
+
 RUNS = Declaration(
     engine="plan7",
     tables=(HITS, DOMAINS, BATCHES),
@@ -141,8 +143,8 @@ RUNS = Declaration(
         "env_start": f"(SELECT min(coalesce(env_start, target_start)) {_OF_DOMAINS})",
         "target_coverage": "(SELECT 100.0 * sum(target_end - target_start) FROM parts WHERE parts.hit = hits.id)"
         " / max(1, targets.length)",
-        "identity": "(SELECT 100.0 * sum(length(replace(replace(match, ' ', ''), '+', ''))) / max(1, sum(length(states)))"
-        " FROM parts WHERE parts.hit = hits.id)",
+        "identity": f"(SELECT 100.0 * sum({_IDENTICAL}) / max(1, sum(length(states))) FROM parts"
+        " WHERE parts.hit = hits.id)",
         "accuracy": f"(SELECT accuracy {_OF_DOMAINS} ORDER BY score DESC LIMIT 1)",
     },
 )
