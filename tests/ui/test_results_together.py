@@ -194,3 +194,14 @@ def test_one_query_has_no_tabs_of_several(qtbot: Any, window: MainWindow, hmmer3
     shown = [page.tabs.tabText(place) for place in range(page.tabs.count()) if page.tabs.isTabVisible(place)]
     assert "All aligned" in shown
     assert not {"Domains", "Overview"} & set(shown)
+
+
+def test_selected_hits_can_be_dragged_out(qtbot: Any, together: ResultsPage) -> None:
+    table = together.hits.table
+    table.selectAll()
+    data = table.dragged()
+    assert data.text().startswith(">SEQ_0003/6-33 made-up protein 3\n")
+    assert data.text().count(">") == sum(len(hit.reported_domains) for hit in map(together.run.hits.row_at, range(5)))
+    cells = bytes(data.data("text/tab-separated-values").data()).decode().splitlines()
+    assert len(cells) == 6
+    assert table.dragEnabled()

@@ -117,7 +117,7 @@ class HitsTable(QTableView):
         self._clicks: tuple[int, int] = (-1, 0)
 
     def dragged(self) -> QMimeData:
-        """Return the selected hits as they are dragged out: their aligned parts as FASTA, and their cells as a table."""
+        """Return the selected hits as they are dragged out: aligned parts as FASTA, and cells as a table."""
         rows = self.chosen_rows()[:MOST_DRAGGED]
         hits = [hit for place in rows if (hit := self.hits.row_at(place)) is not None]
         made = QMimeData()
