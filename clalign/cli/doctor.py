@@ -36,6 +36,9 @@ OPTIONAL = {
     "intel-opencl-rt": "Intel's driver for the processor: extra intel-cpu",
     "intel-cmplr-lib-rt": "goes with it",
     "pyhmmer": "clalign hmmbuild: extra hmmbuild",
+    "dask": "several machines: extra cluster",
+    "distributed": "goes with it",
+    "cloudpickle": "goes with it",
     "pyarrow": "tables as Parquet: extra parquet",
 }
 """What it can do without, and what that is for."""

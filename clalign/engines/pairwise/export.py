@@ -325,8 +325,8 @@ WRITERS: dict[str, Writer] = {
 
 EXPORTS = (
     Export("tsv", "Table of alignments with a header (TSV)", ".tsv"),
-    *table_files.HITS,
     *blast_tables.EXPORTS,
+    *table_files.HITS,
     Export("text", "Text with alignments", ".txt"),
     Export("sam", "SAM", ".sam"),
     Export("jsonl", "JSON lines, a target each", ".jsonl"),
