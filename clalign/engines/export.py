@@ -35,6 +35,8 @@ LINES_AT_ONCE = 256
 HITS_KEPT = 2048
 """The hits of a query are kept for the next time that they are asked for, if they are no more than these."""
 
+OTHER_EXPORT = "Choose another export."
+
 CARDS_KEPT = 256
 """Cards of queries that are kept in memory."""
 
@@ -171,7 +173,7 @@ class Source(ABC):
         OptionError
             If its hits have none.
         """
-        raise OptionError(f"Runs of `clalign {self.origin.program}` have no alignments of two sides.")
+        raise OptionError(f"Runs of `clalign {self.origin.program}` have no alignments of two sides.", OTHER_EXPORT)
 
     def aligned_rows(self, number: int) -> Iterator[AlignedRow]:
         """Yield the chosen hits of a query as rows of an alignment to it.
@@ -181,7 +183,7 @@ class Source(ABC):
         OptionError
             If its hits have no paths.
         """
-        raise OptionError(f"Hits of `clalign {self.origin.program}` have no alignments.")
+        raise OptionError(f"Hits of `clalign {self.origin.program}` have no alignments.", OTHER_EXPORT)
 
     def table_rows(self, table: str) -> Iterator[Any]:
         """Yield the rows of one of the engine's tables, by its name.
@@ -191,7 +193,7 @@ class Source(ABC):
         OptionError
             If it has none.
         """
-        raise OptionError(f"Runs of `clalign {self.origin.program}` have no table named {table}.")
+        raise OptionError(f"Runs of `clalign {self.origin.program}` have no table named {table}.", OTHER_EXPORT)
 
     @property
     def is_protein(self) -> bool:

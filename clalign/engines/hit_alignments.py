@@ -55,7 +55,7 @@ def _the_query(source: Source) -> int:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise OptionError("There are no hits to be aligned.")
+        raise OptionError("There are no hits to be aligned.", "Choose others, or search with a higher limit.")
     names = ", ".join(source.cards[number]["name"] for number in found[:5])
     raise OptionError(
         f"{len(found):,} queries have hits ({names}{', ...' * (len(found) > 5)}), which make as many alignments.",

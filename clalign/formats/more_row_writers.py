@@ -90,7 +90,7 @@ def msf_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     nucleic, n_columns = _is_nucleic(alignment, part), len(part.columns)
     rows = [(name, np.where(cells == _GAP, _PAD, cells)) for name, cells in _plain_rows(alignment, part)]
     if not rows:
-        raise InputError("alignment", "it has no rows.")
+        raise InputError("alignment", "it has no rows.", "Choose rows.")
     sums = [_checksum(cells) for _, cells in rows]
     kind, mark = ("N", "NA") if nucleic else ("P", "AA")
     yield f"!!{mark}_MULTIPLE_ALIGNMENT 1.0\n\n"
