@@ -7,6 +7,7 @@ of other types or sizes than their columns have, and questions that take longer 
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import math
@@ -216,11 +217,18 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
     try:
         try:
             connection, application, version = _opened(path, mode, patience, is_shared)
-        except sqlite3.OperationalError:
-            if mode != "ro" or not _cannot_change(path):
+        except sqlite3.OperationalError as error:
+            if mode != "ro":
                 raise
-            # Where SQLite finds no room for what readers and writers share, nobody writes, either.
-            connection, application, version = _opened(path, f"{mode}&immutable=1", patience, is_shared)
+            if _cannot_change(path):
+                # Where SQLite finds no room for what readers and writers share, nobody writes, either.
+                connection, application, version = _opened(path, f"{mode}&immutable=1", patience, is_shared)
+            elif error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
+                # Who wrote it was ended in the middle of that, which readers cannot take back.
+                with contextlib.closing(_opened(path, "rw", patience, is_shared)[0]):
+                    connection, application, version = _opened(path, mode, patience, is_shared)
+            else:
+                raise
     except sqlite3.DatabaseError as error:
         is_read = mode == "ro" or getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_READONLY
         refused = (unreadable if is_read else unwritable)(path, error)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,3 +103,29 @@ def test_a_file_that_others_hold_while_its_tables_are_checked_is_busy(
     monkeypatch.setattr(door, "check_tables", check_tables)
     with pytest.raises(RunBusy):
         open_run(old_run)
+
+
+@pytest.mark.parametrize("opened", [open_run, open_connection])
+def test_what_was_cut_off_in_the_middle_of_writing_is_taken_back_by_who_reads(
+    opened: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.clalign"
+    with create_run(path, spec={}, state="stopped") as run:
+        run.seal()
+    script = (
+        "import os, sqlite3, sys\n"
+        "writer = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "writer.execute('PRAGMA cache_size = 1')\n"
+        "writer.execute('BEGIN')\n"
+        "writer.execute('UPDATE facts SET value = ?', ('x' * 5,))\n"
+        "for number in range(1000):\n"
+        "    writer.execute('INSERT INTO facts VALUES (?, ?)', (f'fact {number}', 100 * 'y'))\n"
+        "os._exit(9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script, str(path)], timeout=60, check=False).returncode == 9
+    assert path.with_name("a.clalign-journal").stat().st_size > 1000
+    opened(path).close()
+    with open_run(path) as run:
+        assert run.state == "stopped"
+        assert run.fact("fact 1") is None
+    assert not path.with_name("a.clalign-journal").exists()
