@@ -10,7 +10,7 @@ die with what they had. Three things are run:
   is checked in the run file, and how much later than it could it ended is told;
 * the beginning of a job of ten million units, as far as it comes in the time given, in blocks: is the time per unit
   flat?
-* the end of a job of ten million units: the run file is filled with all batches but those of the last queries;
+* the end of a long job: the run file is filled with the batches of so many units (``--filled``) before;
 * what a unit takes the writer with more hits and more scores, from which the cost of each is fitted.
 
 Prints one JSON object; the exit code is 1 if anything was stored twice or not at all.
@@ -423,19 +423,22 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0, help="for the long job")
     parser.add_argument("--block", type=int, default=50_000, help="units that are told of together")
     parser.add_argument("--whole", type=int, default=200, help="queries of the jobs that are done to the end")
+    parser.add_argument("--costs", type=int, default=300, help="units of which the cost of hits and scores is measured")
+    parser.add_argument("--filled", type=int, default=10_000_000, help="units that are in the file before its end")
     parser.add_argument("--left", type=int, default=40, help="queries of the end of the long job")
     parser.add_argument("--folder", help="where run files are made [a temporary one]")
     parser.add_argument("--output", help="where the JSON is written, besides")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
-        measured = costs(folder, 300)
+        measured = costs(folder, given.costs)
         wholes = []
         for n in given.executors:
             wholes.append(whole_job(folder, n, given.whole, given.units, given.hits))
             print(json.dumps(wholes[-1]), file=sys.stderr, flush=True)
             (folder / "whole.clalign").unlink()
-        end = end_of_long_job(folder, max(given.executors), given.queries, given.units, given.left)
+        filled = min(given.queries, given.left + given.filled // given.units)
+        end = end_of_long_job(folder, max(given.executors), filled, given.units, given.left)
         print(json.dumps(end), file=sys.stderr, flush=True)
         (folder / "end.clalign").unlink()
         long = long_job(

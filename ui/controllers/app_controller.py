@@ -248,7 +248,7 @@ class AppController(AppContext):
     def _note_run_end(self, item: JobItem) -> None:
         """Take over that a job ended."""
         self.sources.look_again()
-        if item.is_search and Path(item.run).exists():
+        if (item.is_search or item.kind == "merge") and Path(item.run).exists():
             self.sources.add_recent(item.run, "run")
         if item.is_search and not item.is_active and not Path(item.run).exists():
             in_view = self.page is self.pages.get(item.run)

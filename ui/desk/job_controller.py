@@ -10,6 +10,7 @@ from typing import Any
 
 from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog
 
 from clalign.engines.engine import engine_for, engines
 from clalign.values.devices import REFERENCE
@@ -131,6 +132,25 @@ class JobController(Controller):
             self.queue.dismiss(item)
         self._locating.take_back(run)
         self._submit(title or f"Continue {Path(run).stem}", job)
+
+    def merge_parts(self) -> None:
+        """Ask for the runs of all parts of a search, and make one run of them."""
+        folder = str(self._app.settings.runs)
+        names, _ = QFileDialog.getOpenFileNames(
+            self._app.window, "Open the runs of all parts of a search", folder, "Runs (*.clalign)"
+        )
+        if not names:
+            return
+        stem = re.sub(r"[-_. ]*[0-9]+(-of-[0-9]+)?$", "", Path(names[0]).stem)
+        try:
+            path = self.new_run(f"{stem or 'parts'}-merged")
+        except OSError as error:
+            text = f"The folder for runs, {folder}, could not be made because: {error.strerror}."
+            self._app.say("stop", text)
+            return
+        self._begin()
+        job = {"job": "merge", "runs": names, "run": str(path), "device": self._app.workspace.device_id}
+        self._submit(f"Merge {formatting.plural(len(names), 'part')}", job)
 
     def verify(self, run: str, hits: list[int] | None, what: str = "") -> None:
         """Compute hits again on the reference."""
@@ -283,6 +303,11 @@ class JobController(Controller):
             text = f"{formatting.plural(value['written'], noun)} written to {formatting.short_path(str(path))}."
             folder = QUrl.fromLocalFile(str(path.parent))
             self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+        elif item.kind == "merge":
+            found = formatting.plural(value["n_hits"], "hit")
+            searched = formatting.plural(value["n_sequences"], "sequence")
+            self._app.say("good", f"{formatting.plural(value['n_parts'], 'part')} merged: {found} in {searched}.")
+            self.run_chosen.emit(item.run)
         elif item.kind == "verify":
             self._app.say("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

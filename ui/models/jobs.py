@@ -31,6 +31,7 @@ DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 STAGES = {"build": "Preparing kernels for this device once,",
           "read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
+          "merge": "Bringing the parts together",
           "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
           "calibrate": "Scoring random sequences", "tune": "Trying the kernels in different sizes",
           "hmmbuild": "Building the profile", "tree": "Joining neighbors", "training": "Learning from the pairs",

@@ -17,6 +17,7 @@ from clalign.runs.connection import unreadable
 from clalign.runs.pages import count_hits
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
+from clalign.values.shards import ShardRows
 from clalign.values.specs import Spec
 
 from .. import formatting
@@ -61,7 +62,7 @@ class RunView(QObject):
     refused = Signal()
 
     FACTS: tuple[str, ...] = (
-        "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error",
+        "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error", "shard",
     )  # fmt: skip
     """What is read of a run file besides cards, messages and verifications."""
 
@@ -374,7 +375,9 @@ class RunView(QObject):
     def _scope(self) -> str:
         """Return what was done so far, how long it took, and where."""
         finished = self.facts.get("finished")
-        return self._all_done(finished) if self.is_complete and finished else self._done_so_far()
+        text = self._all_done(finished) if self.is_complete and finished else self._done_so_far()
+        part = ShardRows.from_dict(self.facts.get("shard"))
+        return f"{text} · only {part.words}" if part is not None else text
 
     def _all_done(self, finished: dict[str, Any]) -> str:
         return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"

@@ -90,6 +90,8 @@ _COMMANDS = (
     Command("resume_run", "Continue this run", "Run", "", "play-circle-outline", not_partial,
             "From the last finished batch, with the same final result", separator=True),
     Command("resume_elsewhere", "Continue on another device", "Run", "", "play-circle-outline", not_partial),
+    Command("jobs.merge_parts", "Merge the runs of parts…", "Run", "", "call-merge",
+            tip="Makes one run of those of all parts of a search (--shard), as one search of all sequences makes it"),
     Command("hits.verify_run", "Verify a sample of the hits", "Run", "", "shield-check-outline", no_hits,
             "Computes up to 50 hits again on the reference and compares every number"),
     Command("explanations.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
