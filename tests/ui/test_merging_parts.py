@@ -40,7 +40,7 @@ def test_merged_parts_are_shown(
     assert page is not None
     assert page.run.path.name == "few-merged.clalign"
     qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and not page.run.is_due, timeout=60000)
-    assert "part" not in page.run.summary()
+    assert page.run.title == "few x few"
     with clalign.open_run(page.run.path) as merged:
         n_hits = [sum(1 for _ in clalign.open_run(name)) for name in parts]
         assert len(merged) == sum(n_hits)
@@ -54,7 +54,7 @@ def test_a_part_says_so_and_alone_is_not_merged(
     controller.sources.open_paths(parts[:1])
     qtbot.waitUntil(lambda: controller.page is not None and bool(controller.page.run.cards), timeout=60000)
     assert controller.page is not None
-    assert "only part 1 of 2" in controller.page.run.summary()
+    assert controller.page.run.title == "few x few, part 1 of 2"
     told = []
     monkeypatch.setattr(controller, "say", lambda kind, text, *more, **facts: told.append((kind, text)))
     merge(real_window, parts[:1], monkeypatch)

@@ -17,7 +17,7 @@ from clalign.runs.connection import unreadable
 from clalign.runs.pages import count_hits
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
-from clalign.values.shards import ShardRows
+from clalign.values.shards import shard_of
 from clalign.values.specs import Spec
 
 from .. import formatting
@@ -62,7 +62,7 @@ class RunView(QObject):
     refused = Signal()
 
     FACTS: tuple[str, ...] = (
-        "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error", "shard",
+        "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error",
     )  # fmt: skip
     """What is read of a run file besides cards, messages and verifications."""
 
@@ -231,8 +231,11 @@ class RunView(QObject):
 
     @property
     def title(self) -> str:
-        """The run's name: what was looked for x where."""
-        return " x ".join(map(stem, self.spec.paths)) if self.spec else self.path.stem
+        """The run's name: what was looked for x where, and in which part of it."""
+        if self.spec is None:
+            return self.path.stem
+        part = shard_of(self.spec.to_dict())
+        return " x ".join(map(stem, self.spec.paths)) + (f", {part.words}" if part is not None else "")
 
     def set_profile(self, profile: int) -> None:
         """Show the results of another profile."""
@@ -375,9 +378,7 @@ class RunView(QObject):
     def _scope(self) -> str:
         """Return what was done so far, how long it took, and where."""
         finished = self.facts.get("finished")
-        text = self._all_done(finished) if self.is_complete and finished else self._done_so_far()
-        part = ShardRows.from_dict(self.facts.get("shard"))
-        return f"{text} · only {part.words}" if part is not None else text
+        return self._all_done(finished) if self.is_complete and finished else self._done_so_far()
 
     def _all_done(self, finished: dict[str, Any]) -> str:
         return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
