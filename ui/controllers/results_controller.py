@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
 from clalign.engines.hit_alignments import read_hit_alignment
-from clalign.engines.overview import Overview
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.values.architectures import PlacedDomain
@@ -75,13 +74,14 @@ class ResultsController(Controller):
     def read_overview(self, page: ResultsPage, view: OverviewView) -> None:
         """Read what all queries of a run have found, and show it."""
 
-        def take(answer: Overview | Exception) -> None:
+        def take(answer: Any) -> None:
             if not isValid(view):
                 return
             if isinstance(answer, Exception):
                 view.say("The queries cannot be shown", told(answer, "They could not be read"))
             else:
-                view.show_content(answer, page.run.nouns.lower())
+                content, heat = answer
+                view.show_content(content, heat, page.run.nouns.lower())
 
         self._app.files.ask_long((str(page.run.path), "overview"), overview_question(page.run.path), take)
 
@@ -98,13 +98,12 @@ class ResultsController(Controller):
 
     def draw_map(self, page: ResultsPage, view: OverviewView) -> None:
         """Open the sheet that saves the heat map as a picture."""
-        from ..models.heat_map import HeatMap
         from ..views.heat_map_view import HeatMapPicture
 
-        if view.content is None or not len(view.content.matrix.hits):
+        if view.map.heat is None or not len(view.map.heat.matrix.hits):
             self._app.say("note", "There are no hits to be drawn.")
             return
-        picture = HeatMapPicture(HeatMap(view.content.matrix), view.query_names, f"{page.run.title} – scores in bits")
+        picture = HeatMapPicture(view.map.heat, view.query_names, f"{page.run.title} – scores in bits")
         self.open_picture_sheet(picture, f"{self._stem(page)}-map")
 
     # --- architectures ---

@@ -12,6 +12,7 @@ from clalign.engines.overview import HitMatrix
 
 Bytes = npt.NDArray[np.uint8]
 Levels = npt.NDArray[np.uint16]
+Integers = npt.NDArray[np.int64]
 
 STEPS = 256
 
@@ -41,7 +42,7 @@ class HeatMap:
     matrix: HitMatrix
 
     @cached_property
-    def levels(self) -> npt.NDArray[np.uint16]:
+    def levels(self) -> Levels:
         """Of each hit the place on the ramp, from 1; scores of far apart orders can be told apart (square root)."""
         scores = np.maximum(self.matrix.scores, 0.0)
         most = float(scores.max()) if len(scores) else 1.0
@@ -53,9 +54,30 @@ class HeatMap:
         return float(self.matrix.scores.max()) if len(self.matrix.scores) else 0.0
 
     @cached_property
-    def by_place(self) -> dict[tuple[int, int], int]:
-        """The hit of a row and a column."""
-        return {(row, column): place for place, (row, column) in enumerate(self.matrix.places.tolist())}
+    def _keys(self) -> tuple[Integers, Integers]:
+        """Places of hits as numbers, rising, and the hits in that order."""
+        keys = self.matrix.places[:, 0] * max(1, self.matrix.shape[1]) + self.matrix.places[:, 1]
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+    @cached_property
+    def _rising(self) -> tuple[Integers, Levels]:
+        """Places and levels of hits, the best last."""
+        order = np.argsort(self.levels, kind="stable")
+        return self.matrix.places[order], self.levels[order]
+
+    def prepared(self) -> HeatMap:
+        """Return this, with all worked out that takes long where there are many hits."""
+        assert self._rising is not None
+        assert self._keys is not None
+        return self
+
+    def hit_at(self, row: int, column: int) -> int | None:
+        """Return the hit of a row and a column, if there is one."""
+        keys, order = self._keys
+        wanted = row * max(1, self.matrix.shape[1]) + column
+        place = int(np.searchsorted(keys, wanted))
+        return int(order[place]) if place < len(keys) and keys[place] == wanted else None
 
     def picture(self, rows: tuple[float, float], columns: tuple[float, float], size: tuple[int, int]) -> Levels:
         """Return places on the ramp (uint16[height, width]) of a part: of cells that share a pixel the best one.
@@ -67,45 +89,27 @@ class HeatMap:
         size : tuple of int
             Width and height in pixels.
         """
-        width, height = size
-        made = np.zeros((height, width), np.uint16)
-        per_row, per_column = (rows[1] - rows[0]) / height, (columns[1] - columns[0]) / width
-        places = self.matrix.places
-        if per_row <= 1 and per_column <= 1:  # cells are pixels or larger: each pixel looks its cell up
-            table = self._table(rows, columns)
-            first_row, first_column = max(0, int(rows[0])), max(0, int(columns[0]))
-            at_row = np.floor(rows[0] + (np.arange(height) + 0.5) * per_row).astype(np.int64) - first_row
-            at_column = np.floor(columns[0] + (np.arange(width) + 0.5) * per_column).astype(np.int64) - first_column
-            in_rows = (at_row >= 0) & (at_row < table.shape[0])
-            in_columns = (at_column >= 0) & (at_column < table.shape[1])
-            made[np.ix_(in_rows, in_columns)] = table[np.ix_(at_row[in_rows], at_column[in_columns])]
-            return made
-        low_y = np.floor((places[:, 0] - rows[0]) / per_row).astype(np.int64)
-        low_x = np.floor((places[:, 1] - columns[0]) / per_column).astype(np.int64)
-        high_y = np.maximum(np.ceil((places[:, 0] + 1 - rows[0]) / per_row).astype(np.int64), low_y + 1)
-        high_x = np.maximum(np.ceil((places[:, 1] + 1 - columns[0]) / per_column).astype(np.int64), low_x + 1)
-        seen = (high_y > 0) & (high_x > 0) & (low_y < height) & (low_x < width)
-        order = np.flatnonzero(seen)
-        order = order[np.argsort(self.levels[order], kind="stable")]
-        boxes = zip(
-            np.maximum(low_y, 0)[order].tolist(), high_y[order].tolist(), np.maximum(low_x, 0)[order].tolist(),
-            high_x[order].tolist(), self.levels[order].tolist(), strict=True,
-        )  # fmt: skip
-        if per_row > 1 and per_column > 1:
-            np.maximum.at(made, (np.maximum(low_y, 0)[order], np.maximum(low_x, 0)[order]), self.levels[order])
-            return made
-        for top, bottom, left, right, level in boxes:
-            made[top:bottom, left:right] = np.maximum(made[top:bottom, left:right], level)
+        n_rows, n_columns = self.matrix.shape
+        places, levels = self._rising
+        y, n_y, seen_y = _binned(places[:, 0], rows, size[1], n_rows)
+        x, n_x, seen_x = _binned(places[:, 1], columns, size[0], n_columns)
+        table = np.zeros((n_y + 1, n_x + 1), np.uint16)  # the last ones stay empty: what is beyond the ends
+        inside = (y >= 0) & (y < n_y) & (x >= 0) & (x < n_x)
+        table[y[inside], x[inside]] = levels[inside]  # of several in one place the last stays, which is the best
+        made: Levels = table[seen_y[:, None], seen_x[None, :]]
         return made
 
-    def _table(self, rows: tuple[float, float], columns: tuple[float, float]) -> npt.NDArray[np.uint16]:
-        """Return the part of the matrix that is looked at, cell by cell."""
-        n_rows, n_columns = self.matrix.shape
-        first, last = max(0, int(rows[0])), min(n_rows, int(np.ceil(rows[1])) + 1)
-        begin, end = max(0, int(columns[0])), min(n_columns, int(np.ceil(columns[1])) + 1)
-        made = np.zeros((max(0, last - first), max(0, end - begin)), np.uint16)
-        places = self.matrix.places
-        inside = (places[:, 0] >= first) & (places[:, 0] < last) & (places[:, 1] >= begin) & (places[:, 1] < end)
-        chosen = places[inside]
-        np.maximum.at(made, (chosen[:, 0] - first, chosen[:, 1] - begin), self.levels[inside])
-        return made
+
+def _binned(cells: Integers, span: tuple[float, float], n_pixels: int, n_cells: int) -> tuple[Integers, int, Integers]:
+    """Return in which bin of an axis each cell is, how many bins there are, and the bin of each pixel.
+
+    Where cells are smaller than pixels, a bin is a pixel; else it is a cell.
+    """
+    per_pixel = (span[1] - span[0]) / n_pixels
+    if per_pixel > 1:
+        bins: Integers = np.floor((cells - span[0]) / per_pixel).astype(np.int64)
+        return bins, n_pixels, np.arange(n_pixels)
+    first = max(0, int(span[0]))
+    n_bins = max(0, min(n_cells, int(np.ceil(span[1])) + 1) - first)
+    seen: Integers = np.floor(span[0] + (np.arange(n_pixels) + 0.5) * per_pixel).astype(np.int64) - first
+    return cells - first, n_bins, np.where((seen >= 0) & (seen < n_bins), seen, n_bins)

@@ -14,6 +14,7 @@ from clalign.engines.overview import Overview, QueryLine, read_overview
 from clalign.jobs import JobContext
 
 from .. import formatting
+from .heat_map import HeatMap
 
 Index = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
@@ -142,6 +143,11 @@ class QueriesModel(QAbstractTableModel):
         return None
 
 
-def question(path: Path) -> Callable[[JobContext], Overview]:
-    """Return what reads the overview of a run."""
-    return lambda context: read_overview(path, context)
+def question(path: Path) -> Callable[[JobContext], tuple[Overview, HeatMap]]:
+    """Return what reads the overview of a run, and makes its heat map ready."""
+
+    def read(context: JobContext) -> tuple[Overview, HeatMap]:
+        found = read_overview(path, context)
+        return found, HeatMap(found.matrix).prepared()
+
+    return read

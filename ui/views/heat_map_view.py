@@ -225,12 +225,10 @@ class HeatMapView(QWidget):
         cell = self.cell_at(place)
         if cell is None or self.heat is None:
             return None
-        found = self.heat.by_place.get(cell)
+        found = self.heat.hit_at(*cell)
         if found is None and self.frame.cell_x < 4:  # a pixel has many cells: the nearest one that is a hit
-            near = [
-                (row, column) for row in range(cell[0] - 3, cell[0] + 4) for column in range(cell[1] - 3, cell[1] + 4)
-            ]
-            found = next((self.heat.by_place[one] for one in near if one in self.heat.by_place), None)
+            near = [(cell[0] + down, cell[1] + across) for down in range(-3, 4) for across in range(-3, 4)]
+            found = next((hit for one in near if (hit := self.heat.hit_at(*one)) is not None), None)
         return found
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -211,7 +211,7 @@ class OverviewView(QWidget):
             return []
         return [self.content.lines[number].name for number in self.content.matrix.queries.tolist()]
 
-    def show_content(self, content: Overview, nouns: str) -> None:
+    def show_content(self, content: Overview, heat: HeatMap, nouns: str) -> None:
         """Show the queries of a run; the one that was chosen stays chosen."""
         index = self.table.currentIndex()
         chosen = index.data(LINE_ROLE) if index.isValid() else None
@@ -222,7 +222,7 @@ class OverviewView(QWidget):
         found = sum(line.n_hits > 0 for line in content.lines)
         self.words.setText(f"{formatting.count(found)} of {formatting.count(len(content.lines))} {nouns} have hits")
         n_rows, n_columns = content.matrix.shape
-        self.map.show_map(HeatMap(content.matrix), self.query_names)
+        self.map.show_map(heat, self.query_names)
         self.map_words.setText(
             f"{formatting.plural(n_rows, 'target')} with {formatting.count(n_columns)} {nouns}, alike ones beside each"
             " other. Click a cell to see its hit."

@@ -250,21 +250,21 @@ class ResultsPage(QWidget):
         run.hits.shown_changed.connect(self.show_counts)
         self._stale = QTimer(self, singleShot=True, interval=STALE_MS)
         self._stale.timeout.connect(self._ask_again)
-        self._seen: tuple[int, int] = (-1, -1)
+        self._seen: tuple[int, int, bool] = (-1, -1, False)
         run.hits.shown_changed.connect(self._note_hits)
+        run.facts_changed.connect(self._note_hits)
         self.report.copy_asked.connect(self.action_asked)
         defer(self, self._make_hits)
         self.tabs.currentChanged.connect(lambda _: self._look())
 
     def _note_hits(self) -> None:
         """Have what is made of all hits made anew, soon, if there are others than before."""
-        seen = self.run.profile, self.run.hits.n_all
-        if seen != self._seen:
-            if seen[0] != self._seen[0]:
-                self._stale.start(0)
-            elif not self._stale.isActive():
-                self._stale.start(STALE_MS)
-            self._seen = seen
+        seen = self.run.profile, self.run.hits.n_all, self.run.is_live
+        if seen[0] != self._seen[0]:
+            self._stale.start(0)
+        elif (seen != self._seen or self.run.is_live) and not self._stale.isActive():  # other queries may have new hits
+            self._stale.start(STALE_MS)
+        self._seen = seen
 
     def _ask_again(self) -> None:
         for part in (self._overview.content, self._domains.content, self._aligned.content):
