@@ -11,6 +11,7 @@ import pytest
 from clalign.engines.architectures import TABLE
 from clalign.engines.columns import documentation, table_lines
 from clalign.engines.engine import engine_named
+from clalign.engines.overview import TABLE as QUERIES
 from clalign.engines.pairwise import columns as pairwise
 from clalign.engines.plan7 import columns as plan7
 from clalign.runs.pages import VALUES
@@ -23,7 +24,7 @@ PLAN7, PAIRWISE = plan7.TABLES, {"sw": pairwise.TABLES["tsv"]}
 
 def test_the_documents_list_the_columns() -> None:
     text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
-    for tables in (PLAN7, PAIRWISE, {"architecture": TABLE}):
+    for tables in (PLAN7, PAIRWISE, {"architecture": TABLE}, {"queries": QUERIES}):
         assert "\n".join(documentation(tables)) in text, "put what clalign.engines.columns.documentation() yields there"
 
 
