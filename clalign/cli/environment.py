@@ -1,4 +1,4 @@
-"""What the environment decides for every command: the level of the log, and how many files may be open."""
+"""What the environment decides for every command: the level of the log, how many files may be open, and threads."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ def check_environment() -> None:
     if given and given.upper() not in LEVELS:
         raise OptionError(f'{LOG_VARIABLE} is "{given}".', f"Set it to one of {', '.join(LEVELS)}, or to nothing.")
     _allow_files()
+
+
+def leave_threads_out() -> None:
+    """Let numpy, before it is loaded, start no threads for algebra, unless the user wants some.
+
+    They take half of the time in which it is loaded, and an engine has nothing for them to do.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def log_level() -> int:

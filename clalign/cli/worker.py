@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
 from clalign.children import GRACE_SECONDS, own_command, settle_child
-from clalign.cli.environment import log_level
+from clalign.cli.environment import leave_threads_out, log_level
 from clalign.cli.inputs import guide_tree_of, in_alignments
 from clalign.cli.profiling import worker_profiled
 from clalign.cli.streams import private_stdout
@@ -79,7 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
         events.flush()
 
     job = Job(send)
-    loading = _load_ahead(arguments.engine, arguments.device) if arguments.engine else None
+    loading = None
+    if arguments.engine:
+        leave_threads_out()
+        loading = _load_ahead(arguments.engine, arguments.device)
     try:
         request = json.loads(sys.stdin.readline())
         request["job"]

@@ -13,7 +13,7 @@ import pytest
 
 from clalign.children import own_command
 from clalign.cli import main
-from clalign.cli.environment import NEEDED_FILES, log_level
+from clalign.cli.environment import NEEDED_FILES, leave_threads_out, log_level
 from clalign.errors import ExitCode
 from clalign.jobs import QuietContext
 from clalign.tools.hmm_building import build_profiles
@@ -110,3 +110,16 @@ def test_a_profile_is_named_after_a_file_whose_name_is_no_utf8(tmp_path: Path) -
     built = tmp_path / "b.hmm"
     build_profiles(str(alignment), str(built), BuildSpec(), QuietContext())
     assert "NAME  f\\udcff\n" in built.read_text()
+
+
+def test_numpy_starts_no_threads_where_an_engine_has_nothing_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    leave_threads_out()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "3", "the user's wish counts"
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    leave_threads_out()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    script = "import sys, clalign.cli, clalign.cli.worker; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode == 0, (
+        "it is too late then"
+    )
