@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from clalign.api import open_run as open_run
     from clalign.api import sw as sw
     from clalign.databases.loading import load_database as load_database
+    from clalign.engines.architectures import read_architectures as read_architectures
+    from clalign.engines.hit_alignments import read_hit_alignment as read_hit_alignment
+    from clalign.engines.overview import read_overview as read_overview
     from clalign.formats.profiles import load_profiles as load_profiles
     from clalign.values.alphabets import Alphabet as Alphabet
     from clalign.values.devices import Device as Device
@@ -84,6 +87,9 @@ else:
         "SequenceDatabase": "values.sequences",
         "load_database": "databases.loading",
         "load_profiles": "formats.profiles",
+        "read_architectures": "engines.architectures",
+        "read_hit_alignment": "engines.hit_alignments",
+        "read_overview": "engines.overview",
         "to_integer_profile": "values.profiles",
     }
     __all__ = ["__version__", *_AT]

@@ -224,7 +224,7 @@ def write_gff3_genome(source: Source, stream: TextIO) -> int:
             assert place is not None
             count += 1
             attributes = _attributes(source, one, domain, Clans(), count)
-            attributes["Derives"] = gff3_value(one.name)
+            attributes["sequence"] = gff3_value(one.name)
             strand = "+" if place.strand * domain.strand > 0 else "-"
             lines = [
                 gff3_line(place.name, _kind(source), span, _evalue(domain), strand, attributes)
