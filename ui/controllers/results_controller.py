@@ -37,6 +37,11 @@ MOST_DRAWN = 2000
 """Sequences of one picture."""
 
 
+def _judges(page: ResultsPage) -> bool:
+    """Return whether hits are called significant."""
+    return page.run.engine is not None and page.run.engine.judges
+
+
 def _load_parts() -> None:
     """Load what some parts of results are made of, beside the window, which would stall for a third of a second."""
     from ..views import aligned_hits, architecture_view, overview_view
@@ -81,7 +86,7 @@ class ResultsController(Controller):
                 view.say("The queries cannot be shown", told(answer, "They could not be read"))
             else:
                 content, heat = answer
-                view.show_content(content, heat, page.run.nouns.lower())
+                view.show_content(content, heat, page.run.nouns.lower(), _judges(page))
 
         self._app.files.ask_long((str(page.run.path), "overview"), overview_question(page.run.path), take)
 
@@ -118,6 +123,7 @@ class ResultsController(Controller):
 
     def read_architectures(self, page: ResultsPage, view: ArchitectureView, asked: Asked) -> None:
         """Read the architectures of a run and show them."""
+        view.significant.setVisible(_judges(page))
         if not view.has_content:
             view.say("Reading the domains", "Putting the hits of all queries on their sequences.")
 
@@ -210,7 +216,7 @@ class ResultsController(Controller):
         """Read the hits of the query in view as one alignment, and show it."""
         run, number = page.run, page.run.profile
         noun = run.noun.lower()
-        view.significant.setVisible(run.engine is not None and run.engine.judges)
+        view.significant.setVisible(_judges(page))
         if run.shows_all:
             view.close_view()
             view.say(f"One {noun} at a time", f"Choose a {noun} above to see its hits aligned to it.")

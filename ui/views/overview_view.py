@@ -211,8 +211,9 @@ class OverviewView(QWidget):
             return []
         return [self.content.lines[number].name for number in self.content.matrix.queries.tolist()]
 
-    def show_content(self, content: Overview, heat: HeatMap, nouns: str) -> None:
-        """Show the queries of a run; the one that was chosen stays chosen."""
+    def show_content(self, content: Overview, heat: HeatMap, nouns: str, judges: bool) -> None:
+        """Show the queries of a run, with significance if hits are judged; the one that was chosen stays chosen."""
+        self.table.setColumnHidden(next(i for i, one in enumerate(COLUMNS) if one[0] == "Significant"), not judges)
         index = self.table.currentIndex()
         chosen = index.data(LINE_ROLE) if index.isValid() else None
         self.content = content
