@@ -76,5 +76,5 @@ rm -rf dist/clalign
 cp "$work"/wheel/*.whl dist/
 cp -a "$work/dist/clalign" dist/clalign
 tar -C "$work/dist" -c clalign | xz -T0 -3 > "dist/clalign-$version-linux-$(uname -m).tar.xz"
-dpkg-deb -Zxz --root-owner-group -b "$deb" "dist/clalign_${version}_amd64.deb"
+dpkg-deb -Zxz -z3 --root-owner-group -b "$deb" "dist/clalign_${version}_amd64.deb"
 ls -l dist
