@@ -18,7 +18,7 @@ from clalign.errors import DeviceError
 from clalign.execution.job import Summary, Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part
 from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
-from clalign.values.devices import Device
+from clalign.values.devices import Device, cluster_of
 
 UNITS_AT_ONCE = 2
 """While one is computed the next one is sent."""
@@ -73,6 +73,7 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         What the run would raise.
     """
     rehearsals: list[Rehearse] = []
+    _look_at_cluster(task)
     with ExitStack() as stack:
         openings = [stack.enter_context(opening_of(pick, task.context)) for pick in picks_of(task)]
         with tracing.span("read the inputs", "reading"):
@@ -99,6 +100,23 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         "disk_bytes": found.disk_bytes,
         "devices": devices,
     }
+
+
+def _look_at_cluster(task: Task[Any]) -> None:
+    """Connect to a cluster that is asked for, and tell that its workers were not asked for their devices.
+
+    Those on this machine are not started for that.
+    """
+    cluster = cluster_of(task.spec.to_dict()["device"])
+    if cluster is None:
+        return
+    workers = "The workers"
+    if not cluster[1].startswith("local:"):
+        from clalign.execution.cluster.connecting import Connection
+
+        with Connection(cluster[1], task.context.check) as connection:
+            workers = f"The workers that there are now ({len(connection.workers()):,})"
+    task.warn(f"{workers} were not asked for their devices: time and memory are those of one device of this machine.")
 
 
 def _opened(openings: list[Opening], task: Task[Any]) -> Iterator[Session]:

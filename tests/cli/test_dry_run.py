@@ -91,6 +91,7 @@ def test_a_device_tells_its_programs(scratch: Path, capsys: pytest.CaptureFixtur
         (f"hmmsearch {PROFILE} none", ExitCode.UNREADABLE),
         (f"hmmsearch {PROFILE} {EXAMPLES}/random_dna.fasta.gz", ExitCode.UNREADABLE),
         (f"hmmsearch --device 77:0 {PROFILE} {PROTEINS}", ExitCode.NO_DEVICE),
+        (f"hmmsearch --cluster none.json {PROFILE} {PROTEINS}", ExitCode.NO_DEVICE),
         (f"hmmsearch --run {PROTEINS} {PROFILE} {PROTEINS}", ExitCode.CANNOT_WRITE),
         (f"sw -o none/x {PROTEINS} {PROTEINS}", ExitCode.CANNOT_WRITE),
         (f"sw --pairs {PROTEINS} {EXAMPLES}/swissprot_sample.fasta.gz", ExitCode.UNREADABLE),
@@ -105,7 +106,7 @@ def test_it_ends_as_the_checks_of_the_run_do(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     name, *rest = words.split()
-    device = [] if "--device" in rest else ["--device", "reference"]
+    device = [] if {"--device", "--cluster"} & set(rest) else ["--device", "reference"]
     said = []
     for more in ([], ["--dry-run"]):
         assert main([name, *more, *device, *rest]) == code
