@@ -159,16 +159,15 @@ CALL numbers take_cells(lane_rows_t *s, const numbers *scores, numbers above, nu
 }
 
 /* Keep the best of the scores `h` of a column if one of them is: that with the least sum of places, then the first
-   row, which is in the last column. */
+   row, which is in the last column. In a column the first row has the least sum. */
 CALL void keep_best(lane_rows_t *s, const numbers *h, numbers highest, numbers row, numbers column)
 {
+    numbers first = (numbers)(ROWS - 1);
 #pragma unroll
-    for (int r = ROWS - 1; r >= 0; r--) {
-        const numbers sum = row + r + column;
-        const numbers is_first = (highest > s->best) | ((highest == s->best) & (sum <= s->best_sum));
-        const numbers is_better = (h[r] == highest) & is_first;
-        s->best = is_better ? highest : s->best;
-        s->best_sum = is_better ? sum : s->best_sum;
-        s->best_row = is_better ? row + r : s->best_row;
-    }
+    for (int r = ROWS - 2; r >= 0; r--) first = h[r] == highest ? (numbers)(r) : first;
+    const numbers sum = row + first + column;
+    const numbers is_better = (highest > s->best) | ((highest == s->best) & (sum <= s->best_sum));
+    s->best = is_better ? highest : s->best;
+    s->best_sum = is_better ? sum : s->best_sum;
+    s->best_row = is_better ? row + first : s->best_row;
 }

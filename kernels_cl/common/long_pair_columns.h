@@ -126,9 +126,8 @@ CALL void leave_steps(const crew_t *team, lane_rows_t *s, const run_t *r, number
     if (ANY_LANE(most >= s->best)) {
 #pragma unroll
         for (int k = 0; k < n_steps; k++)
-            if (ANY_LANE(highest[k] >= s->best))
-                keep_best(s, h[k], highest[k], (numbers)(r->rows) + LANE_NUMBERS(team) * ROWS,
-                          (numbers)(r->columns + base + k) - LANE_NUMBERS(team));
+            keep_best(s, h[k], highest[k], (numbers)(r->rows) + LANE_NUMBERS(team) * ROWS,
+                      (numbers)(r->columns + base + k) - LANE_NUMBERS(team));
     }
 #endif
     if (HAS_LAST_LANE(team)) {

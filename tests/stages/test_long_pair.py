@@ -17,6 +17,7 @@ from clalign.errors import OptionError
 from clalign.stages.pairwise import long_pair_regions
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, LongPairStage
 from clalign.stages.pairwise.long_pair_regions import Filled, fill
+from clalign.stages.pairwise.long_pair_rows import rows_of_lane
 from clalign.stages.pairwise.long_pair_sequences import Sequences
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.alphabets import encode
@@ -150,23 +151,24 @@ def test_strips_that_follow_each_other(
 
 def test_a_device_is_given_what_it_computes_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pair_regions, "SECONDS_AT_ONCE", 0.5)
-    card, processor = long_pair_regions.Pace("gpu"), long_pair_regions.Pace("cpu")
+    card, processor = (long_pair_regions.Pace(Device("0:0", "any", kind)) for kind in ("gpu", "cpu"))
     for pace in (card, processor):
         pace.took(4 * long_pair_regions.GPU_CELLS, 0.1)
     assert card.cells == 20 * long_pair_regions.GPU_CELLS
     assert processor.cells == long_pair_regions.CPU_CELLS
     card.took(1, 100.0)
     assert card.cells == long_pair_regions.GPU_CELLS
+    known = Device("0:0", "any", "gpu", vendor="NVIDIA Corporation", n_compute_units=100, clock_mhz=2000)
+    assert long_pair_regions.Pace(known).cells == 100 * 2_000_000_000 // 2
 
 
 def test_longer_pairs_have_more_rows_a_lane() -> None:
     session: Any = Sizes()
     lengths = (1000, 20_000, 100_000, 300_000, 1_000_000, 5_000_000)
     pair = Sequences.of(session, *[encode("ACGT")] * 2, Scoring(DNA, GAPS[0]), {"LANES": 32})
-    rows = [long_pair_regions._rows_of_lane(n, n, pair) for n in lengths]
+    rows = [rows_of_lane(n, n, pair, 4, 16) for n in lengths]
     assert rows == sorted(rows)
-    assert rows[0] == long_pair_regions.TRACED_ROWS
-    assert rows[-1] == long_pair_regions.FILLED_ROWS
+    assert (rows[0], rows[-1]) == (4, 16)
 
 
 def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +280,7 @@ def test_plan_of_millions(m: int, n: int, way: str) -> None:
     whole = LongPairStage("lanes").matrix(session, *codes, Scoring(DNA, GapCosts(7, 2)))
     top = Filled.begun(whole)
     assert_plan_holds(top)
-    pace = long_pair_regions.Pace("gpu")
+    pace = long_pair_regions.Pace(session.device)
     portions = list(long_pair_regions._portions(top, 0, top.strip * top.columns, pace))
     assert [first for first, _, _ in portions] == [0, *(last for _, last, _ in portions[:-1])]
     assert portions[-1][1] == top.n_diagonals

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from clalign.compute.meetings import MeetingKernel, Meetings, Rounds, most_together
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.errors import GroupsApart
+from clalign.stages.pairwise.long_pair_rows import rows_of_lane
 from clalign.stages.pairwise.long_pair_sequences import Codes, Sequences
 from clalign.stages.pairwise.long_pair_state import (
     Keeper,
@@ -25,24 +26,22 @@ from clalign.stages.pairwise.long_pair_state import (
     packed,
     unpacked,
 )
+from clalign.values.devices import Device
 from clalign.values.scoring import Scoring
 
 TRACED_ROWS, TRACED_COLUMNS = 4, 128
 """Of a lane, and of a tile, where each cell is held on the way back."""
 
-FILLED_ROWS, LEAST_COLUMNS, MOST_COLUMNS = 16, 64, 4096
+FILLED_ROWS, LEAST_COLUMNS, MOST_COLUMNS = 16, 128, 4096
 """Of a lane, and of a tile, where edges are all that is held."""
 
-MANY_CELLS = 100_000_000_000
-"""Cells of a region with fewer of which a processor's lanes have half as many rows, so that there are more tiles."""
-
-TILES_ACROSS = 15_600
-"""Tiles across a region at most, unless they are of `MOST_COLUMNS`: 64 columns each up to a million residues."""
+TILES_ACROSS = 7800
+"""Tiles across a region at most, unless they are of `MOST_COLUMNS`: 128 columns each up to a million residues."""
 
 AHEAD = 8
 """Columns at a time, at most: kept edges are further apart than the lanes and these."""
 
-BLOCK = 32
+BLOCK = 16
 """Columns after which a strip tells the one below it how far it is, a multiple of `AHEAD`."""
 
 PROGRESS_BYTES = 32
@@ -60,21 +59,11 @@ EDGES_EACH_WAY = 12
 CPU_CELLS, GPU_CELLS = 200_000_000, 2_000_000_000
 """Cells that a device is given before a job is asked whether to go on: of a card for the first time, and at least."""
 
-SECONDS_AT_ONCE = 0.1
+SECONDS_AT_ONCE = 0.15
 """As many as a card computes in this time it is given from then on."""
 
-SCHEDULERS = 4
-"""Sub-groups of a compute unit that take a step at the same time."""
-
-STEP_CYCLES, SHARED_CYCLES = (65.0, 9.5), (30.0, 8.5)
-"""Cycles of a step on an H200, and for each row of a lane: alone, and of each sub-group where several share a
-scheduler."""
-
-STEPS_BEHIND = 80
-"""Steps by which a strip is behind the one above it: lanes, the block that it waits for, and the way through memory."""
-
-RESIDENT = 2
-"""Sub-groups of a scheduler at a time."""
+CELLS_A_CYCLE = 1
+"""Of a compute unit of a card of NVIDIA, at least: an H200 takes 2 to 4. Of others nothing is known at first."""
 
 METHOD = "lbs"
 """How work-groups are found that run at once; they do not meet, but each strip follows the one above it. With `launch`
@@ -189,7 +178,7 @@ class Filled:
         if region.is_small:
             rows, columns, strips_between, tiles_between = TRACED_ROWS, TRACED_COLUMNS, 1, 1
         else:
-            rows = _rows_of_lane(m, n, pair)
+            rows = rows_of_lane(m, n, pair, TRACED_ROWS, FILLED_ROWS)
             columns = min(max(LEAST_COLUMNS, n // TILES_ACROSS // 64 * 64), MOST_COLUMNS)
             strips_between = -(-m // (rows * pair.n_lanes * EDGES_EACH_WAY))
             tiles_between = -(-max(n // EDGES_EACH_WAY, pair.n_lanes + AHEAD) // columns)
@@ -267,7 +256,8 @@ class Filled:
         if pair.scoring.is_local:
             shape = 3, self.n_strips * pair.n_lanes
             score, total, row = session.download(self.best, shape, np.int32)
-            first = np.lexsort((row, total, -score))[0]
+            best = np.flatnonzero(score == score.max())
+            first = best[np.lexsort((row[best], total[best]))[0]]
             return int(score[first]), int(row[first]), int(total[first] - row[first])
         below = session.download(self.last_row, n, np.int32)
         if pair.scoring.mode == "global":
@@ -276,7 +266,8 @@ class Filled:
         i = np.concatenate([np.full(n, m), np.arange(1, m + 1)])
         j = np.concatenate([np.arange(1, n + 1), np.full(m, n)])
         scores = np.concatenate([below, beside])
-        first = np.lexsort((i, i + j, -scores))[0]
+        best = np.flatnonzero(scores == scores.max())
+        first = best[np.lexsort((i[best], (i + j)[best]))[0]]
         return int(scores[first]), int(i[first]), int(j[first])
 
     def part(self, i: int, j: int) -> Region:
@@ -297,23 +288,6 @@ class Filled:
         return Region(
             region.pair, region.row + row, region.column + column, i - row, j - column, top, left, is_part=True
         )
-
-
-def _rows_of_lane(m: int, n: int, pair: Sequences) -> int:
-    """Return how many rows of a region a lane has: the more, the fewer steps, and the longer the next strip waits."""
-    device = pair.session.device
-    if "VECTOR" in pair.given or device.kind == "cpu":
-        return FILLED_ROWS if m * n >= MANY_CELLS else FILLED_ROWS // 2
-    schedulers = SCHEDULERS * max(1, device.n_compute_units)
-
-    def cycles(rows: int) -> float:
-        n_strips = -(-m // (rows * pair.n_lanes))
-        alone, shared = (first + each * rows for first, each in (STEP_CYCLES, SHARED_CYCLES))
-        step = max(alone, shared * -(-min(n_strips, RESIDENT * schedulers) // schedulers))
-        turns = max(1.0, n_strips / (RESIDENT * schedulers))
-        return step * (n * turns + min(n_strips, RESIDENT * schedulers) * STEPS_BEHIND)
-
-    return min(range(TRACED_ROWS, FILLED_ROWS + 1, 4), key=cycles)
 
 
 @dataclass
@@ -397,7 +371,7 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
     how = Meetings(filled.n_strips if method != "launch" else min(filled.n_strips, filled.n_tiles), pair.group, method)
     if how.method != "launch":
         how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
-    pace = Pace(session.device.kind)
+    pace = Pace(session.device)
     for first, last, n_cells in _portions(filled, begin, tile_cells, pace):
         rounds = Rounds(session, how, kernel, last - first, first)
         watch.launched()
@@ -434,8 +408,7 @@ class Pace:
 
     Parameters
     ----------
-    kind : str
-        Of device.
+    device : Device
 
     Attributes
     ----------
@@ -443,9 +416,12 @@ class Pace:
         About so many.
     """
 
-    def __init__(self, kind: str) -> None:
-        self._is_known = kind == "cpu"
-        self.cells = CPU_CELLS if kind == "cpu" else GPU_CELLS
+    def __init__(self, device: Device) -> None:
+        self._is_known = device.kind == "cpu"
+        self.cells = CPU_CELLS if device.kind == "cpu" else GPU_CELLS
+        if device.kind == "gpu" and device.maker == "nvidia":
+            rate = CELLS_A_CYCLE * device.n_compute_units * device.clock_mhz * 1e6
+            self.cells = max(GPU_CELLS, int(rate * SECONDS_AT_ONCE))
 
     def took(self, cells: int, seconds: float) -> None:
         """Learn from how long it has taken; a kernel may have been built in that time, so it is no slower for that."""

@@ -1,0 +1,48 @@
+"""How many rows of the matrix of a long pair each lane has."""
+
+from __future__ import annotations
+
+from clalign.stages.pairwise.long_pair_sequences import Sequences
+
+MANY_CELLS = 100_000_000_000
+"""Cells of a region with fewer of which a processor's lanes have half as many rows, so that there are more tiles."""
+
+SCHEDULERS = 4
+"""Sub-groups of a compute unit that take a step at the same time."""
+
+STEP_CYCLES, SHARED_CYCLES = (200.0, 37.0), (120.0, 17.0)
+"""Cycles of a step and of each row of a lane, where a scheduler of an H200 has one sub-group, and of each where it has
+more, all of them behind each other."""
+
+STEPS_BEHIND = 64
+"""Steps by which a strip is behind the one above it: its lanes, the blocks of columns that it waits for, and what is
+read ahead."""
+
+RESIDENT = 2
+"""Sub-groups of a scheduler at a time."""
+
+
+def rows_of_lane(m: int, n: int, pair: Sequences, least: int, most: int) -> int:
+    """Return how many rows of a region a lane has: the more, the fewer steps, and the longer the next strip waits.
+
+    Parameters
+    ----------
+    m, n : int
+        Rows and columns of the region.
+    pair : Sequences
+    least, most : int
+        Rows of a lane, multiples of 4.
+    """
+    device = pair.session.device
+    if "VECTOR" in pair.given or device.kind == "cpu":
+        return most if m * n >= MANY_CELLS else most // 2
+    schedulers = SCHEDULERS * max(1, device.n_compute_units)
+
+    def cycles(rows: int) -> float:
+        n_strips = -(-m // (rows * pair.n_lanes))
+        at_once = min(n_strips, RESIDENT * schedulers)
+        alone, shared = (first + each * rows for first, each in (STEP_CYCLES, SHARED_CYCLES))
+        step = max(alone, shared * -(-at_once // schedulers))
+        return step * (n * n_strips / at_once + at_once * STEPS_BEHIND)
+
+    return min(range(least, most + 1, 4), key=cycles)
