@@ -116,7 +116,7 @@ def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainW
     assert len(keys) == len(set(keys))
 
 
-QUIET = ("window.quit", "sources.open_files", "locating.ask_for_page", "window.full_screen")
+QUIET = ("window.quit", "sources.open_files", "jobs.merge_parts", "locating.ask_for_page", "window.full_screen")
 
 
 @pytest.mark.thorough
