@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from types import TracebackType
 from typing import TypeVar
@@ -72,19 +72,21 @@ class Opening:
         session, self._session = self._session, None
         return session
 
-    def foresee(self, rehearse: Rehearse) -> None:
+    def foresee(self, rehearse: Rehearse, but_for: Container[str] = ()) -> None:
         """Have the programs built that stages will need, as soon as the device is open; meanwhile the host goes on.
 
         Parameters
         ----------
         rehearse : callable
             Starts on a `Rehearsal` what will be started, in this order. That it fails is of no consequence.
+        but_for : container of str
+            Kinds of devices for which nothing is built ahead.
         """
 
         def run() -> None:
             self._thread.join()
             session = self._opened
-            if session is None or session.device.kind == "reference":
+            if session is None or session.device.kind == "reference" or session.device.kind in but_for:
                 return
             try:
                 with tracing.span("see what programs are needed", "preparing"):

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 import clalign
 from clalign import tracing
 from clalign.compute.opening import LISTEN_SECONDS, Opening, Rehearse, opening_of
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Check, Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
@@ -257,9 +257,35 @@ def _given(device: Device) -> Device:
     return device
 
 
-def _foresee(openings: Iterable[Opening], rehearse: Rehearse) -> None:
+def _foresee(openings: Sequence[Opening], rehearse: Rehearse) -> None:
     for opening in openings:
-        opening.foresee(rehearse)
+        opening.foresee(rehearse, but_for=() if len(openings) == 1 else ("cpu",))
+
+
+HELP_SECONDS = 5.0
+"""What cards do in less a processor does not take part in: the programs that it needs first would take as long."""
+
+
+def stand_by(device: Device, begun: Callable[[], Sequence[Device]], n_devices: int, check: Check) -> None:
+    """Let a processor wait beside cards, whose domains it defines, too: compilers of its driver take turns.
+
+    Parameters
+    ----------
+    device : Device
+    begun : callable
+        Returns the devices that have begun, this one among them.
+    n_devices : int
+        How many were asked for.
+    check : callable
+        Raises `Cancelled` if the job has ended.
+    """
+    until = time.monotonic() + HELP_SECONDS
+    while device.kind == "cpu" and n_devices > 1 and time.monotonic() < until:
+        devices = begun()
+        if len(devices) == n_devices and not any(one.kind in ("gpu", "accelerator") for one in devices):
+            return
+        check()
+        time.sleep(LISTEN_SECONDS)
 
 
 class _Shift:
@@ -280,6 +306,10 @@ class _Shift:
             self._crew.check()
         writer = self._writer
         assert writer is not None
+        shares = writer.shares
+        stand_by(
+            session.device, lambda: [one.device for one in tuple(shares.values())], self._n_devices, self._crew.check
+        )
         has_host = writer.planner.plan.has_host
         with Host(session.device, self._task.pick_device, self._crew.check, has_host) as host:
             try:

@@ -188,13 +188,14 @@ class HitQueries:
         ))  # fmt: skip
 
     def scores_of_all(self) -> AllScores:
-        """Return the scores of the hits of all queries."""
+        """Return the scores of the hits of all queries, by query and target: runs are stored in any order."""
         asked = f"SELECT id, query, row, score, evalue, included FROM hits WHERE {self._is_chosen}"
         blocks = [np.empty((0, 6))]
         rows = self._connection.execute(asked)
         while some := rows.fetchmany(ROWS_AT_ONCE):
             blocks.append(np.array(some, np.float64))  # what is missing becomes not a number
-        ids, queries, targets, scores, evalues, included = np.concatenate(blocks).T
+        found = np.concatenate(blocks)
+        ids, queries, targets, scores, evalues, included = found[np.lexsort((found[:, 2], found[:, 1]))].T
         whole = ids.astype(np.int64), queries.astype(np.int64), targets.astype(np.int64)
         return AllScores(*whole, scores, evalues, included > 0)
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -15,10 +16,11 @@ from typing import Any
 import pytest
 
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound
-from clalign.execution import crew, executor, planner
+from clalign.execution import crew, executor, job, planner
 from clalign.execution.crew import Crew
 from clalign.execution.writer import Writer
 from clalign.runs.run_file import create_run, open_run
+from clalign.values.devices import REFERENCE
 
 sys.path.insert(0, str(Path(__file__).parent))
 from crews import ENGINES, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
@@ -230,3 +232,25 @@ def test_what_an_executor_meets_when_all_is_stored_fails_nothing(tmp_path: Path)
     with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         Crew(run, context, context.warn).work(openings, lambda *given: None)
     assert not context.texts
+
+
+def test_a_processor_takes_no_part_in_what_cards_do_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its driver would be at its programs while it is to define domains for the cards."""
+    processor = replace(REFERENCE, id="1:0", kind="cpu")
+    card = replace(REFERENCE, id="0:0", kind="gpu")
+    n_left = [3]
+
+    def end_soon() -> None:
+        n_left[0] -= 1
+        if not n_left[0]:
+            raise Cancelled
+
+    monkeypatch.setattr(job, "HELP_SECONDS", WAIT)
+    with pytest.raises(Cancelled):
+        job.stand_by(processor, lambda: [card, processor], 2, end_soon)
+    n_left[0] = 1  # whoever waits now fails
+    job.stand_by(card, lambda: [card, processor], 2, end_soon)
+    job.stand_by(processor, lambda: [processor], 1, end_soon)
+    job.stand_by(processor, lambda: [processor, replace(processor, id="2:0")], 2, end_soon)
+    monkeypatch.setattr(job, "HELP_SECONDS", 0.0)
+    job.stand_by(processor, lambda: [card, processor], 2, end_soon)
