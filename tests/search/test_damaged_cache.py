@@ -41,8 +41,8 @@ def searched(kind: str, folder: Path, run: Path) -> None:
 
 
 def answer(kind: str, folder: Path) -> str:
-    """Return the text of a search, without the lines that say how long it took."""
-    times = ("seconds", "time", "Time", "Mc/sec")
+    """Return the text of a search, without the lines that say when it was and how long it took."""
+    times = ("seconds", "time", "Time", "Mc/sec", "Date:", "date:")
     run, out = folder / "run.clalign", folder / "out.txt"
     searched(kind, folder, run)
     export(run, "text", out)
