@@ -413,6 +413,31 @@ def costs(folder: Path, n: int) -> list[dict[str, Any]]:
     return found
 
 
+def _wholes(folder: Path, given: argparse.Namespace) -> list[dict[str, Any]]:
+    found = []
+    for n in given.executors:
+        found.append(whole_job(folder, n, given.whole, given.units, given.hits))
+        (folder / "whole.clalign").unlink()
+    return found
+
+
+def _end(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+    filled = min(given.queries, given.left + given.filled // given.units)
+    found = end_of_long_job(folder, max(given.executors), filled, given.units, given.left)
+    (folder / "end.clalign").unlink()
+    return found
+
+
+PARTS: dict[str, Callable[[Path, argparse.Namespace], Any]] = {
+    "costs": lambda folder, given: costs(folder, given.costs),
+    "whole": _wholes,
+    "end": _end,
+    "long": lambda folder, given: long_job(
+        folder, max(given.executors), given.queries, given.units, given.hits, given.seconds, given.block
+    ),
+}
+
+
 def main() -> int:
     """Simulate, and print what it took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -427,32 +452,23 @@ def main() -> int:
     parser.add_argument("--filled", type=int, default=10_000_000, help="units that are in the file before its end")
     parser.add_argument("--left", type=int, default=40, help="queries of the end of the long job")
     parser.add_argument("--folder", help="where run files are made [a temporary one]")
-    parser.add_argument("--output", help="where the JSON is written, besides")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="what is run")
+    parser.add_argument("--output", help="where the JSON is written; parts that are not run stay as they are there")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        folder = Path(name)
-        measured = costs(folder, given.costs)
-        wholes = []
-        for n in given.executors:
-            wholes.append(whole_job(folder, n, given.whole, given.units, given.hits))
-            print(json.dumps(wholes[-1]), file=sys.stderr, flush=True)
-            (folder / "whole.clalign").unlink()
-        filled = min(given.queries, given.left + given.filled // given.units)
-        end = end_of_long_job(folder, max(given.executors), filled, given.units, given.left)
-        print(json.dumps(end), file=sys.stderr, flush=True)
-        (folder / "end.clalign").unlink()
-        long = long_job(
-            folder, max(given.executors), given.queries, given.units, given.hits, given.seconds, given.block
-        )
-    document = {
+    document = json.loads(Path(given.output).read_text("utf-8")) if given.output and Path(given.output).exists() else {}
+    document |= {
         "kind": "scale simulation", "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "python": platform.python_version(), "costs": measured, "whole": wholes, "end": end, "long": long,
+        "python": platform.python_version(),
     }  # fmt: skip
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        for part in given.parts:
+            document[part] = PARTS[part](Path(name), given)
+            print(json.dumps(document[part]), file=sys.stderr, flush=True)
     text = json.dumps(document, indent=1)
     print(text)
     if given.output:
         Path(given.output).write_text(f"{text}\n", "utf-8")
-    return 0 if all(one["is_right"] for one in wholes) else 1
+    return 0 if all(one["is_right"] for one in document.get("whole", ())) else 1
 
 
 if __name__ == "__main__":
