@@ -183,7 +183,7 @@ def _local(library: Any, address: str, stack: ExitStack) -> Any:
     folder = stack.enter_context(Scratch())
     stack.callback(_forget_variables, _with_variables(n))
     return library.LocalCluster(
-        n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
+        n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
         memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL,
     )  # fmt: skip
 
