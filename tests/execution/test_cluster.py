@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,26 @@ def cluster() -> Iterator[Any]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     small_units(monkeypatch)
     monkeypatch.setattr(shards, "SHARD_RESIDUES", 1000)
+
+
+def test_what_has_gone_with_its_worker_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else may compute it again, so that it would never come."""
+    monkeypatch.setattr(connecting, "GATHER_SECONDS", 0.5)
+    library, found = connecting.loaded(), list[object]()
+    with library.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as workers:
+        connection = connecting.Connection(workers.scheduler_address)
+        with connection:
+            gone, stays = workers.workers.values()
+            lost, kept = (
+                connection.client.submit(abs, -number, workers=[one.address], allow_other_workers=False, pure=False)
+                for number, one in enumerate((gone, stays))
+            )
+            assert [lost.result(timeout=60), kept.result(timeout=60)] == [0, 1]
+            workers.sync(gone.close, nanny=False)
+            getting = threading.Thread(target=lambda: found.append(connection.gathered([lost, kept])), daemon=True)
+            getting.start()
+            getting.join(60)
+            assert found == [{kept: 1}]
 
 
 def run_on(address: str, engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch, context: Any = None) -> Path:

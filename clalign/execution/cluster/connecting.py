@@ -18,6 +18,9 @@ from clalign.formats.scratch import Scratch
 CONNECT_SECONDS = 15
 """So long a scheduler may take to answer."""
 
+GATHER_SECONDS = 10.0
+"""After so long it is looked whether what is fetched is still there; the next look is after twice as long."""
+
 MOST_LOCAL = 256
 
 ALIKE = {"clalign": 4, "python": 2, "numpy": 2, "dask": 4, "distributed": 4, "cloudpickle": 1}
@@ -109,6 +112,21 @@ class Connection(ExitStack):
         except (OSError, RuntimeError, TimeoutError, KeyError) as error:
             raise self.lost() from error
         return {str(address): str(facts.get("name", address)) for address, facts in found.items()}
+
+    def gathered(self, futures: Sequence[Any]) -> dict[Any, Any]:
+        """Return what finished futures came to; those are left out whose worker has gone with it.
+
+        Dask waits until it is computed again, which nobody may do but that worker.
+        """
+        left, seconds = list(futures), GATHER_SECONDS
+        while left:
+            try:
+                found = self.client.sync(self.client._gather, left, callback_timeout=seconds)
+                return dict(zip(left, found, strict=True))
+            except TimeoutError:
+                self._check()
+                left, seconds = [future for future in left if future.status == "finished"], 2 * seconds
+        return {}
 
     def lost(self) -> DeviceError:
         """Return what to say when the scheduler cannot be reached any more."""

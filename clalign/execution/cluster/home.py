@@ -36,6 +36,9 @@ LOOK_SECONDS = 1.0
 WAIT_SECONDS = 60.0
 """So long it waits for a worker where there is none."""
 
+END_SECONDS = 5.0
+"""So long workers may take to forget a job of which all is stored."""
+
 LOOKING_SECONDS = 120.0
 """So long a worker may look for its devices."""
 
@@ -128,7 +131,11 @@ class Home:
             device.withdraw()
         with suppress(Exception):  # everything is stored
             futures = [worker.submit("end", at_worker.end, self._parcels.job) for worker in workers]
-            for names, kernels in self._connection.client.gather(futures, errors="skip"):
+            until = time.monotonic() + END_SECONDS  # one that has just gone never answers
+            while time.monotonic() < until and any(future.status == "pending" for future in futures):
+                time.sleep(LISTEN_SECONDS)
+            done = [future for future in futures if future.status == "finished"]
+            for names, kernels in self._connection.gathered(done).values():
                 hosts.update(dict.fromkeys(names))
                 for name, value in kernels.items():
                     seconds[name] = seconds.get(name, 0.0) + value
@@ -306,7 +313,7 @@ class Home:
                 answers.append(self._parcels.answers.get_nowait())
         done = [future for _, future in answers if future.status == "finished"]
         try:
-            values = dict(zip(done, self._connection.client.gather(done), strict=True)) if done else {}
+            values = self._connection.gathered(done)
         except Exception:  # a worker has died with its answers
             values = {}
         for remote, future in answers:
