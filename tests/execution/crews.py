@@ -47,7 +47,8 @@ EVERY_ENGINE = (*ENGINES, "align")
 WAIT = 60.0
 VARYING = (
     r"[Dd]ate: .*|# Time: .*|# Mc/sec: .*|Computed again in 16 bits.*\n|[Dd]evice: .*|(?<=: )[\w-]* ?search on .*"
-    r"|# Device .*|<p class=\"muted\">clalign .*|(?<=\(command )[^.]* on [^.]*|<tr><td>(device|date|work)</td>.*|<p class=\"note\">.*\n"
+    r"|# Device .*|<p class=\"muted\">clalign .*|(?<=\(command )[^.]* on [^.]*"
+    r"|<tr><td>(device|date|work)</td>.*|<p class=\"note\">.*\n"
 )
 """What an export says of the hour, the speed, the devices, and their arithmetic."""
 

@@ -34,7 +34,9 @@ def test_what_has_gone_with_its_worker_is_not_waited_for(monkeypatch: pytest.Mon
     """Nobody else may compute it again, so that it would never come."""
     monkeypatch.setattr(connecting, "GATHER_SECONDS", 0.5)
     library, found = connecting.loaded(), list[object]()
-    with library.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0") as workers:
+    with library.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+    ) as workers:
         connection = connecting.Connection(workers.scheduler_address)
         with connection:
             gone, stays = workers.workers.values()
