@@ -98,6 +98,8 @@ QDockWidget::title { padding: 7px 8px 5px 8px; background: $window; color: $mute
 QStatusBar { background: $window; color: $muted; border-top: 1px solid $border; }
 QStatusBar QLabel { padding-left: 10px; }
 QToolBar { background: $window; border: none; spacing: 0; padding: 0; }
+QToolBar[role="rail"] { padding: 4px 2px; spacing: 4px; }
+QToolButton[rail="open"] { background: $selected; }
 QToolBar[role="tools"] { background: transparent; spacing: 1px; }
 QToolBar[role="tools"] > QComboBox { margin-right: 4px; }
 QToolButton#qt_toolbar_ext_button { padding: 0; border: none; image: url("$icons/chevron-$name.svg"); }

@@ -29,6 +29,7 @@ from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.models.reader import Reader
 from clalign.ui.settings import Settings
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views import message_bar
 from clalign.ui.worker_process import default_worker
 
 WORKER = Path(__file__).with_name("fake_worker.py")
@@ -51,7 +52,7 @@ PAIRS = _load(Path(__file__).with_name("pair_runs.py"))
 HitsOf = Callable[..., tuple[dict[str, Any], list[Any]]]
 
 
-PATIENCE_MS = 180_000
+PATIENCE_MS = int(os.environ.get("CLALIGN_TEST_PATIENCE_MS", 180_000))
 """How long any condition is waited for at least: a machine that does much else is slow, not wrong."""
 
 
@@ -65,6 +66,12 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
             return wait(bot, *what, timeout=max(timeout, PATIENCE_MS), **more)
 
         monkeypatch.setattr(QtBot, name, patient)
+
+
+@pytest.fixture(autouse=True)
+def lasting_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no message go by itself: a busy machine may come to look at it minutes later."""
+    monkeypatch.setattr(message_bar, "LIFE_SECONDS", {})
 
 
 @pytest.fixture

@@ -198,14 +198,18 @@ def test_recent_files_open_and_can_be_pinned(
 
 
 def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str]) -> None:
-    window.docks["details"].hide()
+    window.docks["device"].close()
+    assert window.rails.bars[True].isVisible(), "its icon brings it back"
     window.resize(1000, 700)
+    assert not window.docks["data"].isVisible()
     window.close()
     again = MainWindow(window.settings, worker)
     again.show()
-    assert not again.docks["details"].isVisible()
+    again.resize(1280, 800)
+    assert again.docks["data"].isVisible()
+    assert not again.docks["device"].isVisible()
     again.reset_layout()
-    assert again.docks["details"].isVisible()
+    assert again.docks["device"].isVisible()
     again.close()
     again.deleteLater()
 

@@ -89,6 +89,7 @@ def test_a_moved_file_of_a_run_is_located(
     press(window.messages, "Locate file…")
     qtbot.waitUntil(lambda: any("none of the files" in text for text in texts()), timeout=60000)
     assert told in texts()
+    press(window.messages, "1 more")
     chosen[:] = [str(new)]
     press(window.messages, "Locate file…")
     qtbot.waitUntil(lambda: any("remembers" in text for text in texts()), timeout=60000)

@@ -17,7 +17,7 @@ from ..engines.register import welcome
 from ..models.documents import COMPARISON
 from ..settings import Settings
 from ..views.parts import button
-from ..views.workbench import Workbench
+from ..views.workbench import FIRST_SIZE, LEAST_SIZE, Workbench
 from .actions import Actions
 from .collector import Collector
 from .job_strip import JobStrip
@@ -146,11 +146,16 @@ class MainWindow(Workbench):
 
     def _restore(self) -> None:
         layout = self.settings.layout
-        self.resize(1280, 800)
+        self.setMinimumSize(LEAST_SIZE)
+        self.resize(FIRST_SIZE)
+        self.fit_screen()
         for name, restore in (("geometry", self.restoreGeometry), ("state", self.restoreState)):
             stored = layout.value(name)
             if isinstance(stored, QByteArray):
                 restore(stored)
+        for name in self.rails.wanted:
+            self.rails.wanted[name] = layout.value(f"wanted/{name}", "true") not in ("false", False)
+        self.rails.arrange()
         # The stored layout may be of a moment when jobs were listed.
         self.job_bar.hide()
 
@@ -181,7 +186,7 @@ class MainWindow(Workbench):
 
     def toggle_dock(self, name: str) -> None:
         """Show or hide a dock."""
-        self.docks[name].setVisible(not self.docks[name].isVisible())
+        self.rails.toggle(name)
 
     def full_screen(self) -> None:
         """Fill the screen, or stop doing so."""
@@ -233,7 +238,10 @@ class MainWindow(Workbench):
         """Remember the layout and end what runs."""
         layout = self.settings.layout
         layout.setValue("geometry", self.saveGeometry())
+        self.rails.drawer_away()
         layout.setValue("state", self.saveState())
+        for name, wanted in self.rails.wanted.items():
+            layout.setValue(f"wanted/{name}", wanted)
         layout.sync()
         self.controller.leave()
         self.collector.stop()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QStackedWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from ..models.run_view import RunView
 from ..models.workspace import Source, Workspace
@@ -31,6 +32,9 @@ LEAST_WIDTH = 296
 class Details(QStackedWidget):
     """Follows the selection."""
 
+    something_said = Signal(bool)
+    """Whether it shows more than that nothing is selected."""
+
     def __init__(self) -> None:
         super().__init__()
         self.source = SourceCard()
@@ -47,21 +51,28 @@ class Details(QStackedWidget):
     def show_source(self, source: Source | None) -> None:
         """Show a file."""
         self.source.show_source(source)
-        self.setCurrentWidget(self.source)
+        self._bring(self.source, source is not None)
+
+    def _bring(self, card: QWidget, something: bool = True) -> None:
+        self.setCurrentWidget(card)
+        self.something_said.emit(something)
 
     def show_facts(self, heading: str, rows: list[tuple[str, str]], text: str) -> None:
         """Show what is known about something else."""
         self.facts.show_facts(heading, rows, text)
-        self.setCurrentWidget(self.facts)
+        self._bring(self.facts)
 
     def show_run(self, run: RunView | None) -> None:
         """Show the chosen hit of a run."""
         if run is not self.hit.run:
             self.hit.show_run(run)
-        if run is not None:
+        if run is None:
+            if self.currentWidget() is not self.source:
+                self.show_source(None)
+        elif run.hit is not None:
+            self._bring(self.hit)
+        else:  # before there is one the room belongs to the page
             self.setCurrentWidget(self.hit)
-        elif self.currentWidget() is not self.source:
-            self.show_source(None)
 
     def show_query(self, run: RunView) -> None:
         """Show the query of a run, beside a page that shows the hit itself."""
@@ -70,10 +81,12 @@ class Details(QStackedWidget):
             self.show_facts(*facts)
             return
         self.profile.show_profile(run.card)
-        self.setCurrentWidget(self.profile)
+        self._bring(self.profile)
 
     def renew(self, workspace: Workspace) -> None:
         """Show what is now known about the file shown."""
         shown = self.source.source
         if shown is not None:
             self.source.show_source(workspace.sources.get(shown.path))
+            if self.currentWidget() is self.source:
+                self._bring(self.source, self.source.source is not None)

@@ -1,15 +1,17 @@
-"""Messages above the centre: what happened, why, what to do. They wait, they never block."""
+"""Messages above the centre: what happened, why, what to do. They never block; good news goes by itself."""
 
 from __future__ import annotations
 
+import math
 import platform
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
-from PySide6.QtCore import Qt, qVersion
+from PySide6.QtCore import Qt, QTimer, Signal, qVersion
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 import clalign
 from clalign.control_characters import escaped
@@ -17,8 +19,14 @@ from clalign.control_characters import escaped
 from .. import formatting, theme
 from .parts import IconButton, IconLabel, button, clear_layout, label, row
 
-SHOWN = 3
-"""Messages shown at once; older ones come back when these are closed."""
+UNFOLDED = 5
+"""Messages shown when all are asked for; else it is the newest one."""
+
+LIFE_SECONDS = {"good": 15, "note": 15, "caution": 90}
+"""How long messages stay while the window is looked at; what stopped something stays until it is closed."""
+
+KEPT = 200
+"""Messages of which can be read later that they were there."""
 
 DETAIL_LINES = 8
 
@@ -31,6 +39,12 @@ class Message:
     text: str
     actions: tuple[tuple[str, Callable[[], object]], ...] = ()
     details: str = ""
+    seconds_seen: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was there long enough."""
+        return self.seconds_seen >= LIFE_SECONDS.get(self.severity, math.inf)
 
 
 def report(message: Message) -> str:
@@ -66,14 +80,24 @@ def _below(box: ReportBox) -> QHBoxLayout:
 
 
 class MessageBar(QWidget):
-    """The messages that were not closed yet, the newest first."""
+    """The messages that were not closed yet: the newest one, and how many others there are."""
+
+    focus_left = Signal()
+    """The message that had the focus is closed, and there is no other."""
+
+    told = Signal(str, str)
+    """Severity and text of what is said."""
 
     def __init__(self) -> None:
         super().__init__()
         self.messages: list[Message] = []
+        self.history: list[tuple[float, str, str]] = []
+        self._is_unfolded = False
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
+        self._clock = QTimer(self, interval=1000)
+        self._clock.timeout.connect(self._pass_second)
         self.hide()
 
     def say(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
@@ -81,39 +105,59 @@ class MessageBar(QWidget):
         text = escaped(text)
         if details and any((m.text, m.details) == (text, details) for m in self.messages):
             return  # a fault of what is painted comes again with every message that is
+        self.history = [*self.history[1 - KEPT :], (time.time(), severity, text)]
         self.messages = [m for m in self.messages if m.text != text]
         self.messages.insert(0, Message(severity, text, actions, details))
         self._rebuild()
+        self.told.emit(severity, text)
 
     def take_back(self, text: str) -> None:
         """Close a message that no longer holds."""
         text = escaped(text)
-        self.messages = [m for m in self.messages if m.text != text]
-        self._rebuild()
+        if any(m.text == text for m in self.messages):
+            self.messages = [m for m in self.messages if m.text != text]
+            self._rebuild()
 
     def clear_passed(self) -> None:
         """Close what no longer matters when something new begins; what stopped something stays."""
         self.messages = [m for m in self.messages if m.severity == "stop"]
         self._rebuild()
 
-    def _rebuild(self) -> None:
-        clear_layout(self._box)
-        for message in self.messages[:SHOWN]:
-            self._box.addWidget(self._row(message))
-        hidden = len(self.messages) - SHOWN
-        if hidden > 0:
-            self._box.addWidget(self._rest(hidden))
-        self.setVisible(bool(self.messages))
+    def _pass_second(self) -> None:
+        """Let messages go that were seen long enough; not while they are pointed at, or nobody looks."""
+        focus = QApplication.focusWidget()
+        if not self.isActiveWindow() or self.underMouse() or (focus is not None and self.isAncestorOf(focus)):
+            return
+        self.messages = [replace(m, seconds_seen=m.seconds_seen + 1) for m in self.messages]
+        if any(m.is_over for m in self.messages):
+            self.messages = [m for m in self.messages if not m.is_over]
+            self._rebuild()
 
-    def _rest(self, hidden: int) -> QFrame:
-        """Return the line that says how many older messages there are."""
-        frame = QFrame()
-        frame.setProperty("role", "message")
-        older = f"{formatting.plural(hidden, 'older message')} below {'it' if SHOWN == 1 else 'these'}"
-        box = row(label(older, "muted"), None, button("Close all", self.close_all, "flat"))
-        box.setContentsMargins(42, 2, 8, 2)
-        frame.setLayout(box)
-        return frame
+    def _rebuild(self) -> None:
+        focus = QApplication.focusWidget()
+        had_focus = focus is not None and self.isAncestorOf(focus)
+        clear_layout(self._box)
+        self._is_unfolded = self._is_unfolded and len(self.messages) > 1
+        rows = [self._row(message) for message in self.messages[: UNFOLDED if self._is_unfolded else 1]]
+        for made in rows:
+            self._box.addWidget(made)
+            made.show()  # the layout would show it in the next turn only, too late for the focus
+        self.setVisible(bool(self.messages))
+        (self._clock.start if self.messages else self._clock.stop)()
+        if had_focus and rows:
+            rows[0].findChildren(IconButton)[-1].setFocus()
+        elif had_focus:
+            self.focus_left.emit()
+
+    def _add_rest(self, box: QHBoxLayout) -> None:
+        """Say in the first row how many other messages there are."""
+        text = "Only the newest" if self._is_unfolded else f"{formatting.count(len(self.messages) - 1)} more"
+        box.addWidget(button(text, self._fold, "flat", "Show the other messages, or put them away"))
+        box.addWidget(button("Close all", self.close_all, "flat"))
+
+    def _fold(self) -> None:
+        self._is_unfolded = not self._is_unfolded
+        self._rebuild()
 
     def close_all(self) -> None:
         """Close every message."""
@@ -140,6 +184,8 @@ class MessageBar(QWidget):
             box.addWidget(button("Copy the text", lambda: QGuiApplication.clipboard().setText(report(message)), "flat"))
         for title, call in message.actions:
             box.addWidget(button(title, partial(self._act, call, message)))
+        if len(self.messages) > 1 and message is self.messages[0]:
+            self._add_rest(box)
         box.addWidget(IconButton("close", "Close this message", lambda: self._close(message)))
         return frame
 
@@ -148,5 +194,4 @@ class MessageBar(QWidget):
             self._close(message)
 
     def _close(self, message: Message) -> None:
-        self.messages = [m for m in self.messages if m is not message]
-        self._rebuild()
+        self.take_back(message.text)

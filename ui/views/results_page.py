@@ -73,6 +73,7 @@ class ResultsPage(QWidget):
         self._large_holder.setLayout(stacked(self._no_histogram, spacing=-1))
         self._no_histogram.hide()
         self._log_counts, self._scheme, self._posterior = True, "", True
+        self._first_of: int | None = None
         self.report = ReportPage()
         self._again = button("Try again", lambda: self.action_asked.emit("open_again"))
         self._again.hide()
@@ -167,6 +168,7 @@ class ResultsPage(QWidget):
     def _made_hits(self) -> HitsPanel:
         made = HitsPanel(self.run.hits)
         made.hit_chosen.connect(self.run.choose)
+        self.run.hits.shown_changed.connect(self._choose_first)  # after the table itself has followed
         made.table.show_profiles(self._shows_together)
         made.table.doubleClicked.connect(self._open_hit)
         made.table.menu_asked.connect(self.hit_menu_asked)
@@ -274,7 +276,16 @@ class ResultsPage(QWidget):
     def _make_hits(self) -> None:
         """Make the table and then the strip below it, each in a turn of its own."""
         self.hits.update()  # made since it is asked for
+        self._choose_first()
         defer(self, lambda: self.strip)
+
+    def _choose_first(self) -> None:
+        """Choose the first hit of each query once, when all its hits are there."""
+        run = self.run
+        if run.is_complete and run.hits.n_shown and self._hits.content is not None and run.profile != self._first_of:
+            self._first_of = run.profile
+            if run.hit is None and not self.hits.table.chosen_rows():
+                self.hits.table.choose_row(0)
 
     def _look(self) -> None:
         """Make what is looked at now."""

@@ -7,9 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QCheckBox,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -39,6 +42,9 @@ from .parts import (
 )
 
 COLUMN_WIDTH = 420
+
+LEAST_WIDE = 740
+"""Pixels in which both columns are legible beside each other."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,13 @@ class ExampleCard(QPushButton):
         box.addLayout(head)
         box.addWidget(self._text)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Open the example on Enter, as on the space bar."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+            return
+        super().keyPressEvent(event)
+
     def sizeHint(self) -> QSize:
         """Return the size that shows the whole text."""
         return QSize(COLUMN_WIDTH, height_for(self.layout(), max(200, self.width() or COLUMN_WIDTH)))
@@ -125,7 +138,7 @@ class StartPage(QScrollArea):
         middle = QVBoxLayout()
         middle.setSpacing(16)
         middle.addLayout(self._head())
-        columns = QHBoxLayout()
+        self._columns = columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         columns.setSpacing(48)
         columns.addLayout(self._own_data(), 1)
         columns.addLayout(self._examples(), 1)
@@ -148,7 +161,15 @@ class StartPage(QScrollArea):
     def _head(self) -> QHBoxLayout:
         mark = QLabel()
         mark.setPixmap(theme.app_icon().pixmap(40, 40))
+        self._device.setMinimumWidth(1)
         return row(mark, label("clalign", "title"), None, self._device_icon, self._device, spacing=10)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the columns beside each other, or the examples below where that is too narrow."""
+        directions = QBoxLayout.Direction
+        wide = self.viewport().width() >= LEAST_WIDE
+        self._columns.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
+        super().resizeEvent(event)
 
     def _own_data(self) -> QVBoxLayout:
         box = QVBoxLayout()
@@ -162,7 +183,12 @@ class StartPage(QScrollArea):
             button(text, partial(self.command_asked.emit, command, ()), tip=tip)
             for text, command, tip in self._welcome.ways
         ]
-        box.addLayout(row(button("Paste sequences…", self.paste_asked.emit), *ways, None))
+        grid = QGridLayout()
+        grid.setSpacing(8)
+        grid.setColumnStretch(2, 1)
+        for place, way in enumerate([button("Paste sequences…", self.paste_asked.emit), *ways]):
+            grid.addWidget(way, place // 2, place % 2)
+        box.addLayout(grid)
         box.addWidget(label(self._welcome.needs, "muted", wrap=True))
         box.addSpacing(12)
         box.addWidget(label("Recent", "heading"))
@@ -211,7 +237,7 @@ class StartPage(QScrollArea):
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
         note = ElidedLabel(problem or formatting.moment(entry.opened), "muted")
-        tip = "Let it go" if entry.pinned else "Keep it in this list"
+        tip = "Keep it no longer" if entry.pinned else "Keep it in this list"
         pin = IconButton(
             "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_asked.emit(entry.path, not entry.pinned)
         )
@@ -229,5 +255,6 @@ class StartPage(QScrollArea):
         device = space.device
         chosen = "(automatic) " if space.device_id == "auto" else ""
         self._device.setText(f"Device: {chosen}{device_words.titles(space.chosen_devices)}")
+        self._device.setToolTip(self._device.text())
         severity = "caution" if device.kind == "reference" else device_words.health(device)[0]
         self._device_icon.show_icon(*theme.MARKS[severity])

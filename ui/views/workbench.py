@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from .. import theme
 from ..models.workspace import Workspace
@@ -11,18 +12,27 @@ from ..settings import Settings
 from .docks import DataDock, DevicePicker
 from .message_bar import MessageBar
 from .parts import label
+from .rails import Place, Rails, SideDock
 from .sheet import SheetHost
 from .start_page import StartPage, Welcome
 
 DOCKS = {
-    "data": ("Data", Qt.DockWidgetArea.LeftDockWidgetArea),
-    "device": ("Device", Qt.DockWidgetArea.LeftDockWidgetArea),
-    "details": ("Details", Qt.DockWidgetArea.RightDockWidgetArea),
+    "data": Place("Data", "file-tree-outline", Qt.DockWidgetArea.LeftDockWidgetArea),
+    "device": Place("Device", "chip", Qt.DockWidgetArea.LeftDockWidgetArea),
+    "details": Place("Details", "text-box-search-outline", Qt.DockWidgetArea.RightDockWidgetArea),
 }
 
-LEAST_STAGE = 240
-"""Pixels of the page in the centre. What the tabs behind it need must not make the window higher than the screen when
-a message is shown."""
+LEAST_STAGE = QSize(360, 240)
+"""Pixels of the page in the centre. What the tabs behind it need must not make the window larger than the screen when
+another one is looked at, or a message is shown."""
+
+FIRST_SIZE = QSize(1280, 800)
+
+LEAST_SIZE = QSize(720, 480)
+"""The window is never larger by itself, whatever its pages need."""
+
+FRAME = QSize(16, 48)
+"""Pixels that the frame of a window may take of the screen."""
 
 
 class Workbench(QMainWindow):
@@ -43,7 +53,6 @@ class Workbench(QMainWindow):
         self.setWindowIcon(theme.app_icon())
         self.setAcceptDrops(True)
         self.setDockOptions(QMainWindow.DockOption.AnimatedDocks | QMainWindow.DockOption.AllowNestedDocks)
-        self.docks: dict[str, QDockWidget] = {}
         self._make_center(StartPage(self.workspace, welcome, settings.preferences.show_start))
         self._make_docks()
         self._make_status()
@@ -53,6 +62,7 @@ class Workbench(QMainWindow):
         self.center = QStackedWidget()
         self.start = start
         self.center.addWidget(self.start)
+        self.messages.focus_left.connect(self._focus_page)
         stage, middle = QWidget(), QWidget()
         for holder, widgets in ((stage, (self.center,)), (middle, (self.messages, stage))):
             box = QVBoxLayout(holder)
@@ -60,22 +70,29 @@ class Workbench(QMainWindow):
             box.setSpacing(0)
             for widget in widgets:
                 box.addWidget(widget, 0 if widget is self.messages else 1)
-        stage.setMinimumHeight(LEAST_STAGE)
+        stage.setMinimumSize(LEAST_STAGE)
         self.setCentralWidget(middle)
         self.sheets = SheetHost(stage)
+
+    def _focus_page(self) -> None:
+        page = self.center.currentWidget()
+        if page is not None:
+            page.setFocus()
 
     def _make_docks(self) -> None:
         from .details import Details
 
         self.data, self.devices, self.details = DataDock(self.workspace), DevicePicker(self.workspace), Details()
-        for (name, (title, _)), widget in zip(DOCKS.items(), (self.data, self.devices, self.details), strict=True):
-            dock = QDockWidget(title, self)
-            dock.setObjectName(name)
-            dock.setWidget(widget)
-            dock.setFeatures(
-                QDockWidget.DockWidgetFeature.DockWidgetClosable | QDockWidget.DockWidgetFeature.DockWidgetMovable
-            )
-            self.docks[name] = dock
+        widgets = (self.data, self.devices, self.details)
+        contents = {name: (place, widget) for (name, place), widget in zip(DOCKS.items(), widgets, strict=True)}
+        self.rails = Rails(self, contents)
+        self.rails.say("details", False)
+        self.details.something_said.connect(lambda said: self.rails.say("details", said))
+
+    @property
+    def docks(self) -> dict[str, SideDock]:
+        """The docks by their names."""
+        return self.rails.docks
 
     def _make_status(self) -> None:
         self.device_words = QPushButton("Looking for devices…")
@@ -89,16 +106,27 @@ class Workbench(QMainWindow):
 
     def reset_layout(self) -> None:
         """Put the docks where they are at first."""
-        for name, dock in self.docks.items():
-            self.addDockWidget(DOCKS[name][1], dock)
-            dock.show()
+        self.rails.reset()
         self.resizeDocks([self.docks["data"], self.docks["details"]], [250, 300], Qt.Orientation.Horizontal)
         self.resizeDocks([self.docks["data"], self.docks["device"]], [400, 260], Qt.Orientation.Vertical)
 
     def show_dock(self, name: str) -> None:
         """Bring a dock into view."""
-        self.docks[name].show()
-        self.docks[name].raise_()
+        self.rails.show(name)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the pages the room."""
+        super().resizeEvent(event)
+        self.rails.fit()
+
+    def fit_screen(self) -> None:
+        """Be no larger than the screen, its frame included, and on it."""
+        free = self.screen().availableGeometry()
+        self.resize(self.size().boundedTo(free.size() - FRAME))
+        if not free.contains(self.geometry()):
+            left = min(max(self.x(), free.left()), free.right() - self.width() - FRAME.width())
+            top = min(max(self.y(), free.top()), free.bottom() - self.height() - FRAME.height())
+            self.move(left, top)
 
     def show_recent(self) -> None:
         """Show the recent files."""
