@@ -42,6 +42,10 @@ class Preferences:
         Alignments have a line that says how sure each column is.
     options : dict
         Thresholds of the last search.
+    export_folder : str
+        Where hits were written last; empty for the home folder.
+    export_form : str
+        The form that they were written in.
     """
 
     theme: str = "system"
@@ -52,6 +56,8 @@ class Preferences:
     log_counts: bool = True
     posterior: bool = True
     options: dict[str, Any] = field(default_factory=dict)
+    export_folder: str = ""
+    export_form: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,7 @@ QLabel { background: transparent; }
 QLabel[role="title"] { font-size: 20pt; font-weight: 600; }
 QLabel[role="heading"] { font-size: 12pt; font-weight: 600; }
 QLabel[role="muted"], QCheckBox[role="muted"] { color: $muted; }
+QLabel[role="drop"] { background: $selected; color: $text; border: 2px dashed $accent; border-radius: 6px; }
 QLabel[role="caution"] { color: $caution_text; }
 QLabel[role="stop"] { color: $stop_text; }
 QLabel[role="good"] { color: $good_text; }
@@ -166,8 +167,9 @@ QProgressBar::chunk { background: $accent; border-radius: 3px; }
 QProgressBar[state="paused"]::chunk { background: $caution; }
 QProgressBar[state="lost"]::chunk { background: $stop; }
 QSplitter::handle { background: $border; }
-QSplitter::handle:vertical { height: 1px; }
-QSplitter::handle:horizontal { width: 1px; }
+QSplitter::handle:vertical { height: 1px; margin: 3px 0; }
+QSplitter::handle:horizontal { width: 1px; margin: 0 3px; }
+QSplitter::handle:hover { background: $accent; }
 QTableView[role="lab"]::item { padding: 0 3px; }
 QTableView::indicator { width: 14px; height: 14px; border: 1px solid $muted; background: $surface; border-radius: 3px; }
 QTableView::indicator:checked { background: $accent; border-color: $accent; image: url("$icons/tick-$name.svg"); }

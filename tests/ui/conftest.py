@@ -214,6 +214,7 @@ def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Itera
     gone: list[bool] = []
     made.destroyed.connect(lambda: gone.append(True))
     yield made
+    made.leaving.asks = False
     made.close()
     assert made.controller.queue.worker is None
     assert made.controller.inspector.is_idle
@@ -304,6 +305,7 @@ def real_window(qtbot: Any, tmp_path: Path) -> Iterator[MainWindow]:
     window.resize(1280, 800)
     window.show()
     yield window
+    window.leaving.asks = False
     window.close()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtGui import QAction, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
 
@@ -97,7 +97,7 @@ def test_a_column_that_was_chosen_stays_and_all_queries_are_told_apart(
 ) -> None:
     page = opened("proteins")
     table, query = page.hits.table, page.hits.table._place("profile")
-    next(action for action in table.column_menu().actions() if action.text() == "Query").trigger()
+    next(action for action in table.column_menu().findChildren(QAction) if action.text() == "Query").trigger()
     page.show_facts()
     assert not table.isColumnHidden(query)
     page.run.set_profile(ALL_PROFILES)

@@ -5,12 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFrame, QPushButton
+from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton
 
+from clalign.runs.run_file import open_run
+from clalign.ui.desk import job_controller
+from clalign.ui.models.jobs import JobItem
+from clalign.ui.models.workspace import Source
+from clalign.ui.shell.leaving import LeaveSheet
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views import message_bar
+from clalign.ui.views import hits_table, message_bar
 from clalign.ui.views.parts import IconButton
 from clalign.ui.views.results_page import ResultsPage
 from clalign.ui.views.start_page import ExampleCard
@@ -138,3 +144,163 @@ def test_the_start_page_cuts_nothing_in_a_small_window(qtbot: Any, window: MainW
         for shown in inside.findChildren(QPushButton):
             if shown.isVisible():
                 assert shown.mapTo(inside, shown.rect().topRight()).x() <= inside.width(), shown.text()
+
+
+def start_long_search(qtbot: Any, window: MainWindow, manners: Callable[..., None]) -> JobItem:
+    manners(pause=0.2, batches=60)
+    QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    queue = window.controller.queue
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0)
+    item = queue.current
+    assert item is not None
+    return item
+
+
+def test_closing_during_a_search_asks_and_can_be_taken_back(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any
+) -> None:
+    item = start_long_search(qtbot, loaded, manners)
+    loaded.close()
+    sheet = loaded.sheets.sheet
+    assert isinstance(sheet, LeaveSheet)
+    assert item.title in sheet.words.text()
+    press(sheet, "Cancel")
+    assert loaded.isVisible()
+    assert item.is_active
+
+
+def test_closing_can_stop_a_search_and_keep_its_hits(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any
+) -> None:
+    item = start_long_search(qtbot, loaded, manners)
+    loaded.close()
+    press(loaded.sheets.sheet, "Stop and keep results")
+    qtbot.waitUntil(lambda: not loaded.isVisible())
+    assert item.state == "stopped"
+    with open_run(Path(item.run)) as run:
+        assert 0 < run.n_hits() < 200 * 60
+
+
+def test_a_search_goes_on_in_the_background(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any
+) -> None:
+    item = start_long_search(qtbot, loaded, manners)
+    loaded.close()
+    press(loaded.sheets.sheet, "Keep running in the background")
+    assert not loaded.isVisible()
+    done = item.done
+    qtbot.waitUntil(lambda: item.done > done)
+    loaded.bring_forward()
+    assert loaded.isVisible()
+    assert item.is_active
+
+
+def test_what_is_said_of_a_job_that_stalls_goes_when_it_goes_on(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_controller, "STALLED_SECONDS", -1)
+    start_long_search(qtbot, loaded, manners)
+    jobs = loaded.controller.jobs
+    jobs._look_for_stall()
+    assert [m.text for m in loaded.messages.messages if m.text == job_controller.STALLED]
+    qtbot.waitUntil(lambda: not [m for m in loaded.messages.messages if m.text == job_controller.STALLED])
+
+
+def test_while_devices_are_looked_for_nothing_false_is_said_of_them(qtbot: Any, loaded: MainWindow) -> None:
+    space = loaded.controller.workspace
+    space.devices, space.devices_known = [], False
+    space.devices_changed.emit()
+    sheet = loaded.controller.search.sheet
+    assert "still being looked for" in sheet.devices.itemText(0)
+    assert not [n for n in sheet._said() if "Reference" in n.text or "slow" in n.text]
+
+
+def test_a_typed_threshold_can_be_left_and_the_zoom_reset(qtbot: Any, page: ResultsPage) -> None:
+    page.show_tab("histogram")
+    plot = page.histogram.plot
+    before = dict(page.run.thresholds)
+    plot.ask_number("report", QPointF(40, 40))
+    editor = plot.findChild(QLineEdit)
+    assert editor is not None
+    QTest.keyClicks(editor, "77")
+    QTest.keyClick(editor, Qt.Key.Key_Escape)
+    assert plot._editor is None
+    assert page.run.thresholds == before
+    whole = plot.view.viewRange()[0]
+    plot.view.setXRange(whole[0] - 5000, whole[1] + 5000)
+    span = plot.view.viewRange()[0]
+    assert span[1] - span[0] < 2 * (whole[1] - whole[0]), "there is nothing to see out there"
+    plot.view.setXRange(*[sum(whole) / 2 - 1, sum(whole) / 2 + 1])
+    plot._note_zoom()
+    QTest.keyClick(plot, Qt.Key.Key_Home)
+    assert plot.view.viewRange()[0] == pytest.approx(whole, rel=0.05)
+
+
+def test_a_run_is_prepared_once_more_as_it_was(qtbot: Any, page: ResultsPage) -> None:
+    controller = page.window().controller
+    controller.edit_run()
+    sheet = controller.search.sheet
+    qtbot.waitUntil(lambda: sheet.spec is not None)
+    assert sheet.spec == page.run.spec
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_whichever_file_of_a_comparison_is_read_first_each_has_its_place(
+    window: MainWindow, files: dict[str, str], order: tuple[int, int]
+) -> None:
+    space, both = window.controller.workspace, (files["made.fasta"], files["dna.fasta"])
+    space.expect(*both)
+    for path in both:
+        space.put(Source(path))
+    for place in order:
+        report = {"n_sequences": 1, "n_residues": 9, "alphabet": "dna"}
+        space.put(Source(both[place], "sequences", "ready", report=report))
+        window.controller.sources._take_file(both[place])
+    assert (space.queries_path, space.sequences_path) == both
+
+
+def test_menus_show_what_is_on_and_end_with_quit(qtbot: Any, window: MainWindow) -> None:
+    actions = window.actions_
+    actions.update()
+    assert actions.by_id["set_theme:light"].isChecked()
+    assert not actions.by_id["set_theme:dark"].isChecked()
+    assert actions.by_id["window.toggle_dock:data"].isChecked()
+    file_menu = window.menuBar().actions()[0].menu()
+    assert file_menu.actions()[-1] is actions.by_id["window.quit"]
+    window.start.setFocus()
+    field = QLineEdit("some text", window.start)
+    field.show()
+    field.setFocus()
+    actions.by_id["window.press:select_all"].trigger()
+    actions.by_id["window.press:copy"].trigger()
+    assert QGuiApplication.clipboard().text() == "some text"
+
+
+def test_files_over_the_window_are_welcomed(window: MainWindow) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile("/x.fasta")])
+    enter = QDragEnterEvent(QPoint(300, 300), Qt.DropAction.CopyAction, data, LEFT, Qt.KeyboardModifier.NoModifier)
+    window.dragEnterEvent(enter)
+    assert window._drop_words.isVisible()
+    window.dragLeaveEvent(QDragLeaveEvent())
+    assert not window._drop_words.isVisible()
+
+
+def test_exports_begin_where_the_last_one_went(qtbot: Any, page: ResultsPage, tmp_path: Path) -> None:
+    controller = page.window().controller
+    controller.settings.change(export_folder=str(tmp_path), export_form="tsv")
+    controller.hits.export_hits()
+    sheet = page.window().sheets.sheet
+    assert Path(sheet.path.text()).parent == tmp_path
+    assert sheet._form.name == "tsv"
+
+
+def test_more_rows_than_can_be_copied_are_refused_and_not_cut(
+    qtbot: Any, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page.hits.table.clearSelection()
+    monkeypatch.setattr(hits_table, "MOST_COPIED", 50)
+    QGuiApplication.clipboard().setText("before")
+    page.hits.table.copy()
+    assert QGuiApplication.clipboard().text() == "before"
+    assert "200 rows are too many" in page.window().messages.messages[0].text

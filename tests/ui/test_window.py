@@ -266,6 +266,7 @@ def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: 
 def test_n_and_p_walk_through_the_hits(page: ResultsPage) -> None:
     window = page.window()
     page.hits.table.setFocus()
+    page.hits.table.clearSelection()
     for key, row in ((Qt.Key.Key_N, 0), (Qt.Key.Key_N, 1), (Qt.Key.Key_N, 2), (Qt.Key.Key_P, 1)):
         QTest.keyClick(window, key)
         assert page.hits.table.chosen_rows() == [row]
@@ -274,6 +275,7 @@ def test_n_and_p_walk_through_the_hits(page: ResultsPage) -> None:
 @pytest.mark.thorough
 def test_letters_typed_into_a_field_are_no_commands(page: ResultsPage) -> None:
     page.hits.filter_box.setFocus()
+    page.hits.table.clearSelection()
     QTest.keyClicks(page.hits.filter_box, "npld")
     assert page.hits.filter_box.text() == "npld"
     assert page.hits.table.chosen_rows() == []

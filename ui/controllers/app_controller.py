@@ -92,6 +92,7 @@ class AppController(AppContext):
         self.window.sheets.close_sheet()
         self.jobs.clear_done(path)
         self.window.center.setCurrentWidget(page)
+        page.setFocus()
         self.window.data.select(path)
         self._show_details(page)
         self.window.setWindowTitle(f"{page.run.title} – clalign")
@@ -219,6 +220,12 @@ class AppController(AppContext):
         form = self.form_of(self.page.run.engine) if self.page is not None else None
         if form is not None and self.page is not None:
             form.search_wider(self.page.run)
+
+    def edit_run(self) -> None:
+        """Open the sheet as it was for the run in view."""
+        form = self.form_of(self.page.run.engine) if self.page is not None else None
+        if form is not None and self.page is not None:
+            form.edit_run(self.page.run)
 
     def open_example(self, name: str, example: Any) -> None:
         """Open a bundled example: its files fill a sheet in."""

@@ -44,7 +44,10 @@ class HitController(Controller):
         counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = page.run.engine.exports if page.run.engine is not None else []
-        choices = ExportChoices(name, counts, Path.home(), forms, self._columns)
+        chosen = self._app.settings.preferences
+        known = bool(chosen.export_folder) and Path(chosen.export_folder).is_dir()
+        folder = Path(chosen.export_folder) if known else Path.home()
+        choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form)
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         before = choices.named.before if choices.named is not None else ""
@@ -55,6 +58,7 @@ class HitController(Controller):
         self, page: ResultsPage, flank: int, before: str, what: str, path: str, which: str, columns: str, is_safe: bool
     ) -> None:
         self._columns = columns or self._columns
+        self._app.settings.change(export_folder=str(Path(path).absolute().parent), export_form=what)
         ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
         self._app.window.sheets.close_sheet()
         named = f"{before}{columns}" if columns else ""

@@ -29,6 +29,8 @@ class Command:
         Returns why it cannot be used now; empty if it can.
     before : str
         The id of the command that an engine's one stands before.
+    is_on : callable, optional
+        Returns whether what it switches is on; such a command has a check mark.
     """
 
     id: str
@@ -40,6 +42,22 @@ class Command:
     tip: str = ""
     separator: bool = False
     before: str = ""
+    is_on: Callable[[AppContext], bool] | None = None
+
+
+def has_theme(app: AppContext, name: str) -> bool:
+    """Return whether a theme is chosen."""
+    return app.settings.preferences.theme == name
+
+
+def shows_dock(app: AppContext, name: str) -> bool:
+    """Return whether a dock is in view."""
+    return app.window.rails.is_seen(name)
+
+
+def shows_logarithms(app: AppContext) -> bool:
+    """Return whether histograms are logarithmic."""
+    return app.settings.preferences.log_counts
 
 
 def no_page(app: AppContext) -> str:

@@ -98,6 +98,19 @@ class FormController(Controller):
         """Return what can be done with an opened file."""
         return []
 
+    def open_inputs(self, spec: Spec) -> None:
+        """Open the files of a run and choose them for the next one."""
+        raise NotImplementedError
+
+    def edit_run(self, run: RunView, **changes: Any) -> None:
+        """Open the sheet as it was for a run, with its files and options, but for some changes."""
+        if run.spec is None:
+            return
+        self.open_inputs(run.spec)
+        kept = {f.name: getattr(run.spec, f.name) for f in dataclasses.fields(run.spec)}
+        left_out = {*run.spec.inputs, *self.of_files} - {"direction"}
+        self.open_sheet(**{**{k: v for k, v in kept.items() if k not in left_out}, **changes})
+
     def search_wider(self, run: RunView) -> None:
         """Open the sheet with the files of a run and a higher limit."""
         raise NotImplementedError

@@ -24,6 +24,8 @@ from .locate_controller import LocateController
 
 STALLED_SECONDS = 20
 
+STALLED = "No progress for 20 s. The device may be busy with another program."
+
 TRACE = ".trace.json"
 """How the name of a run's trace ends."""
 
@@ -236,7 +238,7 @@ class JobController(Controller):
 
     def _hear(self, item: JobItem) -> None:
         self._heard = time.monotonic()
-        self._told_stalled = False
+        self._take_stall_back()
         page = self._app.pages.get(item.run)
         if page is not None and item.is_search and item.is_active and not page.run.cards:
             page.waiting.say(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
@@ -253,13 +255,19 @@ class JobController(Controller):
         # A search speaks after each batch; what a laboratory measures may take longer.
         if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._told_stalled:
             self._told_stalled = True
-            text = "No progress for 20 s. The device may be busy with another program."
-            self._app.say("caution", text, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
+            self._app.say("caution", STALLED, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
         if item.state == "stopping" and quiet > STALLED_SECONDS and self.queue.worker is not None:
             # A driver that hangs cannot answer; run files are whole at every moment, others appear at once.
             self.queue.worker.stop_hard()
 
+    def _take_stall_back(self) -> None:
+        """Say no longer that nothing goes on."""
+        if self._told_stalled:
+            self._told_stalled = False
+            self._app.window.messages.take_back(STALLED)
+
     def _end(self, item: JobItem) -> None:
+        self._take_stall_back()
         if item.is_search and not Path(item.run).exists() and item.state != "failed":
             item.state, item.exit_code, item.hint = "failed", 0, "Search again."
             item.message = f"The run file {item.run} was moved or deleted during the search."

@@ -104,7 +104,8 @@ class SourceController(Controller):
 
     def _take_file(self, path: str) -> None:
         source = self._app.workspace.sources[path]
-        self._app.workspace.choose(path)
+        if path != self._app.workspace.queries_path:  # it has its place already
+            self._app.workspace.choose(path)
         self.add_recent(path, source.kind)
         self._app.window.data.select(path)
         self._app.window.details.show_source(source)

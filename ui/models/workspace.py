@@ -221,6 +221,11 @@ class Workspace(QObject):
             self.sequences_path = path
         self.choice_changed.emit()
 
+    def expect(self, queries: str, targets: str) -> None:
+        """Choose two files of sequences that are about to be read, whichever is read first."""
+        self.queries_path, self.sequences_path = queries, targets
+        self.choice_changed.emit()
+
     def choose_queries(self, path: str) -> None:
         """Make a sequence file the one whose sequences are compared with others."""
         self.queries_path = path
@@ -302,6 +307,11 @@ class Workspace(QObject):
     def device(self) -> Device:
         """The device that the next search runs on, the first if there are several."""
         return self.chosen_devices[0]
+
+    @property
+    def known_device(self) -> Device | None:
+        """The device that the next search runs on; None while devices are looked for."""
+        return self.device if self.devices_known else None
 
     @property
     def chosen_devices(self) -> list[Device]:

@@ -12,6 +12,7 @@ from .. import theme
 from ..controllers.app_controller import AppController
 from ..desk.commands import (
     Command,
+    has_theme,
     no_alignment,
     no_column,
     no_devices,
@@ -25,6 +26,8 @@ from ..desk.commands import (
     no_tuning,
     not_partial,
     nothing_to_close,
+    shows_dock,
+    shows_logarithms,
 )
 from ..engines.register import parts
 
@@ -48,8 +51,12 @@ _COMMANDS = (
     Command("close_page", "Close results", "File", "Ctrl+W", "close", nothing_to_close,
             "What they are made of stays on disk and in the list of recent files"),
     Command("window.quit", "Quit", "File", "Ctrl+Q", "exit-to-app", separator=True),
+    Command("window.press:copy", "Copy", "Edit", "", "content-copy",
+            tip="What is selected in the field, table or alignment in focus (Ctrl+C)"),
+    Command("window.press:select_all", "Select all", "Edit", "", "select-all",
+            tip="In the field, table or alignment in focus (Ctrl+A)"),
     Command("page.hits.table.copy", "Copy hits as table", "Edit", "Ctrl+Shift+C", "content-copy", no_hits,
-            "The selected hits, or all that are shown, as tab-separated text with a header"),
+            "The selected hits, or all that are shown, as tab-separated text with a header", separator=True),
     Command("page.hit.copy_text", "Copy alignment as text", "Edit", "", "content-copy", no_hit),
     Command("page.hit.copy_fasta", "Copy matched parts as FASTA", "Edit", "", "content-copy", no_hit),
     Command("alignments.panel.copy", "Copy selected block of the alignment", "Edit", "", "content-copy", no_rows,
@@ -72,7 +79,7 @@ _COMMANDS = (
     Command("page.step_hit:1", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
     Command("page.step_hit:-1", "Previous hit", "View", "P", "arrow-up", no_hits),
     Command("hits.choose_columns", "Columns of the table…", "View", "", "view-column-outline", no_page),
-    Command("toggle_scale", "Logarithmic or linear histogram", "View", "L", "chart-bell-curve"),
+    Command("toggle_scale", "Logarithmic histogram", "View", "L", "chart-bell-curve", is_on=shows_logarithms),
     Command("page.hit.alignment.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit,
             separator=True),
     Command("page.hit.alignment.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit),
@@ -92,6 +99,8 @@ _COMMANDS = (
     Command("resume_elsewhere", "Continue on another device", "Run", "", "play-circle-outline", not_partial),
     Command("jobs.merge_parts", "Merge the runs of parts…", "Run", "", "call-merge",
             tip="Makes one run of those of all parts of a search (--shard), as one search of all sequences makes it"),
+    Command("edit_run", "Run again with changes…", "Run", "", "pencil-outline", no_page,
+            "Opens the sheet with the files and options of the run in view"),
     Command("hits.verify_run", "Verify a sample of the hits", "Run", "", "shield-check-outline", no_hits,
             "Computes up to 50 hits again on the reference and compares every number"),
     Command("explanations.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
@@ -121,12 +130,16 @@ _COMMANDS = (
             tip="Work-groups that wait for each other, in every known way, timed and checked on your device"),
     Command("labs.open:comparison", "Device comparison", "Laboratory", "Ctrl+8", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
-    Command("set_theme:light", "Light", "Window", "", "white-balance-sunny"),
-    Command("set_theme:dark", "Dark", "Window", "", "weather-night"),
-    Command("set_theme:system", "Light or dark as the system", "Window", "", "theme-light-dark"),
-    Command("window.toggle_dock:data", "Show or hide opened files", "Window", "", "dock-left", separator=True),
-    Command("window.toggle_dock:device", "Show or hide devices", "Window", "", "dock-left"),
-    Command("window.toggle_dock:details", "Show or hide details", "Window", "", "dock-right"),
+    Command("set_theme:light", "Light", "Window", "", "white-balance-sunny", is_on=partial(has_theme, name="light")),
+    Command("set_theme:dark", "Dark", "Window", "", "weather-night", is_on=partial(has_theme, name="dark")),
+    Command("set_theme:system", "Light or dark as the system", "Window", "", "theme-light-dark",
+            is_on=partial(has_theme, name="system")),
+    Command("window.toggle_dock:data", "Show opened files", "Window", "", "dock-left", separator=True,
+            is_on=partial(shows_dock, name="data")),
+    Command("window.toggle_dock:device", "Show devices", "Window", "", "dock-left",
+            is_on=partial(shows_dock, name="device")),
+    Command("window.toggle_dock:details", "Show details", "Window", "", "dock-right",
+            is_on=partial(shows_dock, name="details")),
     Command("window.reset_layout", "Reset layout", "Window", "", "restore"),
     Command("window.full_screen", "Full screen", "Window", "F11", "fullscreen", separator=True),
     Command("window.show_keys", "Keys and filter language", "Help", "F1", "keyboard-outline"),
@@ -175,6 +188,7 @@ class Actions:
         for command in COMMANDS:
             action = QAction(command.text, window)
             action.setMenuRole(ROLES.get(command.id, QAction.MenuRole.NoRole))
+            action.setCheckable(command.is_on is not None)
             if command.keys:
                 action.setShortcut(QKeySequence(command.keys))
             action.triggered.connect(lambda _=False, command=command: self._call(command))
@@ -202,6 +216,9 @@ class Actions:
         for name, action in self.by_id.items():
             reason = self._commands[name].why_not(self._app)
             action.setEnabled(not reason)
+            is_on = self._commands[name].is_on
+            if is_on is not None:
+                action.setChecked(is_on(self._app))
             action.setToolTip(_tooltip(self._commands[name], reason))
 
     def dress(self) -> None:

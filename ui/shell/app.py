@@ -97,6 +97,7 @@ class Endings(QObject):
 
     def _end(self) -> None:
         number = self._heard.recv(1)[0]
+        self._window.leaving.asks = False
         self._window.close()
         QCoreApplication.exit(128 + number)
 

@@ -7,9 +7,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QToolBar
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QMenu, QToolBar
 
 from .. import formatting
 from ..controllers.app_controller import AppController
@@ -21,6 +21,7 @@ from ..views.workbench import FIRST_SIZE, LEAST_SIZE, Workbench
 from .actions import Actions
 from .collector import Collector
 from .job_strip import JobStrip
+from .leaving import Leaving
 from .palette import CommandPalette
 
 HIT_MENU = (
@@ -60,6 +61,7 @@ class MainWindow(Workbench):
         self.show_recent()
         self.actions_.update()
         self.collector = Collector(self)
+        self.leaving = Leaving(self, self.controller.queue)
 
     def _make_recent_menu(self) -> None:
         self.recent_menu = QMenu("Open recent", self)
@@ -188,6 +190,14 @@ class MainWindow(Workbench):
         """Show or hide a dock."""
         self.rails.toggle(name)
 
+    def press(self, name: str) -> None:
+        """Press the keys of a copy, or of a selection of all, in what is in focus."""
+        focus = QApplication.focusWidget()
+        key = {"copy": Qt.Key.Key_C, "select_all": Qt.Key.Key_A}[name]
+        if focus is not None:
+            pressed = QKeyEvent(QEvent.Type.KeyPress, key, Qt.KeyboardModifier.ControlModifier)
+            QCoreApplication.sendEvent(focus, pressed)
+
     def full_screen(self) -> None:
         """Fill the screen, or stop doing so."""
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
@@ -215,6 +225,9 @@ class MainWindow(Workbench):
 
     def bring_forward(self) -> None:
         """Show the window before others."""
+        if self.leaving.is_hidden:
+            self.leaving.come_back()
+            return
         if self.isMinimized():
             self.showNormal()
         self.show()
@@ -235,7 +248,10 @@ class MainWindow(Workbench):
         super().changeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the layout and end what runs."""
+        """Remember the layout and end what runs, unless the user wants that to go on."""
+        if not self.leaving.may_close():
+            event.ignore()
+            return
         layout = self.settings.layout
         layout.setValue("geometry", self.saveGeometry())
         self.rails.drawer_away()
@@ -258,9 +274,16 @@ class MainWindow(Workbench):
         """Take files."""
         if event.mimeData().hasUrls():
             event.acceptProposedAction()
+            self.show_drop(True)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Show no longer that files can be dropped."""
+        self.show_drop(False)
+        super().dragLeaveEvent(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Open the files that were dropped; they sort themselves."""
+        self.show_drop(False)
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         event.acceptProposedAction()
         self.bring_forward()

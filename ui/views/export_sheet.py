@@ -45,6 +45,8 @@ class ExportChoices:
     forms : sequence of Export
     columns : str
         Their proposed names.
+    form : str
+        The proposed form, if it is one of them.
     """
 
     name: str
@@ -52,6 +54,7 @@ class ExportChoices:
     folder: Path
     forms: Sequence[Export]
     columns: str = ""
+    form: str = ""
 
     @property
     def named(self) -> NamedColumns | None:
@@ -83,7 +86,7 @@ class ExportSheet(Sheet):
         self.body.addWidget(self.problem)
         self.body.addStretch(1)
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.export_button))
-        self.setFocusProxy(self.forms.buttons()[0])
+        self.setFocusProxy(self.forms.button(self.forms.checkedId()))
         self.forms.buttonToggled.connect(lambda: self._propose())
         self.path.textChanged.connect(lambda: self._judge())
         self.columns.textChanged.connect(lambda: self._judge())
@@ -99,7 +102,8 @@ class ExportSheet(Sheet):
             self.forms.addButton(made, number)
             grid.addWidget(made, number % n_lines, number // n_lines)
         self.body.addLayout(grid)
-        self.forms.button(0).setChecked(True)
+        names = [form.name for form in self._choices.forms]
+        self.forms.button(names.index(self._choices.form) if self._choices.form in names else 0).setChecked(True)
         self.body.addSpacing(8)
 
     def _add_columns(self) -> None:

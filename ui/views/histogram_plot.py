@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QMouseEvent, QPen, QShortcut
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from .. import formatting, theme
@@ -24,6 +24,9 @@ CUTOFF_HEIGHT = 0.72
 
 CUTOFF_STEP = 0.07
 """How much lower the words at the next cutoff stand, which may be close."""
+
+ROOM = 0.1
+"""Share of the scores' range that can be seen beyond them."""
 
 LEAP = 10
 """Steps that a threshold moves with Shift."""
@@ -53,7 +56,7 @@ class ScorePlot(pg.GraphicsView):
     """The plot area: a view with two axes, without the library's hidden forms.
 
     Keys: left and right move the significance line, with Shift in larger steps, with Ctrl the report
-    line; L changes the scale.
+    line; L changes the scale; Home shows all scores again.
     """
 
     threshold_moved = Signal(str, float)
@@ -159,6 +162,7 @@ class ScorePlot(pg.GraphicsView):
         cutoffs_differ = self.data is None or self.data.cutoffs != data.cutoffs
         if self.data is not None and self.data.kind != data.kind:
             self._zoomed = False
+            self.bar_hovered.emit("")  # what was said is of other scores
         self.data = data
         if cutoffs_differ:
             self._show_cutoffs(data)
@@ -214,7 +218,15 @@ class ScorePlot(pg.GraphicsView):
         spread = max(float(np.sqrt(np.average((data.edges[:-1] - middle) ** 2, weights=data.counts))), 5.0)
         low, high = min([max(min(ends), middle - 6 * spread), *thresholds]), max(ends)
         more = max(0.0, data.least_span - (high - low)) / 2
+        whole = min(*ends, float(data.edges[0])) - more, max(*ends, float(data.edges[-1])) + more
+        room = ROOM * (whole[1] - whole[0])
+        self.view.setLimits(xMin=whole[0] - room, xMax=whole[1] + room)
         self.view.setXRange(low - more, high + more, padding=0.03)
+
+    def show_all(self) -> None:
+        """Show all scores again, after the wheel and drags."""
+        self._zoomed = False
+        self._draw()
 
     def _note_zoom(self) -> None:
         self._zoomed = True
@@ -277,6 +289,8 @@ class ScorePlot(pg.GraphicsView):
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.ask_number(self._main_line(), QPointF(self.width() / 2, 8))
+        elif event.key() == Qt.Key.Key_Home:
+            self.show_all()
         elif step is None:
             super().keyPressEvent(event)
         else:
@@ -309,10 +323,19 @@ class ScorePlot(pg.GraphicsView):
         editor.setFixedWidth(90)
         editor.move(int(min(max(0, place.x() - 45), self.width() - 90)), int(place.y()))
         editor.editingFinished.connect(lambda: self._take_number(name))
+        escape = QShortcut(QKeySequence("Esc"), editor, context=Qt.ShortcutContext.WidgetShortcut)
+        escape.activated.connect(self._leave_number)
         self._editor = editor
         editor.show()
         editor.selectAll()
         editor.setFocus()
+
+    def _leave_number(self) -> None:
+        """Close the field; the threshold stays."""
+        editor, self._editor = self._editor, None
+        if editor is not None:
+            editor.deleteLater()
+            self.setFocus()
 
     def _take_number(self, name: str) -> None:
         editor, self._editor = self._editor, None

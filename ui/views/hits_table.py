@@ -37,6 +37,9 @@ LEAST_FILLED = 100
 MOST_DRAGGED = 1000
 """Hits that are dragged out together; more are exported."""
 
+MOST_COPIED = 100_000
+"""Rows that can be copied at a time."""
+
 FIRST_ROWS = 20
 """Rows whose numbers are looked at for the width of their columns."""
 
@@ -84,6 +87,7 @@ class HitsTable(QTableView):
     """Rows of hits; a header click sorts, again reverses, a third one restores the original order."""
 
     menu_asked = Signal(QPoint)
+    copy_refused = Signal(str)
 
     def __init__(self, model: HitsModel) -> None:
         super().__init__()
@@ -206,15 +210,19 @@ class HitsTable(QTableView):
     def column_menu(self) -> QMenu:
         """Return the menu that shows and hides columns."""
         menu = QMenu("Columns", self)
+        for key, (text, _) in self.kind.sets.items():
+            menu.addAction(f"Column set: {text}").triggered.connect(lambda _=False, key=key: self.show_set(key))
+        menu.addSeparator()
+        common = set(self.kind.sets["short"][1])
+        more = menu.addMenu("More columns")
+        more.setToolTipsVisible(True)
         for place, column in enumerate(self.kind.columns):
-            action = menu.addAction(column.heading)
+            is_common = column.key in common or not self.isColumnHidden(place)
+            action = (menu if is_common else more).addAction(column.heading)
             action.setCheckable(True)
             action.setChecked(not self.isColumnHidden(place))
             action.setToolTip(column.tip)
             action.toggled.connect(lambda shown, place=place: self.setColumnHidden(place, not shown))
-        menu.addSeparator()
-        for key, (text, _) in self.kind.sets.items():
-            menu.addAction(f"Column set: {text}").triggered.connect(lambda _=False, key=key: self.show_set(key))
         menu.setToolTipsVisible(True)
         return menu
 
@@ -261,8 +269,12 @@ class HitsTable(QTableView):
         return sorted(index.row() for index in self.selectionModel().selectedRows())
 
     def copy(self) -> None:
-        """Copy the selected rows (or all) as tab-separated text with a header."""
-        rows = self.chosen_rows() or list(range(min(self.hits.n_shown, 100_000)))
+        """Copy the selected rows (or all) as tab-separated text with a header; too many are refused, not cut."""
+        rows = self.chosen_rows() or list(range(self.hits.n_shown))
+        if len(rows) > MOST_COPIED:
+            n, most = formatting.count(len(rows)), formatting.count(MOST_COPIED)
+            self.copy_refused.emit(f"{n} rows are too many to copy. Export them, or select up to {most}.")
+            return
         QGuiApplication.clipboard().setText(self.hits.tsv(rows, self.visible_columns()))
 
     def edit_note(self) -> None:

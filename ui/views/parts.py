@@ -79,6 +79,9 @@ def button(text: str, call: Callable[[], object], role: str = "", tip: str = "")
     return made
 
 
+HANDLE = 7
+"""Pixels of an edge that can be dragged, of which a hairline in the middle is drawn."""
+
 Part = QWidget | QLayout | None
 """What stands in a row or a column; None is where the free space goes."""
 
@@ -133,6 +136,7 @@ def split(
     if sizes:
         made.setSizes(sizes)
     made.setChildrenCollapsible(False)
+    made.setHandleWidth(HANDLE)
     return made
 
 

@@ -90,6 +90,7 @@ class ResultsPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._tabs())
+        self.setFocusProxy(self._hits)
         self.setLayout(stacked(self._head(), self._unfinished(), (self._stack, 1), spacing=0))
         self._connect()
         self.show_facts()
@@ -174,6 +175,7 @@ class ResultsPage(QWidget):
         made.table.menu_asked.connect(self.hit_menu_asked)
         made.table.fasta_of = lambda hit: self.run.layout.fasta(hit, self.run.cards[hit.profile])
         made.explain_asked.connect(self.explain_asked)
+        made.table.copy_refused.connect(self.run.trouble)
         return made
 
     def _open_hit(self, cell: QModelIndex) -> None:
@@ -229,6 +231,7 @@ class ResultsPage(QWidget):
             "export-variant", "Write hits to a file (Ctrl+E)", lambda: ask("hits.export_hits"), "Export…"
         )
         self._tools = verify, export
+        self._tips = {tool: tool.toolTip() for tool in self._tools}
         title = row((self._title, 1), self.profiles, self._reset, *self._tools)
         return stacked(title, self._summary, self._statistics, margins=(12, 8, 8, 6), spacing=2)
 
@@ -386,6 +389,9 @@ class ResultsPage(QWidget):
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
         self._wider.setVisible(run.is_complete)
+        for tool in self._tools:
+            tool.setEnabled(not is_empty)
+            tool.setToolTip("There are no hits." if is_empty else self._tips[tool])
         self._explain_best.setVisible(is_empty and run.is_complete and bool(run.best_name()))
         self.show_thresholds()
 

@@ -70,9 +70,23 @@ class Workbench(QMainWindow):
             box.setSpacing(0)
             for widget in widgets:
                 box.addWidget(widget, 0 if widget is self.messages else 1)
+        self._drop_words = label("Drop the files: they sort themselves into profiles, sequences and runs", "drop")
+        self._drop_words.setParent(stage)
+        self._drop_words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._drop_words.setWordWrap(True)
+        self._drop_words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._drop_words.hide()
         stage.setMinimumSize(LEAST_STAGE)
         self.setCentralWidget(middle)
         self.sheets = SheetHost(stage)
+
+    def show_drop(self, shown: bool) -> None:
+        """Show that files can be dropped."""
+        stage = self.center.parentWidget()
+        if stage is not None:
+            self._drop_words.setGeometry(stage.rect().adjusted(8, 8, -8, -8))
+        self._drop_words.setVisible(shown)
+        self._drop_words.raise_()
 
     def _focus_page(self) -> None:
         page = self.center.currentWidget()

@@ -14,6 +14,7 @@ from clalign.engines.engine import engine_named
 from clalign.engines.msa.annealing_again import begin_again
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.jobs import Event, JobContext
+from clalign.values.specs import Spec
 
 from ... import formatting
 from ...desk.alignment_controller import AlignmentController
@@ -201,9 +202,12 @@ class AlignController(FormController):
             form = next((form for form, ending in filters.values() if path.endswith(ending)), filters[chosen][0])
             self.jobs.export(str(run.path), form, path, None)
 
-    def search_wider(self, run: RunView) -> None:
-        """Open the sheet with the files of a run."""
-        spec = run.spec
+    def open_inputs(self, spec: Spec) -> None:
+        """Open and choose the files of an alignment."""
         if isinstance(spec, AlignmentSpec):
             self.sources.open_quietly(list(spec.sequences))
-            self.open_sheet()
+            self._app.workspace.choose(spec.sequences[-1])
+
+    def search_wider(self, run: RunView) -> None:
+        """Open the sheet with the files of a run."""
+        self.edit_run(run)

@@ -52,7 +52,7 @@ class AlignSheet(SpecSheet):
         return AlignmentSpec.from_dict({**given, **values})
 
     def _said(self) -> list[Notice]:
-        return [*self._memory_notices(), *device_notices(self.workspace.device)]
+        return [*self._memory_notices(), *device_notices(self.workspace.known_device)]
 
     def _estimated(self) -> Estimate | None:
         source = self.workspace.sequences

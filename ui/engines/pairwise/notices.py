@@ -59,7 +59,7 @@ def _guess_notices(queries: Source, targets: Source) -> list[Notice]:
 def reason_not_to_compare(space: Workspace) -> str:
     """Return why a comparison of sequences cannot start now; empty if it can."""
     files = space.queries, space.sequences
-    return reason_not_to_start(files, "Choose queries and targets first.", pair_notices(*files, space.device))
+    return reason_not_to_start(files, "Choose queries and targets first.", pair_notices(*files, space.known_device))
 
 
 def source_offers(source: Source) -> list[Offer]:

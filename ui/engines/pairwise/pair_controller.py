@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
 from clalign.databases.examples import PairExample
+from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.values.specs import Spec
 
 from ...desk.app_context import AppContext
 from ...desk.form_controller import FormController
@@ -91,8 +93,7 @@ class PairController(FormController):
 
     def _choose(self, queries: str, targets: str) -> None:
         self.sources.open_quietly([queries, targets])
-        self._app.workspace.choose(targets)
-        self._app.workspace.choose_queries(queries)
+        self._app.workspace.expect(queries, targets)
 
     def _keep_pasted(self, text: str) -> None:
         path = self.sources.keep_pasted("query", text)
@@ -109,13 +110,15 @@ class PairController(FormController):
         """Return what can be done with an opened file of sequences."""
         return source_offers(source)
 
+    def open_inputs(self, spec: Spec) -> None:
+        """Open and choose the files of a comparison."""
+        if isinstance(spec, PairwiseSpec):
+            self._choose(spec.queries, spec.targets)
+
     def search_wider(self, run: RunView) -> None:
         """Open the sheet with the files of a run and a higher limit."""
         assert isinstance(run, PairRunView)
-        spec = run.facts["spec"]
-        self._choose(spec["queries"], spec["targets"])
-        values = {k: v for k, v in spec.items() if k not in ("queries", "targets", *self.of_files)}
-        self.open_sheet(**{**values, "evalue": run.wider_evalue(), "score": None})
+        self.edit_run(run, evalue=run.wider_evalue(), score=None)
 
     # --- results ---
 

@@ -116,7 +116,7 @@ class PairSheet(SpecSheet):
         super().show_spec()
 
     def _said(self) -> list[Notice]:
-        return pair_notices(self.workspace.queries, self.workspace.sequences, self.workspace.device)
+        return pair_notices(self.workspace.queries, self.workspace.sequences, self.workspace.known_device)
 
     def _reason(self) -> str:
         return reason_not_to_compare(self.workspace)

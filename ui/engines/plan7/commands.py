@@ -41,7 +41,7 @@ COMMANDS = (
             partial(no_tab, name="funnel", reason=_NEITHER), before="show_tab:report"),
     Command("search.profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
             no_profile, "Letters, occupancy and insertions of the profile for the next search", before="show_start"),
-    Command("search.profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo, before="show_start"),
+    Command("search.profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo, before="close_page"),
     Command("search.run", "Run search…", "Run", "Ctrl+R", "play",
             tip="Opens the search sheet; starts the search when it is open", before="stop_job"),
     Command("labs.open:ladder", "Ladder of Plan7 Viterbi", "Laboratory", "Ctrl+7", "stairs",

@@ -80,14 +80,14 @@ class SearchForm(OptionForm):
         )
         self.presets.setToolTip(tip)
 
-    def offer_cutoffs(self, cutoffs: dict[str, float]) -> None:
-        """Offer the cutoffs that every profile has, with their scores."""
+    def offer_cutoffs(self, cutoffs: dict[str, float], is_one: bool = True) -> None:
+        """Offer the cutoffs that every profile has, with their scores if there is one profile."""
         choice = self._editors["cutoff"]
         assert isinstance(choice, QComboBox)
         texts = next(field for field in self._fields if field.name == "cutoff").metadata["choices"]
         for place, (key, text) in enumerate(texts.items()):
             usable = key == "none" or key in cutoffs
-            choice.setItemText(place, f"{text[:-1]} {cutoffs[key]:g} bits)" if key in cutoffs else text)
+            choice.setItemText(place, f"{text[:-1]} {cutoffs[key]:g} bits)" if key in cutoffs and is_one else text)
             allow_entry(choice, place, "" if usable else "The profile does not have this cutoff.")
         if choice.currentData() != "none" and choice.currentData() not in cutoffs:
             choice.setCurrentIndex(0)

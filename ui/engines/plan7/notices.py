@@ -62,7 +62,7 @@ def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
 def reason_not_to_run(space: Workspace) -> str:
     """Return why a search cannot start now; empty if it can."""
     profiles, sequences = space.profiles, space.sequences
-    found = notices(profiles, sequences, space.device)
+    found = notices(profiles, sequences, space.known_device)
     return reason_not_to_start((profiles, sequences), "Choose a profile and sequences first.", found)
 
 

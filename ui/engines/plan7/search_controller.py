@@ -100,6 +100,13 @@ class SearchController(FormController):
             return None
         return SearchSpec(space.profiles.path, space.sequences.path, space.device_id)
 
+    def open_inputs(self, spec: Spec) -> None:
+        """Open and choose the files of a search."""
+        if isinstance(spec, SearchSpec):
+            self.sources.open_quietly([spec.profiles, spec.targets])
+            for path in (spec.profiles, spec.targets):
+                self._app.workspace.choose(path)
+
     def search_wider(self, run: RunView) -> None:
         """Open the sheet with the files of a run and a higher limit."""
         spec = run.facts["spec"]

@@ -19,8 +19,8 @@ from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run
 
 DIRECTIONS = (
-    ("search", "the sequences of each profile (search)"),
-    ("scan", "the profiles of each sequence (scan)"),
+    ("search", "sequences that match each profile (search)"),
+    ("scan", "profiles that match each sequence (scan)"),
 )
 
 
@@ -49,7 +49,8 @@ class RunSheet(SpecSheet):
     def show_workspace(self) -> None:
         """Show the files and devices there are."""
         space = self.workspace
-        self.form.offer_cutoffs(_common_cutoffs(space.profiles.cards if space.profiles else []))
+        cards = space.profiles.cards if space.profiles else []
+        self.form.offer_cutoffs(_common_cutoffs(cards), len(cards) == 1)
         self.form.offer_presets(has_hmmer3(space.profiles))
         super().show_workspace()
 
@@ -62,7 +63,7 @@ class RunSheet(SpecSheet):
         return ENGINE.asked({**given, **values})
 
     def _said(self) -> list[Notice]:
-        return notices(self.workspace.profiles, self.workspace.sequences, self.workspace.device)
+        return notices(self.workspace.profiles, self.workspace.sequences, self.workspace.known_device)
 
     def _reason(self) -> str:
         return reason_not_to_run(self.workspace)
@@ -70,7 +71,10 @@ class RunSheet(SpecSheet):
     def _show_more(self, values: dict[str, Any]) -> None:
         cutoffs = _common_cutoffs(self.workspace.profiles.cards if self.workspace.profiles else [])
         if values.get("cutoff") == "none" and "ga" in cutoffs:
+            n = len(self.workspace.profiles.cards) if self.workspace.profiles else 1
             text = f"This profile has a gathering cutoff (GA {cutoffs['ga']:g} bits), chosen by its curators."
+            if n > 1:
+                text = f"All {formatting.count(n)} profiles have gathering cutoffs (GA), chosen by their curators."
             use = button("Use it", lambda: self.form.set_values({"cutoff": "ga"}))
             self._notices.addWidget(notice_row("note", text, use))
 
