@@ -246,8 +246,9 @@ def test_a_run_is_prepared_once_more_as_it_was(qtbot: Any, page: ResultsPage) ->
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_whichever_file_of_a_comparison_is_read_first_each_has_its_place(
-    window: MainWindow, files: dict[str, str], order: tuple[int, int]
+    window: MainWindow, files: dict[str, str], order: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(window.details, "show_source", lambda source: None)
     space, both = window.controller.workspace, (files["made.fasta"], files["dna.fasta"])
     space.expect(*both)
     for path in both:
