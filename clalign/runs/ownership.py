@@ -20,6 +20,26 @@ def taken(path: Path) -> RunBusy:
     return RunBusy(f"Another worker is writing the run file {path}.", "Wait until it is done, or stop it.")
 
 
+def _lock_file(path: Path) -> Path:
+    return lock_folder() / f"{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]}.lock"
+
+
+def is_owned(path: Path) -> bool:
+    """Tell whether a worker of this user is writing a run now."""
+    file = _lock_file(path)
+    if not file.exists():
+        return False
+    lock = FileLock(file, blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True
+    except OSError:
+        return False
+    lock.release()
+    return False
+
+
 @contextlib.contextmanager
 def owned(path: Path) -> Iterator[None]:
     """Be the only worker that writes a run; a worker that dies gives it free.
@@ -29,11 +49,10 @@ def owned(path: Path) -> Iterator[None]:
     RunBusy
         If another worker has it.
     """
-    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
     folder = lock_folder()
     try:
         make_folder(folder)
-        lock = FileLock(folder / f"{name}.lock", blocking=False)
+        lock = FileLock(_lock_file(path), blocking=False)
         lock.acquire()
     except Timeout:
         raise taken(path) from None

@@ -5,6 +5,7 @@ Hits stand in one order everywhere: by query, then as `ORDER` says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -61,6 +62,15 @@ class AllScores(NamedTuple):
     scores: npt.NDArray[np.float64]
     evalues: npt.NDArray[np.float64]
     significant: npt.NDArray[np.bool_]
+
+
+def named_hits(connection: RunConnection) -> Iterator[tuple[str, str, float, float]]:
+    """Yield of each hit the names of query and target, score and E-value (NaN if unknown)."""
+    question = "SELECT queries.name, targets.name, score, evalue"
+    for query, target, score, evalue in connection.execute(
+        f"{question} FROM {_NAMED} JOIN queries ON queries.id = hits.query ORDER BY hits.query, {ORDER}"
+    ):
+        yield str(query), str(target), float(score), math.nan if evalue is None else float(evalue)
 
 
 class HitQueries:

@@ -32,6 +32,7 @@ from .device_controller import DeviceController
 from .hit_controller import HitController
 from .lab_controller import LabController
 from .results_controller import ResultsController
+from .library_controller import LibraryController
 
 if TYPE_CHECKING:
     from ..views.results_page import ResultsPage
@@ -54,6 +55,10 @@ class AppController(AppContext):
         self.results = ResultsController(self, self.jobs, self.alignments)
         self.devices = DeviceController(self)
         self.labs = LabController(self, self.sources)
+        self.library = LibraryController(self)
+        self.library.run_asked.connect(self.show_run)
+        self.library.deleting.connect(self._let_go)
+        self.library.renamed.connect(self._note_name)
         self.forms: dict[str, FormController] = {}
         for entry, kind in parts("controller"):
             self.forms[entry.known_as] = kind(self, self.jobs, self.sources, self.locating)
@@ -107,7 +112,7 @@ class AppController(AppContext):
         """Close the results in view; the run stays on disk."""
         page = self.page
         if page is None:
-            for controller in (*self.forms.values(), self.labs, self.alignments):
+            for controller in (*self.forms.values(), self.labs, self.library, self.alignments):
                 controller.close_page()
             return
         path = str(page.run.path)
@@ -117,6 +122,16 @@ class AppController(AppContext):
         self.show_start()
         self._drop_page(path)
         self.workspace.remove(path)
+
+    def _let_go(self, path: str) -> None:
+        """Close a run that is about to be deleted."""
+        self._drop_page(path)
+        self.workspace.remove(path)
+
+    def _note_name(self, path: str) -> None:
+        """Take over that a run was renamed."""
+        if path in self.pages:
+            self.pages[path].run.note_change()
 
     def _drop_page(self, path: str) -> None:
         page = self.pages.pop(path, None)

@@ -101,6 +101,8 @@ def not_partial(app: AppContext) -> str:
     """Return why there is nothing to continue."""
     if app.page is not None and app.page.run.is_live:
         return "This run is being worked on."
+    if app.page is not None and app.page.run.state == "elsewhere":
+        return "Another process is writing this run."
     return _of_page(app, lambda page: not page.run.is_complete, "This run is complete.")
 
 

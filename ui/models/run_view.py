@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import unreadable
+from clalign.runs.ownership import is_owned
 from clalign.runs.pages import count_hits
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
@@ -28,6 +29,9 @@ from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
 from .reader import Reader
 
+WATCH_MS = 1500
+"""How often a run is looked at that another process writes."""
+
 REFRESH_MS = 100
 """A running job is looked at no more often than this."""
 
@@ -36,6 +40,7 @@ Found = TypeVar("Found")
 STATE_WORDS = {
     "new": "starting",
     "running": "running",
+    "elsewhere": "another process writes it",
     "stopped": "stopped, partial",
     "failed": "ended early, partial",
     "done": "complete",
@@ -62,7 +67,7 @@ class RunView(QObject):
     refused = Signal()
 
     FACTS: tuple[str, ...] = (
-        "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error",
+        "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error", "name",
     )  # fmt: skip
     """What is read of a run file besides cards, messages and verifications."""
 
@@ -84,6 +89,9 @@ class RunView(QObject):
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
         self.counts = {"report": 0, "significant": 0}
         self.is_live = self._was_live = False
+        self._is_elsewhere = False
+        self._watch = QTimer(self, singleShot=True, interval=WATCH_MS)
+        self._watch.timeout.connect(self.refresh)
         self.refusal = ""
         self._reader = reader
         self._run: RunFile | None = None
@@ -178,8 +186,13 @@ class RunView(QObject):
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
         cards = self._read_cards(run, facts["state"])
+        was_elsewhere = self._is_elsewhere
+        self._is_elsewhere = facts["state"] in ("new", "running") and not self.is_live and is_owned(self.path)
+        if self._is_elsewhere:
+            self._watch.start()  # its writer tells this window nothing
         # Whether it is live decides what the state means, and changes without a change of the file.
-        if (facts, cards, self.is_live) != (self.facts, self.cards, self._was_live):
+        now = facts, cards, self.is_live, self._is_elsewhere
+        if now != (self.facts, self.cards, self._was_live, was_elsewhere):
             self.facts, self.cards, self._was_live = facts, cards, self.is_live
             self.facts_changed.emit()
 
@@ -212,7 +225,9 @@ class RunView(QObject):
     def state(self) -> str:
         """What became of the run; one that nobody works on is not running."""
         state = self.facts.get("state") or "new"
-        return "stopped" if state in ("new", "running") and not self.is_live else state
+        if state not in ("new", "running") or self.is_live:
+            return state
+        return "elsewhere" if self._is_elsewhere else "stopped"
 
     @property
     def has_no_statistics(self) -> bool:
@@ -231,7 +246,9 @@ class RunView(QObject):
 
     @property
     def title(self) -> str:
-        """The run's name: what was looked for x where, and in which part of it."""
+        """The run's name: its own, or what was looked for x where, and in which part of it."""
+        if self.facts.get("name"):
+            return str(self.facts["name"])
         if self.spec is None:
             return self.path.stem
         part = shard_of(self.spec.to_dict())
@@ -322,6 +339,7 @@ class RunView(QObject):
     def close(self) -> None:
         """Let the file go."""
         self._timer.stop()
+        self._watch.stop()
         self.hits.close()
         for name in ("histogram", "counts"):
             self._reader.forget((id(self), name))
@@ -403,7 +421,7 @@ class RunView(QObject):
 
     def _no_hits_so_far(self) -> tuple[str, str]:
         """Return heading and text for a run that has not come to its end."""
-        if self.is_live:
+        if self.is_live or self.state == "elsewhere":
             return "No hits yet", "Hits appear here while the search runs, best first."
         return "No hits so far", "The search ended early. Continue it to look at the rest."
 

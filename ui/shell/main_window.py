@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeyEvent, QShowEvent
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QApplication, QMenu, QToolBar
 
 from .. import formatting
@@ -108,6 +116,7 @@ class MainWindow(Workbench):
         data.source_activated.connect(controller.sources.use_source)
         data.close_asked.connect(controller.close_source)
         data.open_asked.connect(controller.sources.open_files)
+        data.menu_asked.connect(self._offer_file_menu)
         devices.device_chosen.connect(controller.devices.choose_device)
         devices.device_toggled.connect(controller.devices.toggle_device)
         devices.test_asked.connect(lambda number: controller.devices.show_device(number, True))
@@ -171,6 +180,25 @@ class MainWindow(Workbench):
     def dress(self) -> None:
         """Take the colors of the theme."""
         self.actions_.dress()
+
+    def file_menu(self, path: str) -> QMenu:
+        """Return what can be done with an opened file."""
+        menu, controller = QMenu(self), self.controller
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        is_run = path.endswith(".clalign")
+        menu.addAction("Show", partial(controller.sources.choose_source, path))
+        if is_run:
+            menu.addAction("Rename…", partial(controller.library.rename, [path]))
+        menu.addAction("Show in folder", partial(controller.library.reveal, [path]))
+        menu.addAction("Copy path", partial(QGuiApplication.clipboard().setText, path))
+        menu.addSeparator()
+        menu.addAction("Close", partial(controller.close_source, path))
+        if is_run:
+            menu.addAction("Delete…", partial(controller.library.delete, [path]))
+        return menu
+
+    def _offer_file_menu(self, path: str, place: QPoint) -> None:
+        self.file_menu(path).popup(place)
 
     def _offer_hit_menu(self, place: QPoint) -> None:
         menu = QMenu(self)

@@ -7,6 +7,7 @@ from PySide6.QtCore import (
     QEvent,
     QModelIndex,
     QPersistentModelIndex,
+    QPoint,
     QRect,
     QSize,
     Qt,
@@ -56,6 +57,8 @@ class DataDock(QWidget):
     source_activated = Signal(str)
     close_asked = Signal(str)
     open_asked = Signal()
+    menu_asked = Signal(str, QPoint)
+    """Path of a file, and where its menu shall open."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -84,6 +87,8 @@ class DataDock(QWidget):
         self.tree.selectionModel().currentChanged.connect(self._choose)
         self.tree.clicked.connect(self._click)
         self.tree.activated.connect(self._activate)
+        self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.tree.customContextMenuRequested.connect(self._ask_menu)
         self._restore()
 
     def _hush(self) -> None:
@@ -125,6 +130,11 @@ class DataDock(QWidget):
         if path:
             self._path = path
             self.source_chosen.emit(path)
+
+    def _ask_menu(self, place: QPoint) -> None:
+        path = self.tree.indexAt(place).data(PATH_ROLE)
+        if path:
+            self.menu_asked.emit(path, self.tree.viewport().mapToGlobal(place))
 
     def _activate(self, index: Index) -> None:
         path = index.data(PATH_ROLE)

@@ -1,0 +1,108 @@
+"""``clalign runs``: the library of runs: list, name, compare, delete."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from clalign.cli.parser import CommandParser
+from clalign.cli.streams import show, tell
+from clalign.errors import OptionError
+from clalign.sizes import size_text
+
+EXAMPLES = (
+    "clalign runs list",
+    "clalign runs list globin --folder results",
+    'clalign runs name search.clalign "globins, second round"',
+    "clalign runs compare before.clalign after.clalign > changes.tsv",
+    "clalign runs delete old.clalign --yes",
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the sub-command."""
+    parser: CommandParser = subparsers.add_parser(
+        "runs",
+        examples=EXAMPLES,
+        description="List the runs that the window has made, or those of a folder; give a run a name, which is kept in"
+        " its file; tell which hits two runs share; delete runs.",
+    )
+    parser.add_argument("action", choices=("list", "name", "compare", "delete"), help="what is done")
+    parser.add_argument(
+        "words", metavar="WORDS", nargs="*", help="list: words to find; name: RUN NAME; compare: RUN RUN; delete: RUN…"
+    )
+    group = parser.add_argument_group("Which and how")
+    group.add_argument("--folder", metavar="DIR", help="the folder to list [the runs of the window]")
+    group.add_argument("--json", action="store_true", help="list: print one JSON object for each run")
+    group.add_argument("--yes", action="store_true", help="delete: do it; without this nothing is deleted")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what was asked for."""
+    return {"list": _list, "name": _name, "compare": _compare, "delete": _delete}[arguments.action](arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from clalign.tools.library import listed, own_folder
+
+    folder = Path(arguments.folder) if arguments.folder else own_folder()
+    n_found = 0
+    for entry in listed(folder, " ".join(arguments.words)):
+        n_found += 1
+        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.created))
+        if arguments.json:
+            names = ("name", "kind", "state", "inputs", "created", "n_bytes", "n_hits", "n_queries", "problem")
+            show(json.dumps({"path": str(entry.path), **{name: getattr(entry, name) for name in names}}))
+        else:
+            what = entry.problem or f"{entry.kind}, {entry.state}, {entry.n_hits} hits"
+            show(f"{day}  {size_text(entry.n_bytes):>9}  {entry.name}  ({what})  {entry.path}")
+    if not n_found:
+        tell(f"No runs found in {folder}.")
+    return 0
+
+
+def _paths(arguments: argparse.Namespace, least: int, most: int | None, usage: str) -> list[str]:
+    words: list[str] = arguments.words
+    if len(words) < least or (most is not None and len(words) > most):
+        raise OptionError(f"clalign runs {arguments.action} needs: {usage}.", "See: clalign runs --help")
+    return words
+
+
+def _name(arguments: argparse.Namespace) -> int:
+    from clalign.tools.library import rename
+
+    path, name = _paths(arguments, 2, 2, "RUN NAME")
+    show(rename(Path(path), name))
+    return 0
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from clalign.tools.library import compare, comparison_lines, counts
+
+    first, second = _paths(arguments, 2, 2, "RUN RUN")
+    pairs = compare(Path(first), Path(second))
+    for line in comparison_lines(pairs):
+        show(line)
+    found = counts(pairs)
+    tell(f"{found['both']} hits in both, {found['first']} in the first alone, {found['second']} in the second alone.")
+    return 0
+
+
+def _delete(arguments: argparse.Namespace) -> int:
+    from clalign.tools.library import delete, look_at
+
+    for word in _paths(arguments, 1, None, "RUN"):
+        path = Path(word)
+        if not path.exists():
+            raise OptionError(f"{path} is not there.", "See which runs there are: clalign runs list")
+        if arguments.yes:
+            delete(path)
+            tell(f"{path} is deleted.")
+        else:
+            entry = look_at(path)
+            tell(f"{path} ({entry.name}, {size_text(entry.n_bytes)}) would be deleted; add --yes to do it.")
+    return 0

@@ -1,0 +1,234 @@
+"""The runs of a folder: what each is, by a name of one's own, and how two of them differ."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from clalign.engines.engine import spec_of
+from clalign.errors import ClalignError, InputError, OutputError, RunBusy
+from clalign.runs.ownership import is_owned
+from clalign.runs.queries import named_hits
+from clalign.runs.run_file import RunFile, open_run
+
+ENDING = ".clalign"
+
+BESIDE = ("-wal", "-shm")
+"""What SQLite keeps beside a file that is in use."""
+
+LONGEST_NAME = 120
+
+
+def own_folder() -> Path:
+    """Return the folder of the runs that the window makes."""
+    return platformdirs.user_data_path("clalign") / "runs"
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """What a library says of a run.
+
+    Attributes
+    ----------
+    name : str
+        Its own, or that of its inputs.
+    kind : str
+        The command that makes such runs, as ``hmmsearch``.
+    state : str
+        As in the file, or ``elsewhere`` while another process writes it; ``unreadable``.
+    inputs : tuple of str
+        Paths of its files.
+    created : float
+        Seconds since 1970.
+    n_bytes, n_hits, n_queries : int
+    problem : str
+        Why it cannot be read.
+    """
+
+    path: Path
+    name: str = ""
+    kind: str = ""
+    state: str = "unreadable"
+    inputs: tuple[str, ...] = ()
+    created: float = 0.0
+    n_bytes: int = 0
+    n_hits: int = 0
+    n_queries: int = 0
+    problem: str = ""
+
+    def holds(self, words: str) -> bool:
+        """Tell whether all words stand in its name, its inputs, its file or its kind."""
+        text = " ".join((self.name, self.kind, self.state, *self.inputs, self.path.name)).lower()
+        return all(word in text for word in words.lower().split())
+
+
+def _size(path: Path) -> int:
+    files = [path, *(path.with_name(path.name + ending) for ending in BESIDE)]
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def default_name(spec: Any) -> str:
+    """Return what a run is called by its inputs."""
+    return " x ".join(_stem(name) for name in spec.paths)
+
+
+def _stem(name: str) -> str:
+    base = Path(name).name
+    for ending in (".gz", ".bz2", ".xz", ".zst"):
+        base = base.removesuffix(ending)
+    return Path(base).stem or base
+
+
+def look_at(path: Path) -> RunEntry:
+    """Return what is known of a run file; one that cannot be read says why."""
+    n_bytes, changed = _size(path), path.stat().st_mtime
+    try:
+        with open_run(path) as run:
+            return _entry(path, run, n_bytes, changed)
+    except (ClalignError, sqlite3.Error) as error:
+        reason = error.reason if isinstance(error, InputError) else str(error)
+        return RunEntry(path, path.stem, created=changed, n_bytes=n_bytes, problem=reason)
+
+
+def _entry(path: Path, run: RunFile, n_bytes: int, changed: float) -> RunEntry:
+    spec, state = spec_of(run), run.state
+    if state in ("new", "running"):
+        state_now = "elsewhere" if is_owned(path) else "stopped"
+    else:
+        state_now = state
+    return RunEntry(
+        path, str(run.fact("name") or default_name(spec)), spec.command, state_now,
+        tuple(spec.paths), float(run.fact("created") or changed), n_bytes, run.n_hits(), run.n_profiles(),
+    )  # fmt: skip
+
+
+def listed(folder: Path, words: str = "") -> Iterator[RunEntry]:
+    """Yield the runs of a folder, the newest first, of which all words hold."""
+    paths = [path for path in folder.glob(f"*{ENDING}") if path.is_file()] if folder.is_dir() else []
+    for path in sorted(paths, key=lambda found: found.stat().st_mtime, reverse=True):
+        entry = look_at(path)
+        if entry.holds(words):
+            yield entry
+
+
+def rename(path: Path, name: str) -> str:
+    """Give a run a name, which is kept in its file; an empty one takes it away.
+
+    Returns
+    -------
+    str
+        What it is called now.
+
+    Raises
+    ------
+    ClalignError
+        The file cannot be read or written.
+    """
+    short = " ".join(name.split())
+    if len(short) > LONGEST_NAME:
+        raise OutputError(f"A name has {LONGEST_NAME} letters at most; this one has {len(short)}.", "Shorten it.")
+    with open_run(path, writable=True) as run:
+        run.set_facts(name=short)
+        run.seal()
+        return short or default_name(spec_of(run))
+
+
+def delete(path: Path) -> None:
+    """Delete a run for good.
+
+    Raises
+    ------
+    RunBusy
+        If a job is writing it.
+    OutputError
+        If it cannot be deleted, or is no run.
+    """
+    if path.suffix != ENDING:
+        raise OutputError(f"{path} is no run file ({ENDING}).", "Delete it by other means, if you mean it.")
+    if is_owned(path):
+        raise RunBusy(f"A job is writing the run file {path}.", "Stop it first.")
+    try:
+        path.unlink()
+    except OSError as error:
+        raise OutputError(f"{path} could not be deleted ({error.strerror}).", "Check who owns its folder.") from error
+    for ending in BESIDE:
+        with contextlib.suppress(OSError):
+            path.with_name(path.name + ending).unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class HitPair:
+    """A hit in one of two runs, or in both; a score and an E-value are None where it is no hit.
+
+    Attributes
+    ----------
+    status : str
+        ``both``, ``first`` or ``second``.
+    """
+
+    query: str
+    target: str
+    first: tuple[float, float] | None
+    second: tuple[float, float] | None
+
+    @property
+    def status(self) -> str:
+        """Where it is a hit."""
+        if self.first is None:
+            return "second"
+        return "first" if self.second is None else "both"
+
+    @property
+    def change(self) -> float:
+        """How much larger the score of the second run is; 0 where there is only one."""
+        return self.second[0] - self.first[0] if self.first and self.second else 0.0
+
+
+def compare(first: Path, second: Path) -> list[HitPair]:
+    """Return the hits of two runs beside each other: first those of one run alone, then by the change of the score.
+
+    Hits are the same if query and target have the same names; of several in a run the best counts.
+
+    Raises
+    ------
+    ClalignError
+        A file cannot be read.
+    """
+    before, after = _best_hits(first), _best_hits(second)
+    pairs = [HitPair(*key, before.get(key), after.get(key)) for key in dict.fromkeys([*before, *after])]
+    return sorted(pairs, key=lambda pair: (pair.status == "both", -abs(pair.change), pair.query, pair.target))
+
+
+def _best_hits(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
+    best: dict[tuple[str, str], tuple[float, float]] = {}
+    with open_run(path) as run:
+        for query, target, score, evalue in named_hits(run.connection):
+            if (query, target) not in best or best[query, target][0] < score:
+                best[query, target] = score, evalue
+    return best
+
+
+def counts(pairs: Iterable[HitPair]) -> dict[str, int]:
+    """Return how many hits are in both runs, and in one alone."""
+    found = {"both": 0, "first": 0, "second": 0}
+    for pair in pairs:
+        found[pair.status] += 1
+    return found
+
+
+def comparison_lines(pairs: Iterable[HitPair]) -> Iterator[str]:
+    """Yield a tab-separated table of a comparison."""
+    yield "query\ttarget\tin\tscore_first\tevalue_first\tscore_second\tevalue_second\tscore_change"
+    for pair in pairs:
+        cells = [f"{value:.6g}" for two in (pair.first, pair.second) for value in two or ()]
+        if pair.first is None:
+            cells = ["", "", *cells]
+        cells += [""] * (4 - len(cells))
+        change = f"{pair.change:.6g}" if pair.status == "both" else ""
+        yield "\t".join([pair.query, pair.target, pair.status, *cells, change])

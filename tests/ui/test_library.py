@@ -1,0 +1,107 @@
+"""The library of runs in the window."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from clalign.runs.ownership import owned
+from clalign.runs.run_file import open_run
+from clalign.ui.models import run_view
+from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.library_page import DeleteRunsSheet, LibraryPage, NameRunSheet, RunsComparedSheet
+
+Press = Callable[..., None]
+
+
+@pytest.fixture
+def library(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> LibraryPage:
+    """The library of two runs, opened by its key."""
+    folder = window.settings.runs
+    folder.mkdir(parents=True)
+    for name, hits in (("one", 40), ("two", 30)):
+        shutil.move(made_run(name=name, hits=hits), folder / f"{name}.clalign")
+    QTest.keyClick(window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+    page = window.center.currentWidget()
+    assert isinstance(page, LibraryPage)
+    qtbot.waitUntil(lambda: len(page.model.rows) == 2)
+    return page
+
+
+def place_of(page: LibraryPage, name: str) -> int:
+    return next(place for place, found in enumerate(page.model.rows) if Path(found["path"]).stem == name)
+
+
+def test_runs_are_named_found_and_opened(qtbot: Any, window: MainWindow, library: LibraryPage, press: Press) -> None:
+    assert not library.buttons["rename"].isEnabled()
+    library.table.selectRow(place_of(library, "two"))
+    press(library, "Rename…")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, NameRunSheet)
+    sheet.field.setText("kinases, second try")
+    press(sheet, "Rename")
+    qtbot.waitUntil(lambda: any(found["name"] == "kinases, second try" for found in library.model.rows))
+    library.search.setText("second")
+    assert [Path(found["path"]).stem for found in library.model.rows] == ["two"]
+    assert [Path(path).stem for path in library.chosen()] == ["two"]
+    press(library, "Open")
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.run.title == "kinases, second try")
+    assert page.run.hits.n_all == 0 or page.run.is_complete
+
+
+def test_a_run_is_deleted_after_a_question(qtbot: Any, window: MainWindow, library: LibraryPage, press: Press) -> None:
+    path = Path(library.model.rows[place_of(library, "one")]["path"])
+    window.controller.show_run(str(path))
+    window.controller.library.show()
+    qtbot.waitUntil(lambda: len(library.model.rows) == 2)
+    library.table.selectRow(place_of(library, "one"))
+    press(library, "Delete…")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, DeleteRunsSheet)
+    press(sheet, "Delete")
+    qtbot.waitUntil(lambda: len(library.model.rows) == 1)
+    assert not path.exists()
+    assert str(path) not in window.controller.pages
+    assert not [entry for entry in window.settings.recent if entry.path == str(path)]
+
+
+def test_two_runs_are_compared(qtbot: Any, window: MainWindow, library: LibraryPage, press: Press) -> None:
+    library.table.selectAll()
+    press(library, "Compare")
+    qtbot.waitUntil(lambda: isinstance(window.sheets.sheet, RunsComparedSheet))
+    sheet = window.sheets.sheet
+    assert "150 hits in both" in sheet.facts.text().replace("\u202f", " ")
+    assert sheet.text.toPlainText().startswith("query\ttarget")
+
+
+def test_a_run_that_another_process_writes_is_no_stopped_one(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_view, "WATCH_MS", 50)
+    path = made_run(complete=False)
+    with open_run(path, writable=True) as run:
+        run.set_facts(state="running")
+    with owned(path):
+        window.controller.sources.open_paths([str(path)])
+        page = window.controller.page
+        qtbot.waitUntil(lambda: bool(page.run.cards))
+        assert page.run.state == "elsewhere"
+        assert not page._unfinished_bar.isVisible()
+        assert not window.actions_.by_id["resume_run"].isEnabled()
+        with open_run(path, writable=True) as run:
+            run.set_facts(state="stopped")
+    qtbot.waitUntil(lambda: page.run.state == "stopped")
+    assert page._unfinished_bar.isVisible()
+
+
+def test_files_have_a_menu(window: MainWindow, made_run: Callable[..., Path]) -> None:
+    path = str(made_run())
+    window.controller.sources.open_paths([path])
+    texts = [action.text() for action in window.file_menu(path).actions() if action.text()]
+    assert texts == ["Show", "Rename…", "Show in folder", "Copy path", "Close", "Delete…"]

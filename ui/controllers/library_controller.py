@@ -1,0 +1,181 @@
+"""The library of runs: finding, naming, comparing and deleting them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog
+
+from clalign.errors import ClalignError
+from clalign.tools import library
+
+from .. import formatting
+from ..desk.app_context import AppContext, Controller
+from ..settings import write_whole
+
+if TYPE_CHECKING:
+    from ..views.library_page import LibraryPage
+
+MOST_LINES = 2000
+"""Of a comparison that is shown; the file has all."""
+
+
+def entries(folder: Path, others: list[str]) -> list[library.RunEntry]:
+    """Return the runs of a folder, and others that lie elsewhere, the newest first."""
+    found = {entry.path: entry for entry in library.listed(folder)}
+    for name in others:
+        path = Path(name)
+        if path not in found and path.is_file():
+            found[path] = library.look_at(path)
+    return sorted(found.values(), key=lambda entry: -entry.created)
+
+
+class LibraryController(Controller):
+    """Keeps the page of the library."""
+
+    run_asked = Signal(str)
+    renamed = Signal(str)
+    deleting = Signal(str)
+    """A run is about to be deleted: nobody may hold it."""
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self._page: LibraryPage | None = None
+        self._entries: list[library.RunEntry] = []
+        app.queue.job_ended.connect(lambda _: self.refresh())
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the library is in view."""
+        return self._page is not None and self._app.window.center.currentWidget() is self._page
+
+    def show(self) -> None:
+        """Show the library."""
+        from ..views.library_page import LibraryPage
+
+        if self._page is None:
+            self._page = LibraryPage()
+            self._page.search_changed.connect(lambda _: self._show_entries())
+            self._page.action_asked.connect(self._act)
+            self._app.window.center.addWidget(self._page)
+        self._app.show_page(self._page, "Library of runs")
+        self._read()
+
+    def refresh(self) -> None:
+        """Look at the runs again, if they are in view."""
+        if self.is_shown:
+            self._read()
+
+    def close_page(self) -> None:
+        """Leave the library if it is in view."""
+        if self.is_shown:
+            self._app.show_start()
+
+    def _read(self) -> None:
+        folder = self._app.settings.runs
+        others = [entry.path for entry in self._app.settings.recent if entry.path.endswith(library.ENDING)]
+        self._app.reader.ask((id(self), "library"), lambda: entries(folder, others), self._take)
+
+    def _take(self, answer: Any) -> None:
+        if isinstance(answer, Exception):
+            self._app.say("stop", f"The runs could not be listed because: {answer}.")
+            return
+        self._entries = answer
+        self._show_entries()
+
+    def _show_entries(self) -> None:
+        from ..views.library_page import entry_row
+
+        if self._page is not None:
+            words = self._page.search.text()
+            shown = [entry_row(entry) for entry in self._entries if entry.holds(words)]
+            self._page.show_runs(shown, len(self._entries))
+
+    def _act(self, name: str, paths: list[str]) -> None:
+        getattr(self, name)(paths)
+
+    def open(self, paths: list[str]) -> None:
+        """Show the results of a run."""
+        self.run_asked.emit(paths[0])
+
+    def reveal(self, paths: list[str]) -> None:
+        """Open the folder of a run."""
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(paths[0]).absolute().parent)))
+
+    def rename(self, paths: list[str]) -> None:
+        """Ask for another name of a run."""
+        from ..views.library_page import NameRunSheet
+
+        path = Path(paths[0])
+        sheet = NameRunSheet(library.look_at(path).name)
+        sheet.named.connect(lambda name: self._rename(path, name))
+        self._app.window.sheets.open_sheet(sheet)
+
+    def _rename(self, path: Path, name: str) -> None:
+        self._app.window.sheets.close_sheet()
+
+        def tell(answer: Any) -> None:
+            if isinstance(answer, Exception):
+                self._app.say("stop", f"The run could not be renamed. {answer}")
+            self.renamed.emit(str(path))
+            self.refresh()
+
+        self._app.reader.ask((id(self), "rename"), lambda: library.rename(path, name), tell)
+
+    def delete(self, paths: list[str]) -> None:
+        """Ask whether runs shall be deleted."""
+        from ..views.library_page import DeleteRunsSheet
+
+        found = [library.look_at(Path(path)) for path in paths if Path(path).exists()]
+        sheet = DeleteRunsSheet([entry.name for entry in found], sum(entry.n_bytes for entry in found))
+        sheet.confirmed.connect(lambda: self._delete(paths))
+        self._app.window.sheets.open_sheet(sheet)
+
+    def _delete(self, paths: list[str]) -> None:
+        self._app.window.sheets.close_sheet()
+        for path in paths:
+            if self._app.queue.of_run(path) is not None:
+                self._app.say("stop", f"{Path(path).name}: a job works on it. Stop that first.")
+                continue
+            self.deleting.emit(path)
+            try:
+                library.delete(Path(path))
+            except ClalignError as error:
+                self._app.say("stop", str(error))
+                continue
+            self._app.settings.forget(path)
+        self._app.window.show_recent()
+        self.refresh()
+
+    def compare(self, paths: list[str]) -> None:
+        """Show which hits two runs share."""
+        first, second = (Path(path) for path in paths)
+        names = library.look_at(first).name, library.look_at(second).name
+
+        def show(answer: Any) -> None:
+            if isinstance(answer, Exception):
+                self._app.say("stop", f"The runs could not be compared. {answer}")
+            else:
+                self._show_comparison(names, answer)
+
+        self._app.reader.ask((id(self), "compare"), lambda: library.compare(first, second), show)
+
+    def _show_comparison(self, names: tuple[str, str], pairs: list[library.HitPair]) -> None:
+        from ..views.library_page import RunsComparedSheet
+
+        lines = list(library.comparison_lines(pairs[:MOST_LINES]))
+        if len(pairs) > MOST_LINES:
+            lines.append(f"… and {formatting.count(len(pairs) - MOST_LINES)} more, in the file")
+        sheet = RunsComparedSheet(names, library.counts(pairs), lines)
+        sheet.save_asked.connect(lambda: self._save(pairs))
+        self._app.window.sheets.open_sheet(sheet)
+
+    def _save(self, pairs: list[library.HitPair]) -> None:
+        proposed = str(Path.home() / "compared_runs.tsv")
+        path, _ = QFileDialog.getSaveFileName(self._app.window, "Save comparison as", proposed, "Tables (*.tsv)")
+        if path:
+            text = "\n".join(library.comparison_lines(pairs)) + "\n"
+            self._app.write_file(path, "Comparison", lambda: write_whole(Path(path), text))

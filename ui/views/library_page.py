@@ -1,0 +1,195 @@
+"""The library of runs: every run by name, date and size, with search; and how two of them differ."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPlainTextEdit, QStackedWidget, QWidget
+
+from .. import formatting, theme
+from ..models.run_view import STATE_WORDS
+from ..models.text_table import Row, TextColumn, TextTable
+from .lab_page import LabTable
+from .parts import EmptyPanel, button, label, row, stacked, title_label
+from .sheet import Sheet
+
+MARKS = {"done": "good", "elsewhere": "note", "unreadable": "stop"}
+
+COLUMNS = (
+    TextColumn("Name", "Its own name, or that of its inputs", lambda r: r["name"], width=260, stretch=True,
+               mark=lambda r: MARKS.get(r["state"], "caution")),
+    TextColumn("Command", "What made it", lambda r: r["kind"], width=90),
+    TextColumn("State", "What became of it", lambda r: state_words(r), width=130),
+    TextColumn("Hits", "Reported hits of all queries", lambda r: formatting.count(r["n_hits"]), right=True, width=80),
+    TextColumn("Made", "When it was begun", lambda r: formatting.moment(r["created"]), width=130),
+    TextColumn("Size", "Of the run file", lambda r: formatting.size(r["n_bytes"]), right=True, width=80),
+)  # fmt: skip
+
+
+def state_words(found: Row) -> str:
+    """Return what became of a run, in words."""
+    return "cannot be read" if found["problem"] else STATE_WORDS.get(found["state"], str(found["state"]))
+
+
+class LibraryTable(LabTable):
+    """Runs, of which several can be chosen."""
+
+    def __init__(self, model: TextTable) -> None:
+        super().__init__(model, "Runs")
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.menu = QMenu(self)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be done with the chosen runs."""
+        if self.selectionModel().hasSelection():
+            self.menu.popup(event.globalPos())
+
+
+ACTIONS = {
+    "open": ("Open", "Show its results (Enter)"),
+    "rename": ("Rename…", "Give it a name of its own, which is kept in its file"),
+    "reveal": ("Show in folder", "Open the folder that it lies in"),
+    "compare": ("Compare", "Which hits two runs share; choose two"),
+    "delete": ("Delete…", "Delete it for good; asks before"),
+}
+
+
+class LibraryPage(QWidget):
+    """Search box, table, and what can be done with the chosen runs."""
+
+    search_changed = Signal(str)
+    action_asked = Signal(str, list)
+    """What is to be done, and the paths of the chosen runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = TextTable(COLUMNS, self, is_dim=lambda r: bool(r["problem"]))
+        self.table = LibraryTable(self.model)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search: name, files, command, state")
+        self.search.setClearButtonEnabled(True)
+        self.search.setAccessibleName("Search runs")
+        self.search.textChanged.connect(self.search_changed)
+        self.count = label("", "muted")
+        self.buttons = {}
+        for name, (text, tip) in ACTIONS.items():
+            self.buttons[name] = button(text, partial(self._ask, name), tip=tip)
+            self.table.menu.addAction(text, partial(self._ask, name))
+        self.empty = EmptyPanel("archive-outline", "No runs", "Every search, comparison and alignment is kept here.")
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.table)
+        head = row((title_label("Library of runs"), 1), self.count)
+        head.setContentsMargins(12, 8, 12, 0)
+        tools = row((self.search, 1), *self.buttons.values(), margins=(12, 0, 12, 4))
+        self.setLayout(stacked(head, tools, (self._stack, 1)))
+        self.setFocusProxy(self.search)
+        self.table.selectionModel().selectionChanged.connect(self.show_choice)
+        self.table.activated.connect(lambda _: self._ask("open"))
+        self.show_choice()
+
+    def show_runs(self, rows: list[Row], n_all: int) -> None:
+        """Show runs."""
+        chosen = self.chosen()
+        self.model.set_rows([])
+        self.model.set_rows(rows)
+        of = f" of {formatting.count(n_all)}" if len(rows) < n_all else ""
+        size = formatting.size(sum(found["n_bytes"] for found in rows))
+        self.count.setText(f"{formatting.count(len(rows))}{of} · {size}")
+        self._stack.setCurrentIndex(1 if rows else 0)
+        words = ("No run has these words", "Clear the search to see all.") if n_all else (
+            "No runs", "Every search, comparison and alignment is kept here.")  # fmt: skip
+        self.empty.say(*words)
+        for place, found in enumerate(rows):
+            if found["path"] in chosen:
+                self.table.selectRow(place)
+        self.show_choice()
+
+    def chosen(self) -> list[str]:
+        """Return the paths of the chosen runs."""
+        places = sorted(index.row() for index in self.table.selectionModel().selectedRows())
+        return [str(self.model.rows[place]["path"]) for place in places if place < len(self.model.rows)]
+
+    def show_choice(self) -> None:
+        """Enable what can be done with what is chosen."""
+        n = len(self.chosen())
+        needs = {"open": n == 1, "rename": n == 1, "reveal": n == 1, "compare": n == 2, "delete": n > 0}
+        for (name, shown), action in zip(self.buttons.items(), self.table.menu.actions(), strict=True):
+            shown.setEnabled(needs[name])
+            action.setEnabled(needs[name])
+            why = "Choose two runs (Ctrl+click)." if name == "compare" else "Choose a run."
+            shown.setToolTip(ACTIONS[name][1] if needs[name] else why)
+
+    def _ask(self, name: str) -> None:
+        if self.buttons[name].isEnabled():
+            self.action_asked.emit(name, self.chosen())
+
+
+class NameRunSheet(Sheet):
+    """Asks for the name of a run."""
+
+    named = Signal(str)
+
+    def __init__(self, name: str) -> None:
+        super().__init__("Name of the run", 480)
+        self.field = QLineEdit(name)
+        self.field.setAccessibleName("Name of the run")
+        self.field.selectAll()
+        self.body.addWidget(self.field)
+        self.body.addWidget(
+            label("Kept in the run file. Without one it is called after its inputs.", "muted", wrap=True)
+        )
+        save = button("Rename", lambda: self.named.emit(self.field.text()), "primary")
+        self.foot.addLayout(row(None, button("Cancel", self.close_sheet), save))
+        self.setFocusProxy(self.field)
+
+
+class DeleteRunsSheet(Sheet):
+    """Asks whether runs shall go for good."""
+
+    confirmed = Signal()
+
+    def __init__(self, names: list[str], n_bytes: int) -> None:
+        what = "the run" if len(names) == 1 else f"{formatting.count(len(names))} runs"
+        super().__init__(f"Delete {what}?", 480)
+        shown = names if len(names) <= 8 else [*names[:7], f"and {len(names) - 7} more"]
+        self.body.addWidget(label("\n".join(shown), wrap=True))
+        words = f"{formatting.size(n_bytes)}, with all hits and notes. This cannot be undone; the inputs stay."
+        self.body.addWidget(label(words, "muted", wrap=True))
+        keep = button("Keep", self.close_sheet)
+        self.foot.addLayout(row(None, keep, button("Delete", self.confirmed.emit, "primary")))
+        self.setFocusProxy(keep)
+
+
+class RunsComparedSheet(Sheet):
+    """The hits of two runs beside each other."""
+
+    save_asked = Signal()
+
+    def __init__(self, names: tuple[str, str], counts: dict[str, int], lines: list[str]) -> None:
+        super().__init__("Two runs compared", 860)
+        both = formatting.plural(counts["both"], "hit")
+        first, second = formatting.count(counts["first"]), formatting.count(counts["second"])
+        facts = f"{both} in both · {first} only in the first · {second} only in the second"
+        self.facts = label(facts)
+        for part in (label(f"First: {names[0]}", "muted"), label(f"Second: {names[1]}", "muted"), self.facts):
+            self.body.addWidget(part)
+        self.text = QPlainTextEdit("\n".join(lines), readOnly=True)
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.setFont(theme.mono_font(9))
+        self.text.setTabStopDistance(110)
+        self.text.setMinimumHeight(300)
+        self.text.setAccessibleName("Hits of both runs")
+        self.body.addWidget(self.text)
+        save = button("Save as TSV…", self.save_asked.emit, "primary")
+        self.foot.addLayout(row(None, button("Close", self.close_sheet), save))
+
+
+def entry_row(entry: Any) -> Row:
+    """Return an entry of the library as a row."""
+    names = ("name", "kind", "state", "created", "n_bytes", "n_hits", "problem")
+    tip = "\n".join([str(entry.path), *entry.inputs, entry.problem]).strip()
+    return {"path": str(entry.path), "tip": tip, **{name: getattr(entry, name) for name in names}}
