@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show, tell
 from clalign.errors import OptionError
 from clalign.sizes import size_text
@@ -68,7 +68,7 @@ def _list(arguments: argparse.Namespace) -> int:
 def _paths(arguments: argparse.Namespace, least: int, most: int | None, usage: str) -> list[str]:
     words: list[str] = arguments.words
     if len(words) < least or (most is not None and len(words) > most):
-        raise OptionError(f"clalign runs {arguments.action} needs: {usage}.", "See: clalign runs --help")
+        raise UsageError("clalign runs", f"{arguments.action} needs: {usage}")
     return words
 
 
