@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
 
 ROOMS = {
     "clalign": "clalign",
@@ -14,7 +15,22 @@ ROOMS = {
 MADE = Path("share")
 """What packaging/build.sh makes for a release: man pages and completions. A checkout has none."""
 
+
+class BuildWithDocuments(build_py):
+    """Installs the documents, too: the help of the window shows them."""
+
+    def run(self) -> None:
+        """Copy the program, then the documents."""
+        super().run()
+        if not self.editable_mode:
+            target = Path(self.build_lib, "clalign", "docs")
+            for page in sorted(Path("docs").glob("*.md")):
+                self.mkpath(str(target))
+                self.copy_file(str(page), str(target / page.name))
+
+
 setup(
+    cmdclass={"build_py": BuildWithDocuments},
     package_dir=ROOMS,
     packages=[
         package

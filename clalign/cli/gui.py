@@ -36,6 +36,9 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("files", metavar="FILES", nargs="*", help="profiles, sequences or runs")
     parser.add_argument("--new-window", action="store_true", help="open another window, even if there is one")
+    parser.add_argument(
+        "--safe-mode", action="store_true", help="usual layout, no look for devices, nothing opened: after a crash"
+    )
     parser.set_defaults(run=run)
 
 
@@ -62,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         if error.name and error.name.startswith("clalign"):
             raise
         raise missing_libraries(error) from error
-    code: int = main(arguments.files, arguments.new_window)
+    code: int = main(arguments.files, arguments.new_window, arguments.safe_mode)
     return code
 
 

@@ -32,6 +32,8 @@ def build_wheel(tree: Path, into: Path) -> set[str]:
     copy = into / "tree"
     for folder in FOLDERS:
         shutil.copytree(tree / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    if (tree / "docs").is_dir():
+        shutil.copytree(tree / "docs", copy / "docs", ignore=shutil.ignore_patterns("images"))
     for name in BUILD_FILES:
         shutil.copyfile(tree / name, copy / name)
     if (tree / "share").exists():
@@ -88,6 +90,12 @@ def test_wheel_installs_one_package(wheel: set[str]):
 
 def test_wheel_holds_every_program_file_kernel_and_resource(wheel: set[str]):
     assert expected_names(ROOT) - wheel == set()
+
+
+def test_wheel_holds_the_documents_for_the_help(wheel: set[str]):
+    documents = {f"clalign/docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    assert documents
+    assert {name for name in wheel if name.startswith("clalign/docs/")} == documents
 
 
 def test_file_of_no_known_kind_is_missed_in_the_wheel(tmp_path: Path):

@@ -177,7 +177,7 @@ def test_both_themes_at_any_time(qtbot: Any, page: ResultsPage) -> None:
 
 
 def test_help_lists_every_key(window: MainWindow) -> None:
-    QTest.keyClick(window, Qt.Key.Key_F1)
+    QTest.keyClick(window, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
     assert isinstance(window.sheets.sheet, TextSheet)
 
 

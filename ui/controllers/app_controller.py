@@ -29,10 +29,12 @@ from ..models.workspace import Offer, Source
 from ..settings import Settings
 from ..views.workbench import Workbench
 from .device_controller import DeviceController
+from .help_controller import HelpController
 from .hit_controller import HitController
 from .lab_controller import LabController
 from .results_controller import ResultsController
 from .library_controller import LibraryController
+from .session_controller import SessionController
 
 if TYPE_CHECKING:
     from ..views.results_page import ResultsPage
@@ -59,6 +61,9 @@ class AppController(AppContext):
         self.library.run_asked.connect(self.show_run)
         self.library.deleting.connect(self._let_go)
         self.library.renamed.connect(self._note_name)
+        self.help = HelpController(self)
+        self.session = SessionController(self)
+        self._connect_session()
         self.forms: dict[str, FormController] = {}
         for entry, kind in parts("controller"):
             self.forms[entry.known_as] = kind(self, self.jobs, self.sources, self.locating)
@@ -69,6 +74,12 @@ class AppController(AppContext):
         self.jobs.run_begun.connect(lambda path: self.open_run_page(path, live=True))
         self.jobs.run_chosen.connect(self.show_run)
         self.queue.job_ended.connect(self._note_run_end)
+
+    def _connect_session(self) -> None:
+        self.session.open_asked.connect(self.sources.open_quietly)
+        self.session.run_asked.connect(self.show_run)
+        self.session.report_asked.connect(self.help.report_problem)
+        self.session.close_asked.connect(self.window.close)
 
     def form_of(self, engine: Engine | None) -> FormController | None:
         """Return what prepares the runs of an engine, if the window can."""
@@ -112,7 +123,7 @@ class AppController(AppContext):
         """Close the results in view; the run stays on disk."""
         page = self.page
         if page is None:
-            for controller in (*self.forms.values(), self.labs, self.library, self.alignments):
+            for controller in (*self.forms.values(), self.labs, self.library, self.help, self.alignments):
                 controller.close_page()
             return
         path = str(page.run.path)
@@ -201,6 +212,7 @@ class AppController(AppContext):
         page.run.hit_changed.connect(lambda: self._show_details(page))
         page.tabs.currentChanged.connect(lambda _: self._show_details(page))
         page.run.hits.shown_changed.connect(self.update_actions)
+        page.run.hits.note_changed.connect(lambda *change: self.hits.note_change(page, *change))
         page.run.facts_changed.connect(lambda: self._note_state(page.run))
         page.run.refused.connect(self.update_actions)
         page.run.refused.connect(lambda: self._show_details(page))
@@ -315,6 +327,7 @@ class AppController(AppContext):
 
     def leave(self) -> None:
         """End everything that runs, when the window closes."""
+        self.session.leave()
         self.queue.leave()
         self.inspector.leave()
         self.alignments.leave()

@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 
 from ..desk.app_context import AppContext, Controller
 from ..desk.job_controller import JobController
+from ..models.note_changes import NoteChange
 from ..models.scripts import as_command, as_python
 
 if TYPE_CHECKING:
@@ -88,6 +89,30 @@ class HitController(Controller):
         if self._app.page is not None:
             self._app.page.show_tab("hits")
             self._app.page.hits.table.edit_note()
+
+    def note_change(self, page: ResultsPage, profile: int, target: int, before: str, after: str) -> None:
+        """Remember that a note was changed."""
+        self._app.note_changes.add(NoteChange(str(page.run.path), profile, target, before, after))
+        self._app.update_actions()
+
+    def undo_note(self) -> None:
+        """Take back the last change of a note."""
+        self._move_note(again=False)
+
+    def redo_note(self) -> None:
+        """Do again what was taken back."""
+        self._move_note(again=True)
+
+    def _move_note(self, again: bool) -> None:
+        change = self._app.note_changes.last(again)
+        page = self._app.pages.get(change.run)
+        if page is None:
+            self._app.say("note", f"The note is in the run {Path(change.run).stem}, which is closed. Open it first.")
+            return
+        text = change.after if again else change.before
+        if page.run.hits.put_note(change.profile, change.row, text):
+            self._app.note_changes.move(again)
+            self._app.update_actions()
 
     def clear_filter(self) -> None:
         """Show all hits, with the thresholds of the search."""

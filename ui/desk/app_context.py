@@ -14,6 +14,7 @@ from clalign.values.specs import Spec
 
 from .. import formatting, theme
 from ..models.jobs import JobQueue
+from ..models.note_changes import NoteChanges
 from ..models.reader import Reader
 from ..settings import Settings
 from ..views.workbench import Workbench
@@ -48,6 +49,7 @@ class AppContext(QObject):
         self.inspector = Inspector(worker, self.workspace, self)
         self.reader = Reader(self)
         self.pages: dict[str, ResultsPage] = {}
+        self.note_changes = NoteChanges()
         self._files: Reader | None = None
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
         self.inspector.fault_met.connect(self.say_fault)

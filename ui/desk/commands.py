@@ -60,6 +60,16 @@ def shows_logarithms(app: AppContext) -> bool:
     return app.settings.preferences.log_counts
 
 
+def no_note_to_undo(app: AppContext) -> str:
+    """Return why no change of a note can be taken back."""
+    return "" if app.note_changes.can_undo else "No note was changed."
+
+
+def no_note_to_redo(app: AppContext) -> str:
+    """Return why no change of a note can be done again."""
+    return "" if app.note_changes.can_redo else "No change of a note was taken back."
+
+
 def no_page(app: AppContext) -> str:
     """Return why nothing can be done with results."""
     if app.page is None:

@@ -51,6 +51,8 @@ class HitsModel(QAbstractTableModel):
     shown_changed = Signal()
     busy_changed = Signal(bool)
     note_refused = Signal(str)
+    note_changed = Signal(int, int, str, str)
+    """Query and row of the target, the note before, and the one now."""
 
     def __init__(self, path: Path, reader: Reader, table: TableKind, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -267,8 +269,25 @@ class HitsModel(QAbstractTableModel):
         else:
             self._unsaved.pop(key, None)
             self._cache[index.row() // PAGE][index.row() % PAGE] = replace(row, note=kept)
+            self.note_changed.emit(*key, row.note, kept)
         self.dataChanged.emit(index, index)
         return not self.is_unsaved(row)
+
+    def put_note(self, profile: int, target: int, text: str) -> bool:
+        """Write a note of a hit wherever it stands; tells whether it could be kept."""
+        try:
+            kept = write_note(self.query.path, profile, target, text, NOTE_SECONDS)
+        except ClalignError as error:
+            self.note_refused.emit(f"The note is not changed. {error}")
+            return False
+        self._unsaved.pop((profile, target), None)
+        for page, rows in self._cache.items():
+            for place, row in enumerate(rows):
+                if (row.profile, row.row) == (profile, target):
+                    rows[place] = replace(row, note=kept)
+                    number = page * PAGE + place
+                    self.dataChanged.emit(self.index(number, 0), self.index(number, len(self.table.columns) - 1))
+        return True
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Return what can be done with a cell: notes can be edited."""

@@ -13,7 +13,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from .. import theme
+from .. import log, theme
 from ..engines.register import ladders
 from ..settings import Settings
 from ..worker_process import default_worker
@@ -21,6 +21,11 @@ from .main_window import MainWindow
 from .single_instance import Instance, hand_over, server_name
 
 REPORT = "Please report it with the text below."
+
+SAFE_MODE = (
+    "Safe mode: the layout is the usual one, and no drivers were touched. Only the reference can be used until you "
+    "choose Devices > Look for devices again."
+)
 
 WARM_MS = 400
 """After the window has been seen, the plotting library is loaded, so that the first run does not wait for it."""
@@ -35,14 +40,19 @@ def make_application(arguments: list[str]) -> QApplication:
     return app
 
 
-def open_window(settings: Settings, worker: list[str], files: list[str]) -> MainWindow:
-    """Make the window, show it, and only then look for devices and open files."""
-    theme.apply(settings.preferences.theme)
-    window = MainWindow(settings, worker)
+def open_window(settings: Settings, worker: list[str], files: list[str], safe_mode: bool = False) -> MainWindow:
+    """Make the window, show it, and only then look for devices and open files; in safe mode neither."""
+    theme.apply("system" if safe_mode else settings.preferences.theme)
+    window = MainWindow(settings, worker, safe_mode)
     QGuiApplication.styleHints().colorSchemeChanged.connect(lambda _: _follow_system(settings, window))
     controller = window.controller
 
     def begin() -> None:
+        controller.session.begin()
+        if safe_mode:
+            controller.workspace.set_devices([])
+            window.messages.say("note", SAFE_MODE, ("Report a problem…", controller.help.report_problem))
+            return
         controller.inspector.find_devices(refresh=False)
         if files:
             controller.sources.open_paths(files)
@@ -108,6 +118,7 @@ def tell_faults(window: MainWindow) -> None:
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         sys.__excepthook__(kind, error, trace)
         text = "".join(traceback.format_exception(kind, error, trace))
+        log.LOG.error("fault of the window: %s", text)
         told = f"The window met a fault of its own ({kind.__name__}: {error})."
         # In a turn of its own: a fault may come while something is painted.
         QTimer.singleShot(0, window, lambda: window.controller.say_fault(told, REPORT, text))
@@ -115,7 +126,7 @@ def tell_faults(window: MainWindow) -> None:
     sys.excepthook = tell
 
 
-def main(files: list[str] | None = None, new_window: bool = False) -> int:
+def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bool = False) -> int:
     """Open the window, or hand the files to the one that is open.
 
     Parameters
@@ -124,6 +135,8 @@ def main(files: list[str] | None = None, new_window: bool = False) -> int:
         Profiles, sequences or runs; by default the words of the command line.
     new_window : bool
         Open another window even if there is one.
+    safe_mode : bool
+        With the usual layout, and without looking for devices or opening anything.
 
     Returns
     -------
@@ -131,7 +144,7 @@ def main(files: list[str] | None = None, new_window: bool = False) -> int:
         Exit code.
     """
     if files is None:
-        new_window = "--new-window" in sys.argv
+        new_window, safe_mode = "--new-window" in sys.argv, "--safe-mode" in sys.argv
         files = [word for word in sys.argv[1:] if not word.startswith("--")]
     files = [str(Path(name).absolute()) for name in files]
     app = make_application(sys.argv[:1])
@@ -140,7 +153,8 @@ def main(files: list[str] | None = None, new_window: bool = False) -> int:
     if not new_window and hand_over(name, files):
         return 0
     instance = Instance(name) if not new_window else None
-    window = open_window(settings, default_worker(), files)
+    log.start_log(log.log_folder())
+    window = open_window(settings, default_worker(), files, safe_mode)
     endings = Endings(window)
     tell_faults(window)
     if instance is not None:

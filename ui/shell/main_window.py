@@ -39,6 +39,10 @@ HIT_MENU = (
 """Commands that the menu of a row of hits offers."""
 
 
+LAYOUTS = {"search": "data device details", "align": "", "devices": "device details"}
+"""Docks that are shown for a kind of work."""
+
+
 class MainWindow(Workbench):
     """The window.
 
@@ -47,12 +51,15 @@ class MainWindow(Workbench):
     settings : Settings
     worker : list of str
         Starts a worker.
+    safe_mode : bool
+        Begin with the usual layout; none is kept.
     """
 
     shown = Signal()
 
-    def __init__(self, settings: Settings, worker: list[str]) -> None:
+    def __init__(self, settings: Settings, worker: list[str], safe_mode: bool = False) -> None:
         super().__init__(settings, welcome())
+        self._safe_mode = safe_mode
         self._told_shown = False
         self.controller = AppController(self, settings, worker)
         self._make_job_strip()
@@ -133,6 +140,7 @@ class MainWindow(Workbench):
         details.hit.node_chosen.connect(controller.hits.choose_node)
         details.hit.set_posterior(self.settings.preferences.posterior)
         self.jobs.action_asked.connect(controller.jobs.act)
+        self.tour.show_asked.connect(self._show_step)
         self.device_words.clicked.connect(controller.devices.focus_devices)
         controller.actions_outdated.connect(self.actions_.update)
         controller.preferences_changed.connect(lambda choices: self.dress() if "theme" in choices else None)
@@ -160,6 +168,9 @@ class MainWindow(Workbench):
         self.setMinimumSize(LEAST_SIZE)
         self.resize(FIRST_SIZE)
         self.fit_screen()
+        if self._safe_mode:
+            self.job_bar.hide()
+            return
         for name, restore in (("geometry", self.restoreGeometry), ("state", self.restoreState)):
             stored = layout.value(name)
             if isinstance(stored, QByteArray):
@@ -217,6 +228,41 @@ class MainWindow(Workbench):
     def toggle_dock(self, name: str) -> None:
         """Show or hide a dock."""
         self.rails.toggle(name)
+
+    def use_layout(self, name: str) -> None:
+        """Arrange the docks for a kind of work, or as the user has saved it."""
+        if name == "own":
+            stored, shown = self.settings.layout.value("own"), self.settings.layout.value("own_docks")
+            if not isinstance(stored, QByteArray):
+                self.messages.say("note", "No layout is saved yet: arrange the docks, then save it.")
+                return
+            self.restoreState(stored)
+        else:
+            shown = LAYOUTS[name]
+        self.rails.want_only(str(shown).split())
+
+    def save_layout(self) -> None:
+        """Keep the docks as they are now."""
+        self.settings.layout.setValue("own", self.saveState())
+        self.settings.layout.setValue("own_docks", " ".join(n for n, wanted in self.rails.wanted.items() if wanted))
+        self.messages.say("good", "The layout is saved: Window > My own layout brings it back.")
+
+    def start_tour(self) -> None:
+        """Lead through a search."""
+        self.tour.begin()
+
+    def _show_step(self, command: str) -> None:
+        if not command:
+            examples = self.start.cards
+            if examples:
+                self.controller.open_example(examples[0].name, examples[0].example)
+            return
+        action = self.actions_.by_id[command]
+        self.actions_.update()
+        if action.isEnabled():
+            action.trigger()
+        else:
+            self.messages.say("note", action.toolTip())
 
     def press(self, name: str) -> None:
         """Press the keys of a copy, or of a selection of all, in what is in focus."""
@@ -280,16 +326,20 @@ class MainWindow(Workbench):
         if not self.leaving.may_close():
             event.ignore()
             return
+        self.rails.drawer_away()
+        if not self._safe_mode:
+            self._keep_layout()
+        self.controller.leave()
+        self.collector.stop()
+        super().closeEvent(event)
+
+    def _keep_layout(self) -> None:
         layout = self.settings.layout
         layout.setValue("geometry", self.saveGeometry())
-        self.rails.drawer_away()
         layout.setValue("state", self.saveState())
         for name, wanted in self.rails.wanted.items():
             layout.setValue(f"wanted/{name}", wanted)
         layout.sync()
-        self.controller.leave()
-        self.collector.stop()
-        super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Close what lies in front on Esc."""

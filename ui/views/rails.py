@@ -170,6 +170,11 @@ class Rails(QObject):
         self.wanted[name] = wanted
         self.arrange()
 
+    def want_only(self, names: list[str]) -> None:
+        """Have some docks beside the pages where there is room, and no others."""
+        self.wanted = {name: name in names for name in self.docks}
+        self.arrange()
+
     def say(self, name: str, something: bool) -> None:
         """Take note of whether a dock has something to say."""
         if self.says_something[name] != something:

@@ -220,7 +220,7 @@ class StartPage(QScrollArea):
         self.show_start.setProperty("role", "muted")
         self.show_start.setChecked(show_start)
         self.show_start.toggled.connect(self.show_start_changed)
-        return row(label("Ctrl+K finds every command · F1 shows the keys", "muted"), None, self.show_start)
+        return row(label("Ctrl+K finds every command · F1 opens the help", "muted"), None, self.show_start)
 
     def show_recent(self, entries: list[RecentFile]) -> None:
         """Show the recent files; missing ones are grey and say why."""

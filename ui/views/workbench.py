@@ -15,6 +15,7 @@ from .parts import label
 from .rails import Place, Rails, SideDock
 from .sheet import SheetHost
 from .start_page import StartPage, Welcome
+from .tour_bar import TourBar
 
 DOCKS = {
     "data": Place("Data", "file-tree-outline", Qt.DockWidgetArea.LeftDockWidgetArea),
@@ -58,18 +59,18 @@ class Workbench(QMainWindow):
         self._make_status()
 
     def _make_center(self, start: StartPage) -> None:
-        self.messages = MessageBar()
+        self.messages, self.tour = MessageBar(), TourBar()
         self.center = QStackedWidget()
         self.start = start
         self.center.addWidget(self.start)
         self.messages.focus_left.connect(self._focus_page)
         stage, middle = QWidget(), QWidget()
-        for holder, widgets in ((stage, (self.center,)), (middle, (self.messages, stage))):
+        for holder, widgets in ((stage, (self.center,)), (middle, (self.messages, self.tour, stage))):
             box = QVBoxLayout(holder)
             box.setContentsMargins(0, 0, 0, 0)
             box.setSpacing(0)
             for widget in widgets:
-                box.addWidget(widget, 0 if widget is self.messages else 1)
+                box.addWidget(widget, 0 if widget in (self.messages, self.tour) else 1)
         self._drop_words = label("Drop the files: they sort themselves into profiles, sequences and runs", "drop")
         self._drop_words.setParent(stage)
         self._drop_words.setAlignment(Qt.AlignmentFlag.AlignCenter)

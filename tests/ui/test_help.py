@@ -1,0 +1,195 @@
+"""Help, tour, report of a problem, log, what was open, and undo of notes."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+
+from clalign.runs.run_file import open_run
+from clalign.ui import log
+from clalign.ui.controllers import help_controller
+from clalign.ui.models.help_pages import HelpPages, sections_of
+from clalign.ui.models.session import Session
+from clalign.ui.shell import app
+from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.help_page import HelpPage
+from clalign.ui.views.report_sheet import ReportSheet
+from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.tour_bar import STEPS
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+def test_documents_are_divided_at_their_headings_but_not_in_code() -> None:
+    text = "# Title\nbegin\n## One\n```\n# no heading\n```\n### Two\nend\n"
+    parts = sections_of("doc", text)
+    assert [(part.heading, part.place) for part in parts] == [("Title", 0), ("One", 1), ("Two", 2)]
+    assert "# no heading" in parts[1].text
+    assert {part.title for part in parts} == {"Title"}
+
+
+def test_a_search_finds_the_explanation_of_a_word_first() -> None:
+    pages = HelpPages()
+    best = pages.find("E-value")[0]
+    assert best.document == "glossary"
+    assert "chance" in best.text
+    assert not pages.find("quetzalcoatl")
+    assert all("gcups" in f"{p.heading} {p.text}".lower() for p in pages.find("gcups"))
+
+
+def test_f1_shows_the_help_which_can_be_searched(qtbot: Any, window: MainWindow) -> None:
+    QTest.keyClick(window, Qt.Key.Key_F1)
+    page = window.center.currentWidget()
+    assert isinstance(page, HelpPage)
+    assert page.text.toPlainText().startswith("A tour of five minutes")
+    QTest.keyClicks(page.search, "gathering cutoff")
+    assert page.list.count() > 0
+    QTest.keyClick(page.search, Qt.Key.Key_Return)
+    assert page.document in page.pages.documents
+    page.search.setText("quetzalcoatl")
+    assert page._none.isVisible()
+    page.search.clear()
+    assert page.list.count() == len(page.pages.documents)
+    page._follow(QUrl("files.md"))
+    assert page.document == "files"
+    window.actions_.by_id["help.show:glossary"].trigger()
+    assert page.document == "glossary"
+    QTest.keyClick(window, Qt.Key.Key_W, CTRL)
+    assert window.center.currentWidget() is window.start
+
+
+def test_a_report_holds_versions_doctor_messages_and_log(
+    qtbot: Any, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, press: Any
+) -> None:
+    log_file = log.start_log(tmp_path / "log")
+    window.controller.help.log_file = log_file
+    answer = [sys.executable, "-c", "print('the installation is fine')"]
+    monkeypatch.setattr(help_controller, "own_command", lambda *_: answer)
+    target = tmp_path / "report.txt"
+    monkeypatch.setattr("PySide6.QtWidgets.QFileDialog.getSaveFileName", lambda *_: (str(target), ""))
+    window.controller.say("caution", "Something odd happened.")
+    window.controller.help.report_problem()
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, ReportSheet)
+    assert not sheet.save.isEnabled()
+    sheet.happened.setPlainText("It was slow.")
+    qtbot.waitUntil(sheet.save.isEnabled)
+    press(sheet, "Save report…")
+    qtbot.waitUntil(target.exists)
+    text = target.read_text(encoding="utf-8")
+    for part in ("It was slow.", "the installation is fine", "caution: Something odd happened.", "Qt ", str(log_file)):
+        assert part in text
+    assert text.count("Something odd happened.") == 2, "it is in the log, too"
+    for handler in list(log.LOG.handlers):
+        log.LOG.removeHandler(handler)
+        handler.close()
+
+
+def test_what_was_said_can_be_read_again(window: MainWindow) -> None:
+    window.controller.say("good", "This was written.")
+    window.messages.close_all()
+    window.controller.help.messages()
+    sheet = window.sheets.sheet
+    assert "This was written." in [shown.text() for shown in sheet.findChildren(QLabel)]
+
+
+def test_a_session_that_was_closed_is_told_from_one_that_crashed(tmp_path: Path) -> None:
+    file, kept = tmp_path / "session.json", tmp_path / "kept.fasta"
+    kept.write_text(">a\nMK\n")
+    assert not Session(file).last.has_crashed
+    session = Session(file)
+    session.keep([str(kept), str(tmp_path / "gone.fasta")], "")
+    assert Session(file).last.has_crashed, "its process is this one, which begins anew"
+    assert Session(file).last.files == [str(kept)]
+    stored = json.loads(file.read_text())
+    file.write_text(json.dumps({**stored, "pid": os.getppid()}))
+    assert not Session(file).last.has_crashed, "another window is open"
+    session.keep([str(kept)], "", closed=True)
+    assert not Session(file).last.has_crashed
+    file.write_text("{")
+    assert not Session(file).last.files
+
+
+def test_after_a_crash_what_was_open_is_offered(
+    qtbot: Any, settings: Any, worker: list[str], files: dict[str, str], made_run: Callable[..., Path], press: Any
+) -> None:
+    run = str(made_run())
+    Session(settings.config / "session.json").keep([files["made.fasta"], run], run)
+    window = app.open_window(settings, worker, [], safe_mode=False)
+    qtbot.waitUntil(lambda: bool(window.messages.messages))
+    assert "closed unexpectedly" in window.messages.messages[-1].text
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    press(window.messages, "Restore")
+    qtbot.waitUntil(lambda: window.controller.page is not None and bool(window.controller.page.run.cards))
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None)
+    window.close()
+    assert not Session(settings.config / "session.json").last.has_crashed
+    window.deleteLater()
+
+
+def test_safe_mode_looks_for_nothing_and_opens_nothing(
+    qtbot: Any, settings: Any, worker: list[str], files: dict[str, str]
+) -> None:
+    window = app.open_window(settings, worker, [files["made.fasta"]], safe_mode=True)
+    qtbot.waitUntil(lambda: bool(window.messages.messages))
+    assert "Safe mode" in window.messages.messages[0].text
+    assert window.controller.inspector.is_idle
+    assert [device.kind for device in window.controller.workspace.devices] == ["reference"]
+    assert not window.controller.workspace.sources
+    window.close()
+    assert settings.layout.value("geometry") is None
+    window.deleteLater()
+
+
+def test_changes_of_notes_are_taken_back_and_done_again(qtbot: Any, page: ResultsPage) -> None:
+    window, hits, table = page.window(), page.run.hits, page.hits.table
+    actions, place = window.actions_.by_id, page.hits.table._place("note")
+    actions_of = lambda name: actions[f"hits.{name}_note"]  # noqa: E731
+    assert not actions_of("undo").isEnabled()
+    for text in ("first", "second"):
+        hits.setData(hits.index(3, place), text)
+    table.setFocus()
+
+    def kept() -> list[str]:
+        with open_run(page.run.path) as run:
+            return list(run.notes().values())
+
+    for keys, expected in ((CTRL, ["first"]), (CTRL, []), (CTRL | Qt.KeyboardModifier.ShiftModifier, ["first"])):
+        QTest.keyClick(window, Qt.Key.Key_Z, keys)
+        assert kept() == expected
+        assert hits.row_at(3).note == "".join(expected)
+    assert actions_of("undo").isEnabled()
+    assert actions_of("redo").isEnabled()
+
+
+def test_the_tour_leads_through_every_step(qtbot: Any, window: MainWindow, press: Any) -> None:
+    asked: list[str] = []
+    window.tour.show_asked.disconnect()
+    window.tour.show_asked.connect(asked.append)
+    window.start_tour()
+    for step in STEPS:
+        assert not step.command or step.command in window.actions_.by_id
+        press(window.tour, step.shows)
+        press(window.tour, "Finish" if step is STEPS[-1] else "Next")
+    assert asked == [step.command for step in STEPS]
+    assert not window.tour.isVisible()
+
+
+def test_layouts_are_chosen_saved_and_brought_back(window: MainWindow) -> None:
+    window.use_layout("align")
+    assert not window.docks["data"].isVisible()
+    window.docks["device"].show()
+    window.rails.want("device", True)
+    window.save_layout()
+    window.use_layout("search")
+    assert window.docks["data"].isVisible()
+    window.use_layout("own")
+    assert not window.docks["data"].isVisible()
+    assert window.docks["device"].isVisible()

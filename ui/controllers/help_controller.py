@@ -1,0 +1,112 @@
+"""Help in the window: documents, tour, what was said, and a report of a problem."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QProcess
+from PySide6.QtWidgets import QFileDialog
+
+from clalign.children import own_command
+
+from .. import formatting, log
+from ..desk.app_context import AppContext, Controller
+from ..settings import write_whole
+
+if TYPE_CHECKING:
+    from ..views.help_page import HelpPage
+    from ..views.report_sheet import ReportSheet
+
+DOCTOR_MS = 120_000
+
+
+class HelpController(Controller):
+    """Shows the documents, and collects what a report needs."""
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self._page: HelpPage | None = None
+        self.log_file = log.log_folder() / "window.log"
+        app.window.messages.told.connect(self._note_message)
+        app.queue.job_added.connect(lambda item: log.LOG.info("job begun: %s %s", item.kind, item.title))
+        app.queue.job_ended.connect(self._note_end)
+
+    def _note_message(self, severity: str, text: str) -> None:
+        log.LOG.info("said (%s): %s", severity, text)
+
+    def _note_end(self, item: Any) -> None:
+        log.LOG.info("job ended: %s %s: %s %s", item.kind, item.title, item.state, item.line())
+        if item.traceback:
+            log.LOG.error("%s", item.traceback)
+
+    # --- documents ---
+
+    def show(self, document: str = "") -> None:
+        """Show the help, from a document on if one is named."""
+        from ..models.help_pages import HelpPages
+        from ..views.help_page import HelpPage
+
+        if self._page is None:
+            self._page = HelpPage(HelpPages())
+            self._app.window.center.addWidget(self._page)
+        self._app.show_page(self._page, "Help")
+        if document:
+            self._page.open_document(document)
+
+    def close_page(self) -> None:
+        """Leave the help if it is in view."""
+        if self._page is not None and self._app.window.center.currentWidget() is self._page:
+            self._app.show_start()
+
+    def messages(self) -> None:
+        """Show all that was said since the window was opened."""
+        from ..views.small_sheets import TextSheet
+
+        said = reversed(self._app.window.messages.history)
+        rows = [(formatting.moment(when), text) for when, _, text in said]
+        self._app.window.sheets.open_sheet(TextSheet("Messages", [("", rows or [("", "Nothing was said yet.")])]))
+
+    # --- a report ---
+
+    def report_problem(self) -> None:
+        """Open the sheet that puts a report into a file."""
+        from ..views.report_sheet import ReportSheet
+
+        sheet = ReportSheet()
+        self._app.window.sheets.open_sheet(sheet)
+        process = QProcess(sheet)
+        process.finished.connect(lambda *_: self._take_doctor(sheet, process))
+        process.errorOccurred.connect(lambda _: self._take_doctor(sheet, process))
+        command = own_command("doctor")
+        process.start(command[0], command[1:])
+        sheet.save_asked.connect(lambda: self._save(sheet))
+        sheet.closed.connect(process.kill)
+
+    def _take_doctor(self, sheet: ReportSheet, process: QProcess) -> None:
+        text = bytes(process.readAllStandardOutput().data()).decode(errors="replace").strip()
+        notes = bytes(process.readAllStandardError().data()).decode(errors="replace").strip()
+        sheet.show_report(self.report(f"{text}\n{notes}".strip() or f"(no answer: {process.errorString()})"))
+
+    def report(self, doctor: str) -> str:
+        """Return versions, the state of the installation, what was said, and the end of the log."""
+        said = [
+            f"{time.strftime('%H:%M:%S', time.localtime(when))} {severity}: {text}"
+            for when, severity, text in self._app.window.messages.history
+        ]
+        parts = (
+            ("Versions", log.versions()),
+            ("clalign doctor", doctor),
+            ("Messages of this session", "\n".join(said) or "none"),
+            (f"End of the log, {self.log_file}", log.log_tail(self.log_file)),
+        )
+        return "\n\n".join(f"== {title} ==\n{text}" for title, text in parts) + "\n"
+
+    def _save(self, sheet: ReportSheet) -> None:
+        proposed = str(Path.home() / f"clalign-report-{time.strftime('%Y%m%d-%H%M')}.txt")
+        path, _ = QFileDialog.getSaveFileName(self._app.window, "Save report as", proposed, "Text (*.txt)")
+        if path:
+            text = sheet.text()
+            self._app.window.sheets.close_sheet()
+            self._app.write_file(path, "Report", lambda: write_whole(Path(path), text))

@@ -1,0 +1,84 @@
+"""Opens again what was open, after a crash or when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QProcess, Signal
+
+from clalign.children import own_command
+
+from .. import formatting
+from ..desk.app_context import AppContext, Controller
+from ..models.session import Session
+
+CRASHED = "clalign closed unexpectedly last time. Finished batches of its runs are safe."
+
+
+class SessionController(Controller):
+    """Keeps what is open, and opens it again."""
+
+    open_asked = Signal(list)
+    run_asked = Signal(str)
+    report_asked = Signal()
+    close_asked = Signal()
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self.session = Session(app.settings.config / "session.json")
+        app.workspace.sources_changed.connect(self._keep)
+        self._is_closed = False
+
+    def _keep(self) -> None:
+        if self._is_closed:
+            return
+        page = self._app.page
+        self.session.keep(list(self._app.workspace.sources), str(page.run.path) if page is not None else "")
+
+    def begin(self) -> None:
+        """Note that a window is open, and say so if the last one crashed."""
+        last = self.session.last
+        self._keep()
+        if last.has_crashed:
+            ways: list[tuple[str, Callable[[], object]]] = [
+                ("Start in safe mode", self._start_safely), ("Report…", self._report),
+            ]  # fmt: skip
+            if last.files:
+                ways.insert(0, ("Restore", self.restore))
+            self._app.say("caution", f"{CRASHED} Nothing was sent.", *ways)
+
+    @property
+    def n_files(self) -> int:
+        """Number of files that can be opened again."""
+        return len(self.session.last.files)
+
+    def restore(self) -> None:
+        """Open what was open when the window was closed last."""
+        last = self.session.last
+        if not last.files:
+            self._app.say("note", "There is nothing to open again: no files were open, or they are gone.")
+            return
+        runs = [name for name in last.files if name.endswith(".clalign")]
+        others = [name for name in last.files if name not in runs]
+        self.open_asked.emit(others)
+        for name in [*(run for run in runs if run != last.in_view), *([last.in_view] if last.in_view else [])]:
+            self.run_asked.emit(name)
+        self._app.say("good", f"{formatting.plural(len(last.files), 'file')} opened again.")
+
+    def _report(self) -> bool:
+        self.report_asked.emit()
+        return False
+
+    def _start_safely(self) -> None:
+        command = own_command("gui", "--safe-mode", "--new-window")
+        QProcess.startDetached(command[0], command[1:], str(Path.home()))
+        self.close_asked.emit()
+
+    def leave(self) -> None:
+        """Note that the window was closed as it should be."""
+        self._keep()
+        page = self._app.page
+        self._is_closed = True
+        in_view = str(page.run.path) if page is not None else ""
+        self.session.keep(list(self._app.workspace.sources), in_view, closed=True)

@@ -1,0 +1,128 @@
+"""The help: documents at the left, or what a search has found; the text at the right."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QTextBlock, QTextDocument
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QTextBrowser, QWidget
+
+from ..models.help_pages import HelpPages, Section
+from .parts import label, row, split, stacked, title_label
+
+DOCUMENT_ROLE = Qt.ItemDataRole.UserRole + 1
+
+LIST_WIDTH = 230
+
+
+class HelpPage(QWidget):
+    """Shows the documents, and searches them.
+
+    Parameters
+    ----------
+    pages : HelpPages
+    """
+
+    def __init__(self, pages: HelpPages) -> None:
+        super().__init__()
+        self.pages = pages
+        self.document = ""
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search the help")
+        self.search.setClearButtonEnabled(True)
+        self.search.setAccessibleName("Search the help")
+        self.search.textChanged.connect(lambda _: self.show_list())
+        self.search.returnPressed.connect(self._open_first)
+        self.list = QListWidget()
+        self.list.setProperty("role", "dock")
+        self.list.setWordWrap(True)
+        self.list.setAccessibleName("Documents")
+        self.list.currentItemChanged.connect(lambda item: self._open(item) if item is not None else None)
+        self.text = QTextBrowser()
+        self.text.setOpenLinks(False)
+        self.text.setAccessibleName("Help")
+        self.text.document().setDocumentMargin(18)
+        self.text.anchorClicked.connect(self._follow)
+        self._none = label("Nothing was found. Try fewer or other words.", "muted", wrap=True)
+        self._none.setContentsMargins(12, 4, 12, 4)
+        left = QWidget()
+        left.setLayout(stacked(self._none, (self.list, 1), spacing=0))
+        left.setMinimumWidth(150)
+        both = split(left, self.text, shares=(0, 1), sizes=(LIST_WIDTH, 700), orientation=Qt.Orientation.Horizontal)
+        head = row((title_label("Help"), 1), (self.search, 1), margins=(12, 8, 12, 6))
+        self.setLayout(stacked(head, (both, 1), spacing=0))
+        self.setFocusProxy(self.search)
+        self.show_list()
+        self.open_document(next(iter(pages.documents), ""))
+
+    def show_list(self) -> None:
+        """List the documents, or the sections that hold what is searched."""
+        words = self.search.text().strip()
+        found = self.pages.find(words)
+        self.list.blockSignals(True)
+        self.list.clear()
+        if words:
+            for part in found:
+                name = part.heading if part.heading == part.title else f"{part.heading} – {part.title}"
+                self._add(f"{name}\n{part.snippet(words.lower().split())}", part)
+        else:
+            for part in self.pages.sections:
+                if part.place == 0:
+                    self._add(part.title, part)
+        self.list.blockSignals(False)
+        self._none.setVisible(bool(words) and not found)
+
+    def _add(self, text: str, part: Section) -> None:
+        item = QListWidgetItem(text)
+        item.setData(DOCUMENT_ROLE, part)
+        self.list.addItem(item)
+
+    def _open_first(self) -> None:
+        if self.list.count():
+            self.list.setCurrentRow(0)
+
+    def _open(self, item: QListWidgetItem) -> None:
+        part: Section = item.data(DOCUMENT_ROLE)
+        self.open_document(part.document, part.place)
+        words = self.search.text().split()
+        if words:
+            self._mark(words[0])
+
+    def open_document(self, name: str, place: int = 0) -> None:
+        """Show a document from one of its headings on."""
+        if name not in self.pages.documents:
+            return
+        if name != self.document:
+            self.document = name
+            self.text.document().setMarkdown(
+                self.pages.documents[name], QTextDocument.MarkdownFeature.MarkdownDialectGitHub
+            )
+        headings = [block for block in self._blocks() if block.blockFormat().headingLevel() in (1, 2, 3)]
+        if place and place < len(headings):
+            top = self.text.document().documentLayout().blockBoundingRect(headings[place]).top()
+            self.text.verticalScrollBar().setValue(round(top))
+        else:
+            self.text.verticalScrollBar().setValue(0)
+
+    def _blocks(self) -> list[QTextBlock]:
+        found, block = [], self.text.document().begin()
+        while block.isValid():
+            found.append(block)
+            block = block.next()
+        return found
+
+    def _mark(self, word: str) -> None:
+        """Select a word after the place in view."""
+        top = self.text.cursorForPosition(self.text.viewport().rect().topLeft())
+        cursor = self.text.document().find(word, top)
+        if not cursor.isNull():
+            self.text.setTextCursor(cursor)
+
+    def _follow(self, link: QUrl) -> None:
+        """Show another document, or a page of the web in the browser."""
+        match = re.fullmatch(r"(?:\./)?([\w-]+)\.md", link.path())
+        if link.scheme() in ("http", "https"):
+            QDesktopServices.openUrl(link)
+        elif match is not None:
+            self.open_document(match[1])

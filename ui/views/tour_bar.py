@@ -1,0 +1,93 @@
+"""The tour: one step after the other in a bar above the page, each of which can be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame
+
+from .parts import IconButton, IconLabel, button, label, row
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the tour.
+
+    Attributes
+    ----------
+    text : str
+    command : str
+        The id of the command that shows it; empty for the first example.
+    shows : str
+        Words of its button.
+    """
+
+    text: str
+    command: str
+    shows: str
+
+
+STEPS = (
+    Step("An example brings a profile and sequences; the form of the search fills itself in.", "", "Open the example"),
+    Step("Enter, or this button, starts it. The strip at the bottom shows how far it is, and stops it.",
+         "search.run", "Run the search"),
+    Step("The best hits stand on top. E-values say how many hits this good chance would bring. Type E<1e-5, or a word.",
+         "hits.filter_hits", "Go to the filter"),
+    Step("Bars are sequences, the curve is chance. Drag the line: counts and table follow.",
+         "show_tab:histogram", "Show the histogram"),
+    Step("A hit beside its profile, column by column, with how sure each column is.",
+         "show_tab:alignment", "Show the alignment"),
+    Step("What the score of a sequence is made of; it works for sequences that were missed, too.",
+         "explanations.explain_hit", "Explain this hit"),
+    Step("A sample of hits is computed again on the plain reference, and every number compared.",
+         "hits.verify_run", "Verify"),
+    Step("The run is kept: name it, compare it with another one, or go on with it tomorrow.",
+         "library.show", "Open the library"),
+)  # fmt: skip
+
+
+class TourBar(QFrame):
+    """Leads through the steps; it can be left at any moment."""
+
+    show_asked = Signal(str)
+    """The id of the command of a step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "message")
+        self.setAccessibleName("Tour")
+        self.place = 0
+        self._count = label("", "muted")
+        self._text = label("", wrap=True)
+        self._text.setMinimumWidth(1)
+        self.show_button = button("", lambda: self.show_asked.emit(STEPS[self.place].command), "primary")
+        self.back = button("Back", lambda: self.go(self.place - 1))
+        self.next = button("Next", lambda: self.go(self.place + 1))
+        leave = IconButton("close", "Leave the tour", self.hide)
+        self.setLayout(
+            row(
+                IconLabel("map-marker-path", "accent"), self._count, (self._text, 1), self.show_button, self.back,
+                self.next, leave, margins=(16, 6, 8, 6),
+            )
+        )  # fmt: skip
+        self.hide()
+
+    def begin(self) -> None:
+        """Start with the first step."""
+        self.go(0)
+        self.show()
+        self.show_button.setFocus()
+
+    def go(self, place: int) -> None:
+        """Show another step; after the last one the tour is over."""
+        if place >= len(STEPS):
+            self.hide()
+            return
+        self.place = max(0, place)
+        step = STEPS[self.place]
+        self._count.setText(f"{self.place + 1} of {len(STEPS)}")
+        self._text.setText(step.text)
+        self.show_button.setText(step.shows)
+        self.back.setEnabled(self.place > 0)
+        self.next.setText("Finish" if self.place == len(STEPS) - 1 else "Next")
