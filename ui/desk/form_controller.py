@@ -35,6 +35,9 @@ class FormController(Controller):
     of_files: ClassVar[tuple[str, ...]] = ("device",)
     """Fields that belong to the files of a run; the others are remembered for the next one."""
 
+    of_sheet: ClassVar[tuple[str, ...]] = ()
+    """Those of them that the sheet asks for beside the options."""
+
     def __init__(
         self, app: AppContext, jobs: JobController, sources: SourceController, locating: LocateController
     ) -> None:
@@ -108,7 +111,7 @@ class FormController(Controller):
             return
         self.open_inputs(run.spec)
         kept = {f.name: getattr(run.spec, f.name) for f in dataclasses.fields(run.spec)}
-        left_out = {*run.spec.inputs, *self.of_files} - {"direction"}
+        left_out = {*run.spec.inputs, *self.of_files} - {*self.of_sheet}
         self.open_sheet(**{**{k: v for k, v in kept.items() if k not in left_out}, **changes})
 
     def search_wider(self, run: RunView) -> None:

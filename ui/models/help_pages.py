@@ -8,10 +8,8 @@ from pathlib import Path
 
 import clalign
 
-FIRST = ("tour", "window", "glossary", "files", "hmmer3", "smith_waterman", "align", "alignments", "installing")
-"""Documents for users, in the order of the list; the others follow."""
-
-LEFT_OUT = ("README",)
+CONTENTS = "README"
+"""The list of the documents, whose order is theirs."""
 
 SNIPPET = 110
 """Letters around a word that was found."""
@@ -65,10 +63,11 @@ def without_pictures(text: str) -> str:
 
 
 def read_documents(folder: Path) -> dict[str, str]:
-    """Return the documents by their names, those for users first."""
-    names = {path.stem: path for path in sorted(folder.glob("*.md")) if path.stem not in LEFT_OUT}
-    order = [name for name in FIRST if name in names]
-    order += [name for name in names if name not in FIRST]
+    """Return the documents by their names, in the order of their list."""
+    names = {path.stem: path for path in sorted(folder.glob("*.md"))}
+    contents = names.pop(CONTENTS, None)
+    listed = re.findall(r"\]\((\w+)\.md\)", contents.read_text(encoding="utf-8")) if contents is not None else []
+    order = list(dict.fromkeys([*(name for name in listed if name in names), *names]))
     return {name: without_pictures(names[name].read_text(encoding="utf-8")) for name in order}
 
 

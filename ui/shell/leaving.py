@@ -10,6 +10,7 @@ from .. import formatting, theme
 from ..models.jobs import JobItem, JobQueue
 from ..views.parts import button, label, row
 from ..views.sheet import Sheet
+from ..views.workbench import Workbench
 
 AGAIN = "Start clalign again to see it."
 
@@ -56,14 +57,12 @@ class Leaving(QObject):
 
     Parameters
     ----------
-    window : MainWindow
-        Its `queue` of jobs is asked, and its `sheets` ask the user.
+    window : Workbench
+        Its `sheets` ask the user.
+    queue : JobQueue
     """
 
-    def __init__(self, window: object, queue: JobQueue) -> None:
-        from .main_window import MainWindow
-
-        assert isinstance(window, MainWindow)
+    def __init__(self, window: Workbench, queue: JobQueue) -> None:
         super().__init__(window)
         self._window, self._queue = window, queue
         self.asks = True
@@ -143,7 +142,9 @@ class Leaving(QObject):
             self.tray.hide()
             self.tray.deleteLater()
             self.tray = None
-        self._window.bring_forward()
+        self._window.show()
+        self._window.raise_()
+        self._window.activateWindow()
 
     def _look(self, item: JobItem | None = None) -> None:
         """Go on once nothing runs any more."""

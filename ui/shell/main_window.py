@@ -301,7 +301,6 @@ class MainWindow(Workbench):
         """Show the window before others."""
         if self.leaving.is_hidden:
             self.leaving.come_back()
-            return
         if self.isMinimized():
             self.showNormal()
         self.show()
