@@ -25,7 +25,7 @@ def library(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> Li
     folder.mkdir(parents=True)
     for name, hits in (("one", 40), ("two", 30)):
         shutil.move(made_run(name=name, hits=hits), folder / f"{name}.clalign")
-    QTest.keyClick(window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(window, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
     page = window.center.currentWidget()
     assert isinstance(page, LibraryPage)
     qtbot.waitUntil(lambda: len(page.model.rows) == 2)

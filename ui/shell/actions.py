@@ -106,7 +106,7 @@ _COMMANDS = (
     Command("resume_elsewhere", "Continue on another device", "Run", "", "play-circle-outline", not_partial),
     Command("jobs.merge_parts", "Merge the runs of parts…", "Run", "", "call-merge",
             tip="Makes one run of those of all parts of a search (--shard), as one search of all sequences makes it"),
-    Command("library.show", "Library of runs", "Run", "Ctrl+L", "archive-outline",
+    Command("library.show", "Library of runs", "Run", "Ctrl+H", "archive-outline",
             tip="Every run by name, date and size: search, rename, compare, delete", separator=True),
     Command("edit_run", "Run again with changes…", "Run", "", "pencil-outline", no_page,
             "Opens the sheet with the files and options of the run in view"),
