@@ -328,6 +328,7 @@ class AppController(AppContext):
     def leave(self) -> None:
         """End everything that runs, when the window closes."""
         self.session.leave()
+        self.help.leave()
         self.queue.leave()
         self.inspector.leave()
         self.alignments.leave()

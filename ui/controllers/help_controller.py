@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..views.help_page import HelpPage
     from ..views.report_sheet import ReportSheet
 
-DOCTOR_MS = 120_000
-
 
 class HelpController(Controller):
     """Shows the documents, and collects what a report needs."""
@@ -28,6 +26,7 @@ class HelpController(Controller):
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self._page: HelpPage | None = None
+        self._doctor: QProcess | None = None
         self.log_file = log.log_folder() / "window.log"
         app.window.messages.told.connect(self._note_message)
         app.queue.job_added.connect(lambda item: log.LOG.info("job begun: %s %s", item.kind, item.title))
@@ -76,13 +75,23 @@ class HelpController(Controller):
 
         sheet = ReportSheet()
         self._app.window.sheets.open_sheet(sheet)
-        process = QProcess(sheet)
+        self.leave()
+        self._doctor = process = QProcess(self)
         process.finished.connect(lambda *_: self._take_doctor(sheet, process))
         process.errorOccurred.connect(lambda _: self._take_doctor(sheet, process))
         command = own_command("doctor")
         process.start(command[0], command[1:])
         sheet.save_asked.connect(lambda: self._save(sheet))
-        sheet.closed.connect(process.kill)
+        sheet.destroyed.connect(lambda: self.leave() if self._doctor is process else None)
+
+    def leave(self) -> None:
+        """Wait no longer for what is told of the installation."""
+        process, self._doctor = self._doctor, None
+        if process is not None:
+            process.blockSignals(True)
+            process.kill()
+            process.waitForFinished(1000)
+            process.deleteLater()
 
     def _take_doctor(self, sheet: ReportSheet, process: QProcess) -> None:
         text = bytes(process.readAllStandardOutput().data()).decode(errors="replace").strip()
