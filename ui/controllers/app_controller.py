@@ -32,8 +32,8 @@ from .device_controller import DeviceController
 from .help_controller import HelpController
 from .hit_controller import HitController
 from .lab_controller import LabController
-from .results_controller import ResultsController
 from .library_controller import LibraryController
+from .results_controller import ResultsController
 from .session_controller import SessionController
 
 if TYPE_CHECKING:
