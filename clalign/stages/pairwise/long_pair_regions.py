@@ -41,7 +41,7 @@ TILES_ACROSS = 7800
 AHEAD = 8
 """Columns at a time, at most: kept edges are further apart than the lanes and these."""
 
-BLOCK = 16
+BLOCK = 32
 """Columns after which a strip tells the one below it how far it is, a multiple of `AHEAD`."""
 
 PROGRESS_BYTES = 32
@@ -63,7 +63,7 @@ SECONDS_AT_ONCE = 0.15
 """As many as a card computes in this time it is given from then on."""
 
 CELLS_A_CYCLE = 1
-"""Of a compute unit of a card of NVIDIA, at least: an H200 takes 2 to 4. Of others nothing is known at first."""
+"""Of a compute unit of a card of NVIDIA, at least: an H200 takes 2 to 6. Of others nothing is known at first."""
 
 METHOD = "lbs"
 """How work-groups are found that run at once; they do not meet, but each strip follows the one above it. With `launch`

@@ -10,11 +10,11 @@ MANY_CELLS = 100_000_000_000
 SCHEDULERS = 4
 """Sub-groups of a compute unit that take a step at the same time."""
 
-STEP_CYCLES, SHARED_CYCLES = (200.0, 37.0), (120.0, 17.0)
-"""Cycles of a step and of each row of a lane, where a scheduler of an H200 has one sub-group, and of each where it has
-more, all of them behind each other."""
+STEP_CYCLES = {4: (241, 132), 8: (368, 198), 12: (416, 226), 16: (467, 262)}
+"""Cycles of a step by the rows of a lane, on an H200 with strips behind each other: where a scheduler has one
+sub-group, and for each of two that it has."""
 
-STEPS_BEHIND = 64
+STEPS_BEHIND = 96
 """Steps by which a strip is behind the one above it: its lanes, the blocks of columns that it waits for, and what is
 read ahead."""
 
@@ -31,7 +31,7 @@ def rows_of_lane(m: int, n: int, pair: Sequences, least: int, most: int) -> int:
         Rows and columns of the region.
     pair : Sequences
     least, most : int
-        Rows of a lane, multiples of 4.
+        Rows of a lane, multiples of 4; on a processor `most` are for large regions.
     """
     device = pair.session.device
     if "VECTOR" in pair.given or device.kind == "cpu":
@@ -41,8 +41,8 @@ def rows_of_lane(m: int, n: int, pair: Sequences, least: int, most: int) -> int:
     def cycles(rows: int) -> float:
         n_strips = -(-m // (rows * pair.n_lanes))
         at_once = min(n_strips, RESIDENT * schedulers)
-        alone, shared = (first + each * rows for first, each in (STEP_CYCLES, SHARED_CYCLES))
+        alone, shared = STEP_CYCLES[rows]
         step = max(alone, shared * -(-at_once // schedulers))
         return step * (n * n_strips / at_once + at_once * STEPS_BEHIND)
 
-    return min(range(least, most + 1, 4), key=cycles)
+    return min((rows for rows in STEP_CYCLES if least <= rows <= most), key=cycles)
