@@ -109,7 +109,7 @@ GROUPS: dict[str, tuple[str, tuple[DeviceKind, ...]]] = {
 """Words for several devices, what each of them is, and of which kinds."""
 
 
-_CLUSTER = re.compile(r"(?:(.*)@)?((?:tcp|tls|ucx|wss?)://\S+|local:\d+|.+\.json)", re.DOTALL)
+_CLUSTER = re.compile(r"(?:(.*)@)?((?:tcp|tls|ucx|wss?|inproc)://\S+|local:\d+|.+\.json)", re.DOTALL)
 
 
 def cluster_of(wish: str) -> tuple[str, str] | None:

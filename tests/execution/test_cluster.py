@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import distributed
+import numpy as np
 import pytest
 
-from clalign.execution.cluster import connecting, shards
+import clalign
+from clalign.compute.opencl import choice
+from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
+from clalign.execution.cluster import connecting, home, shards
+from clalign.runs.run_file import open_run
+from clalign.values.alphabets import AMINO
+from clalign.values.devices import cluster_of
+from clalign.values.sequences import Sequence, SequenceDatabase
 
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import EVERY_ENGINE, Devices, computed, content, exports, small_units, spec_of
+from crews import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
 
 
 @pytest.fixture(scope="module")
@@ -52,21 +66,15 @@ def test_what_has_gone_with_its_worker_is_not_waited_for(monkeypatch: pytest.Mon
             assert found == [{kept: 1}]
 
 
-def run_on(address: str, engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch, context: Any = None) -> Path:
-    """Return a run that the workers of a cluster have computed; its inputs are in the folder."""
-    path = folder / "cluster" / "run.clalign"
-    path.parent.mkdir(exist_ok=True)
+def run_on(
+    address: str, engine: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, context: Any = None
+) -> Path:
+    """Return a run that the workers of a cluster have computed, or gone on with; its inputs are in the folder."""
+    path = tmp_path / "run.clalign"
     devices = Devices(monkeypatch)
     words = "cpu" if devices.real.kind == "cpu" else "auto"
     spec = spec_of(engine, folder).on(f"{words}@{address}")
     computed(spec, path, devices, (spec.to_dict()["device"],), context)
-    return path
-
-
-def run_here(engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = folder / "one" / "run.clalign"
-    path.parent.mkdir()
-    computed(spec_of(engine, folder), path, Devices(monkeypatch), ("one",))
     return path
 
 
@@ -75,12 +83,226 @@ def written(path: Path, folder: Path) -> dict[str, str]:
     return {name: re.sub(r" --(device|cluster) \S+", "", text) for name, text in exports(path, folder).items()}
 
 
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder for inputs, and what the run of one device holds, with its exports, by engine."""
+    return tmp_path_factory.mktemp("expected"), {}
+
+
+def same_as_one_device(engine: str, found: Path, expected: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    folder, of_one = expected
+    if engine not in of_one:
+        path = folder / f"{engine}.clalign"
+        with pytest.MonkeyPatch.context() as alone:
+            computed(spec_of(engine, folder), path, Devices(alone), ("one",))
+        of_one[engine] = content(path), written(path, folder / f"{engine} exports")
+    assert content(found) == of_one[engine][0]
+    assert written(found, tmp_path / "exports") == of_one[engine][1]
+
+
 @pytest.mark.parametrize("engine", EVERY_ENGINE)
 def test_workers_find_what_one_device_finds(
-    engine: str, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = cluster.client.scheduler.address
-    found = run_on(address, engine, tmp_path, monkeypatch)
-    one = run_here(engine, tmp_path, monkeypatch)
-    assert content(found) == content(one)
-    assert written(found, tmp_path / "of the cluster") == written(one, tmp_path / "of one")
+    found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch)
+    same_as_one_device(engine, found, expected, tmp_path)
+
+
+def address_of(cluster: Any) -> str:
+    return str(cluster.client.scheduler.address)
+
+
+def kill_a_worker(cluster: Any) -> None:
+    pid = next(iter(cluster.client.run(os.getpid).values()))
+    os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
+def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_joins(
+    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = Counting(3, lambda: kill_a_worker(cluster))
+    found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, context)
+    same_as_one_device(engine, found, expected, tmp_path)
+    assert context.left < 0, "it was killed"
+
+
+class Stopped(Counting):
+    """Is told to stop after so many stored units."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(after, lambda: None)
+
+    def check(self) -> None:
+        if self.left <= 0:
+            raise Cancelled
+
+
+def test_a_stopped_run_is_continued_by_workers_or_at_home(
+    cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Cancelled):
+        run_on(address_of(cluster), "sw", expected[0], tmp_path, monkeypatch, Stopped(3))
+    with pytest.raises(Cancelled):
+        computed(spec_of("sw", expected[0]), tmp_path / "run.clalign", Devices(monkeypatch), ("one",), Stopped(3))
+    found = run_on(address_of(cluster), "sw", expected[0], tmp_path, monkeypatch)
+    same_as_one_device("sw", found, expected, tmp_path)
+
+
+@contextmanager
+def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a program of Dask, and end it."""
+    with subprocess.Popen([sys.executable, "-m", "dask", *words], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.thorough(seed=[0])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_run_whose_scheduler_is_killed_is_continued(
+    seed: int, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "scheduler.json"
+    given = "--scheduler-file", str(file)
+    worker = "worker", *given, "--nthreads", "1", "--memory-limit", "0", "--no-dashboard", "--local-directory"
+    with (
+        started("scheduler", *given, "--port", "0", "--no-dashboard") as scheduler,
+        started(*worker, str(tmp_path / "scratch")),
+    ):
+        wait_for(file)
+        context = Counting(1 + seed, scheduler.kill)
+        with pytest.raises(DeviceError, match=r"scheduler .* cannot be reached"):
+            run_on(str(file), "hmmer2", expected[0], tmp_path, monkeypatch, context)
+    with open_run(tmp_path / "run.clalign") as run:
+        assert run.state == "failed"
+        assert run.work_done()[0] > 0
+    computed(spec_of("hmmer2", expected[0]), tmp_path / "run.clalign", Devices(monkeypatch), ("one",))
+    same_as_one_device("hmmer2", tmp_path / "run.clalign", expected, tmp_path)
+
+
+def wait_for(file: Path) -> None:
+    until = time.monotonic() + WAIT
+    while not file.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def at_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Devices]]:
+    """The address of a worker in this process, and its devices."""
+    devices = Devices(monkeypatch)
+    monkeypatch.setattr(choice, "pick_devices", lambda words: ([devices.pick(words)], []))
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+    )
+    with cluster, distributed.Client(cluster, set_as_default=False):
+        yield cluster.scheduler_address, devices
+
+
+def run_at_hand(
+    engine: str, words: str, at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path,
+    context: Counting,
+) -> Path:  # fmt: skip
+    path = tmp_path / "run.clalign"
+    spec = spec_of(engine, expected[0]).on(f"{words}@{at_hand[0]}")
+    computed(spec, path, at_hand[1], (words,), context)
+    return path
+
+
+@pytest.mark.parametrize("engine", ["hmmer2", "pairs"])
+def test_units_for_a_worker_with_little_memory_are_cut_smaller(
+    engine: str, at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    context = Counting()
+    found = run_at_hand(engine, "tight", at_hand, expected, tmp_path, context)
+    same_as_one_device(engine, found, expected, tmp_path)
+    assert any("too little free memory" in text for text in context.texts)
+
+
+def test_a_device_that_fails_twice_ends_the_job_where_it_is_the_only_one(
+    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    context = Counting()
+    with pytest.raises(DeviceError, match="cable is loose"):
+        run_at_hand("sw", "breaking at 1", at_hand, expected, tmp_path, context)
+    assert [text for text in context.texts if "tried once more" in text]
+
+
+def test_workers_with_another_version_are_refused_and_both_are_named(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = clalign.__version__
+    monkeypatch.setattr(clalign, "__version__", "0.0.1")
+    with pytest.raises(DeviceNotFound, match=f"has clalign {re.escape(here)}, and here is 0.0.1") as caught:
+        run_on(address_of(cluster), "sw", tmp_path, tmp_path, monkeypatch)
+    assert "pip install" in caught.value.hint
+
+
+def test_a_late_worker_with_another_version_is_left_out(
+    cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, first = connecting.Connection.unlike, next(iter(cluster.workers()))
+
+    def unlike(self: connecting.Connection, workers: Any) -> Any:
+        return {worker: ("it has clalign 9", "") for worker in workers if worker == first} | real(self, [])
+
+    monkeypatch.setattr(connecting.Connection, "unlike", unlike)
+    monkeypatch.setattr(home.Home, "check_versions", lambda self: None)
+    context = Counting()
+    found = run_on(address_of(cluster), "sw", expected[0], tmp_path, monkeypatch, context)
+    same_as_one_device("sw", found, expected, tmp_path)
+    assert [text for text in context.texts if "does not take part: it has clalign 9" in text]
+
+
+def test_without_dask_it_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(OptionError, match="needs Dask") as caught:
+        run_on("local:2", "sw", tmp_path, tmp_path, monkeypatch)
+    assert "pip install 'clalign[cluster]'" in caught.value.hint
+
+
+@pytest.mark.parametrize(("address", "words"), [("tcp://127.0.0.1:9", "No scheduler"), ("none.json", "no file")])
+def test_a_scheduler_that_is_not_there_is_told_of(
+    address: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(DeviceNotFound, match=words):
+        run_on(address, "sw", tmp_path, tmp_path, monkeypatch)
+
+
+def test_words_for_a_cluster() -> None:
+    assert cluster_of("tcp://host:8786") == ("auto", "tcp://host:8786")
+    assert cluster_of("gpus@tls://host:8786") == ("gpus", "tls://host:8786")
+    assert cluster_of("Xeon(R) @ 2.4@local:4") == ("Xeon(R) @ 2.4", "local:4")
+    assert cluster_of("/common disk/scheduler.json") == ("auto", "/common disk/scheduler.json")
+    assert not any(map(cluster_of, ("gpus", "0:1", "local", "Xeon(R) CPU @ 2.40GHz", "0:0,0:1", "local:x")))
+
+
+def test_a_database_in_shards_reads_like_a_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "SHARD_RESIDUES", 200)
+    chance = np.random.default_rng(5)
+    given = [Sequence.from_text(f"s{n}", "ACDEF" * int(chance.integers(0, 20)), f"what {n} is") for n in range(40)]
+    whole = SequenceDatabase.from_sequences(given, AMINO)
+    outline = shards.Outline.of(whole)
+    assert outline.n_shards > 5
+    held = shards.Shards(3, outline)
+    digests = [shards.digest_of_shard(whole, outline, number) for number in range(outline.n_shards)]
+    for number, digest in enumerate(digests):
+        shards.keep_shard(digest, shards.packed_shard(whole, outline, number))
+    held.held[2] = shards.opened_shard(digests[2]) or {}
+    first, last = outline.rows[2:4].tolist()
+    assert held.database.batch(first, last).codes.tolist() == whole.batch(first, last).codes.tolist()
+    assert (len(held.database), held.database.n_residues) == (len(whole), whole.n_residues)
+    with pytest.raises(shards.MissingShards) as missing:
+        held.database.batch(first, last + 1)
+    assert missing.value.shards == [3]
+    held.held.update({number: shards.opened_shard(digest) or {} for number, digest in enumerate(digests)})
+    for name in shards.FILES:
+        assert np.array_equal(getattr(held.database, name), getattr(whole, name)[:]), name
+    rows = np.array([0, 7, 39])
+    assert held.database.select(rows).codes.tolist() == whole.select(rows).codes.tolist()
+    assert [held.database.header(row) for row in range(40)] == [whole.header(row) for row in range(40)]
+    (shards.shard_folder() / digests[0]).write_bytes(b"{}")
+    assert shards.opened_shard(digests[0]) is None, "damaged, so it is removed and sent again"
+    assert not (shards.shard_folder() / digests[0]).exists()

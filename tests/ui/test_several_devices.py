@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from clalign.ui.models.jobs import JobItem
+from clalign.ui.views.docks import DEVICE_ROLE
 from clalign.values.devices import Device
 
 FIRST = Device("0:0", "Card", "gpu", health="ready", gcups=90.0)
@@ -69,3 +70,27 @@ def test_words_keep_the_order_of_the_list(window: Any, before: str, number: str,
     space.set_devices([FIRST, SECOND, CPU])
     space.choose_device(before)
     assert space.words_with(number) == after
+
+
+def test_a_cluster_is_an_entry_of_the_picker(window: Any, qtbot: Any) -> None:
+    space = window.controller.workspace
+    space.set_devices([FIRST, CPU])
+    window.show_dock("device")
+    press(window, qtbot, 4, 60)
+    sheet = window.sheets.sheet
+    assert sheet.address.text() == ""
+    assert not sheet.choose.isEnabled()
+    sheet.address.setText("host:8786")
+    assert "no address" in sheet.problem.text()
+    sheet.address.setText("tcp://host:8786")
+    sheet.choose.click()
+    assert window.sheets.sheet is not sheet
+    assert space.device_id == "auto@tcp://host:8786"
+    assert window.controller.settings.preferences.device == space.device_id
+    assert space.device == FIRST, "estimates are for this machine"
+    space.set_devices([CPU])
+    assert space.cluster == "tcp://host:8786", "it is not among the devices that were looked for"
+    index = window.devices.items.index(3, 0)
+    assert index.data(DEVICE_ROLE)[0::3] == (True, "tcp://host:8786")
+    press(window, qtbot, 1, 12)
+    assert (space.device_id, space.cluster) == ("1:0", "")

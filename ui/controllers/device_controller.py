@@ -22,11 +22,22 @@ class DeviceController(Controller):
         app.queue.job_ended.connect(self._end_tuning)
 
     def choose_device(self, number: str) -> None:
-        """Choose what searches run on."""
+        """Choose what searches run on; of a cluster ask for the address."""
+        if number == device_words.CLUSTER:
+            self._ask_for_cluster()
+            return
         self._app.workspace.choose_device(number)
         self._app.settings.change(device=number)
         if self._app.workspace.device.kind == "reference" and number == "reference":
             self._app.say("caution", REFERENCE_WORDS)
+
+    def _ask_for_cluster(self) -> None:
+        from ..views.small_sheets import ClusterSheet
+
+        sheet = ClusterSheet(self._app.workspace.cluster)
+        sheet.chosen.connect(self.choose_device)
+        sheet.chosen.connect(sheet.close_sheet)
+        self._app.window.sheets.open_sheet(sheet)
 
     def toggle_device(self, number: str) -> None:
         """Let searches run on one device more, or without it."""

@@ -25,6 +25,15 @@ NO_DEVICE = (
 )
 
 
+CLUSTER = "cluster"
+"""Stands for a cluster in the list of devices, before its address is known."""
+
+
+def cluster_line(address: str) -> str:
+    """Return the second line of the cluster in a list."""
+    return address or "workers on other machines, or several here"
+
+
 def title(device: Device) -> str:
     """Return the name of a device as a list shows it."""
     return "Reference (NumPy) – slow, for checking" if device.kind == "reference" else device.name

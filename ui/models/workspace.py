@@ -11,7 +11,7 @@ from typing import Any, Literal
 from PySide6.QtCore import QObject, Signal
 
 from clalign.databases.alphabet_guesses import Guess
-from clalign.values.devices import REFERENCE, Device
+from clalign.values.devices import REFERENCE, Device, cluster_of
 
 SourceKind = Literal["unknown", "sequences", "profiles", "run"]
 SourceState = Literal["reading", "ready", "refused"]
@@ -273,7 +273,8 @@ class Workspace(QObject):
         self.devices = [*known, REFERENCE]
         self.devices_known = True
         numbers = [device.id for device in self.devices]
-        self.device_id = ",".join(one for one in self.device_ids if one in numbers) or "auto"
+        if not self.cluster:
+            self.device_id = ",".join(one for one in self.device_ids if one in numbers) or "auto"
         self.devices_changed.emit()
 
     def set_device(self, device: Device) -> None:
@@ -283,8 +284,14 @@ class Workspace(QObject):
 
     @property
     def device_ids(self) -> list[str]:
-        """The ids of the devices that are chosen; ``auto`` if none is."""
-        return self.device_id.split(",")
+        """The ids of the devices of this machine that are chosen; ``auto`` if none is."""
+        return ["auto"] if self.cluster else self.device_id.split(",")
+
+    @property
+    def cluster(self) -> str:
+        """The address of the cluster that the next search runs on; empty if it runs here."""
+        found = cluster_of(self.device_id)
+        return "" if found is None else found[1]
 
     def words_with(self, number: str) -> str:
         """Return the words for the chosen devices with one more, or without it if it is one of several."""

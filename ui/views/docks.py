@@ -160,6 +160,10 @@ MARK_WIDTH = 28
 """Pixels at the left of a device that its check box has."""
 
 
+ALONE = ("auto", device_words.CLUSTER)
+"""What is chosen alone."""
+
+
 class DeviceDelegate(QStyledItemDelegate):
     """Two lines: the name, and health, type and speed; marks before them.
 
@@ -190,7 +194,7 @@ class DeviceDelegate(QStyledItemDelegate):
             painter.fillRect(area, QColor(colors.hover))
         chosen, severity, name, second = index.data(DEVICE_ROLE)
         height = option.fontMetrics.height()
-        is_one = index.data(ID_ROLE) == "auto"
+        is_one = index.data(ID_ROLE) in ALONE
         names = ("radiobox-marked", "radiobox-blank") if is_one else ("checkbox-marked", "checkbox-blank-outline")
         mark = theme.icon(names[0 if chosen else 1], "accent" if chosen else "muted")
         mark.paint(painter, QRect(area.left() + 8, area.top() + 5, 16, 16))
@@ -266,6 +270,8 @@ class DevicePicker(QWidget):
             severity, _ = device_words.health(device)
             chosen = device.id in space.device_ids
             self._add(device.id, chosen, severity, name, device_words.line(device), device)
+        far = device_words.cluster_line(space.cluster)
+        self._add(device_words.CLUSTER, bool(space.cluster), "good" if space.cluster else "note", "Cluster", far)
         self.view.setCurrentIndex(self.items.index(max(0, row_before), 0))
         self._show_words()
 
@@ -306,7 +312,7 @@ class DevicePicker(QWidget):
 
     def _toggle(self, index: Index) -> None:
         number = index.data(ID_ROLE)
-        (self.device_chosen if number == "auto" else self.device_toggled).emit(number)
+        (self.device_chosen if number in ALONE else self.device_toggled).emit(number)
 
     def _ask(self, signal: SignalInstance) -> None:
         signal.emit(self.workspace.device.id)

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout
 
-from clalign.values.devices import Device
+from clalign.values.devices import Device, cluster_of
 
 from .. import theme
 from ..models import device_words
@@ -17,6 +17,11 @@ from .parts import button, clear_layout, facts_grid, label, notice_row, row
 from .sheet import Sheet
 
 PASTE_WORDS = "FASTA, or a plain sequence. It is kept as a file, so that the search can be repeated."
+
+CLUSTER_WORDS = (
+    "The address of a Dask scheduler (tcp://host:8786), the .json file that it wrote, or local:4 for so many workers on"
+    " this machine. Its workers need clalign of the same version."
+)
 
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
 
@@ -54,6 +59,41 @@ class PasteSheet(Sheet):
         if not text.startswith(">"):
             text = f">{self.name.text() or 'pasted'}\n{text}"
         self.paste_asked.emit(self.name.text(), text + "\n")
+
+
+class ClusterSheet(Sheet):
+    """Asks for the address of a cluster."""
+
+    chosen = Signal(str)
+
+    def __init__(self, address: str) -> None:
+        super().__init__("Compute on a cluster", 560)
+        self.address = QLineEdit(address)
+        self.address.setPlaceholderText("tcp://host:8786")
+        self.address.setAccessibleName("Address of the scheduler")
+        self.problem = label("", "muted", wrap=True)
+        self.choose = button("Choose", self._choose, "primary")
+        self.setFocusProxy(self.address)
+        self.body.addWidget(label(CLUSTER_WORDS, "muted", wrap=True))
+        self.body.addWidget(self.address)
+        self.body.addWidget(self.problem)
+        self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.choose))
+        self.address.textChanged.connect(self._judge)
+        self.address.returnPressed.connect(self._choose)
+        self._judge()
+
+    def _judge(self) -> None:
+        words = self.address.text().strip()
+        is_known = cluster_of(words) is not None
+        self.choose.setEnabled(is_known)
+        self.choose.setToolTip("" if is_known else "Type an address first.")
+        text = f'"{words}" is no address: tcp://host:8786, local:4, or a file that ends in .json.'
+        self.problem.setText(text if words and not is_known else "")
+
+    def _choose(self) -> None:
+        found = cluster_of(self.address.text())
+        if found is not None:
+            self.chosen.emit("@".join(found))
 
 
 class PreferencesSheet(Sheet):

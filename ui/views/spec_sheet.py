@@ -148,6 +148,8 @@ class SpecSheet(Sheet):
         self.devices.addItem(f"Automatic ({now})", "auto")
         for device in space.devices:
             self.devices.addItem(f"{device_words.title(device)} · {device_words.line(device)}", device.id)
+        if space.cluster:
+            self.devices.addItem(f"Cluster ({space.cluster})", space.device_id)
         self.devices.setCurrentIndex(max(0, self.devices.findData(space.device_id)))
         self.show_spec()
 

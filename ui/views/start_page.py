@@ -254,7 +254,8 @@ class StartPage(QScrollArea):
             return
         device = space.device
         chosen = "(automatic) " if space.device_id == "auto" else ""
-        self._device.setText(f"Device: {chosen}{device_words.titles(space.chosen_devices)}")
+        words = f"cluster {space.cluster}" if space.cluster else device_words.titles(space.chosen_devices)
+        self._device.setText(f"Device: {chosen}{words}")
         self._device.setToolTip(self._device.text())
         severity = "caution" if device.kind == "reference" else device_words.health(device)[0]
         self._device_icon.show_icon(*theme.MARKS[severity])

@@ -19,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from clalign.compute.opening import LISTEN_SECONDS, open_session
+from clalign.compute import opening
+from clalign.compute.opening import LISTEN_SECONDS
+from clalign.compute.sessions import nobody_told
 from clalign.databases.cache import keep_to_limit, kept_shards, shard_folder
 from clalign.errors import Cancelled, ClalignError, DeviceError, ExitCode, OutOfDeviceMemory
 from clalign.execution.cluster import shards
@@ -286,7 +288,10 @@ class _Computer:
         from clalign.compute.opencl.choice import pick_device
 
         check, has_host = self._here.check, self.plan.has_host
-        with open_session(self._device, check) as session, Host(session.device, pick_device, check, has_host) as host:
+        with (
+            opening.open_session(self._device, check, nobody_told) as session,
+            Host(session.device, pick_device, check, has_host) as host,
+        ):
             try:
                 is_own = has_host and session.device.kind == "cpu"
                 # It reads no run: what would need one is done at home.

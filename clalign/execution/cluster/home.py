@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -192,7 +192,7 @@ class Home:
     def _take_in(self, address: str, name: str, future: Any) -> None:
         """Let the devices of a worker take part."""
         try:
-            look: at_worker.Look = future.result()
+            look: at_worker.Look = future.result(timeout=END_SECONDS)
         except Exception as error:  # whatever a foreign environment has in store
             self._refuse(name, f"{type(error).__name__}: {error}")
             return
@@ -244,6 +244,12 @@ class Home:
             self._drop(remote)
         if self._spread is not None:
             self._spread[1].forget(address)
+        assert self._parcels is not None
+        self._parcels.forget_worker(address)
+        for remote in self._devices:
+            # Some of what it was sent may wait for a shard from the worker that has gone.
+            if remote.worker.forget(("pending", "cancelled", "lost", "error")):
+                self._take_back(remote)
         self._context.warn(f"The worker {worker.name} has gone; what it had goes to others.")
 
     def _drop(self, remote: RemoteDevice) -> None:
@@ -271,9 +277,18 @@ class Home:
                 if unit.is_end:
                     self._conclude(unit, remote)
                 else:
-                    remote.send(unit)
+                    self._send(remote, unit)
             self._context.check()
         return not is_given and bool(self._devices) and not any(remote.out for remote in self._devices)
+
+    def _send(self, remote: RemoteDevice, unit: Unit[Any], after: Sequence[Any] = ()) -> None:
+        try:
+            remote.send(unit, after)
+        except (OSError, TimeoutError, RuntimeError, ValueError):
+            if not self._connection.is_alive:
+                raise
+            self._writer.planner.give_back([unit], remote.cutter)
+            self._looked = 0.0  # its worker has gone
 
     def _conclude(self, unit: Unit[Any], remote: RemoteDevice) -> None:
         """Compute the end of a query here."""
@@ -311,6 +326,7 @@ class Home:
             answers.append(self._parcels.answers.get(timeout=LISTEN_SECONDS))
             while True:
                 answers.append(self._parcels.answers.get_nowait())
+        answers = [(remote, future) for remote, future in answers if future in remote.out]
         done = [future for _, future in answers if future.status == "finished"]
         try:
             values = self._connection.gathered(done)
@@ -319,7 +335,7 @@ class Home:
         for remote, future in answers:
             value = values.get(future) or _value_of(future)
             unit = remote.take(future)
-            if unit is not None and remote in self._devices:
+            if unit is not None:
                 self._take_answer(remote, unit, value)
 
     def _take_answer(self, remote: RemoteDevice, unit: Unit[Any], value: at_worker.Found | at_worker.Failure) -> None:
@@ -333,8 +349,9 @@ class Home:
             remote.n_again += 1
             if value.kind == "forgotten":
                 remote.worker.forget_all()
+            remote.worker.forget(("cancelled", "lost", "error"))
             anew = remote.worker.send_shards(*value.shards, is_anew=True) if value.kind == "shards" else []
-            remote.send(unit, anew)
+            self._send(remote, unit, anew)
 
     def _store(self, remote: RemoteDevice, unit: Unit[Any], found: at_worker.Found) -> None:
         result, writer = found.result, self._writer

@@ -46,7 +46,8 @@ class Parcels:
         self.register = Register()
         self.outlines: dict[int, Outline] = {}
         self.answers: SimpleQueue[Answer] = SimpleQueue()
-        self.sources: dict[tuple[str, str], Any] = {}  # by cache and digest: that a shard is there, or will be
+        # By cache and digest, that a shard is there: who put it there, and the future of that while it lives.
+        self.sources: dict[tuple[str, str], tuple[str, Any]] = {}
         self.lively: dict[str, Worker] = {}
         self._digests: dict[tuple[int, int], str] = {}
         self._searches: dict[int, tuple[Any, Reference]] = {}
@@ -59,6 +60,15 @@ class Parcels:
     def key(self, what: str) -> str:
         """Return a new name for a task."""
         return f"clalign-{what}-{self.job}-{next(self._count)}"
+
+    def forget_worker(self, address: str) -> None:
+        """Take note that a worker has gone; what it has put into a cache stays there."""
+        for place, (worker, future) in list(self.sources.items()):
+            if worker == address and future is not None:
+                if future.status == "finished":
+                    self.sources[place] = "", None
+                else:
+                    del self.sources[place]
 
     def search_name(self, number: int, search: Any) -> Reference:
         """Return the name of the search of a query; one that was made anew has another."""
@@ -139,6 +149,13 @@ class Worker:
         self._searches.clear()
         self._drop.clear()
 
+    def forget(self, statuses: Sequence[str]) -> bool:
+        """Send anew, from now on, what has come to this; return whether there is any such."""
+        lost = [name for name, future in self._sent.items() if future.status in statuses]
+        for name in lost:
+            self._sent.pop(name).release()
+        return bool(lost)
+
     def send(self, name: Reference, thing: Any = None) -> list[Any]:
         """Send something with all that it refers to, unless it was sent; return what a task must wait for."""
         if name in self._sent:
@@ -169,18 +186,18 @@ class Worker:
         if is_anew:
             source = self._from_home(database, shard)
         elif place in parcels.sources:
-            after.append(parcels.sources[place])
+            after += [future for future in parcels.sources[place][1:] if future is not None]
         elif digest not in self.look.shards:
             source = self._from_another(digest) or self._from_home(database, shard)
         given = parcels.job, database, shard, digest, source, *after
         future = self.submit("shard", at_worker.hold_shard, *given)
-        parcels.sources[place] = future
+        parcels.sources[place] = self.address, future
         return future
 
     def _from_another(self, digest: str) -> Any:
         """Return the future of a shard that another worker has, which Dask carries from one to the other."""
         for other in self.parcels.lively.values():
-            future = self.parcels.sources.get((other.look.cache, digest))
+            _, future = self.parcels.sources.get((other.look.cache, digest), ("", None))
             is_there = digest in other.look.shards or (future is not None and future.status == "finished")
             if other is not self and is_there:
                 return other.submit("read", at_worker.read_shard, digest)
@@ -188,7 +205,7 @@ class Worker:
 
     def _from_home(self, database: int, shard: int) -> Any:
         data = packed_shard(self.parcels.database(database), self.parcels.outline(database), shard)
-        return self.parcels.client.scatter(data, workers=[self.address], hash=False)
+        return self.parcels.client.scatter(data, workers=[self.address], hash=False, timeout=10)
 
     def drop_old(self, search: Reference, in_hand: Iterable[Reference]) -> list[Reference]:
         """Take note that a search is used; return those that this worker may forget."""
