@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from typing import Any
 
+import clalign
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check, nothing_to_check
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
@@ -138,7 +139,7 @@ class Connection(ExitStack):
     def unlike(self, workers: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return of workers that differ from here in what they have installed: what differs, and what to do."""
         versions = self.client.get_versions(packages=["clalign", *ALSO])
-        here = _named(versions["client"])
+        here = _named(versions["client"]) | {"clalign": clalign.__version__}
         return {
             worker: difference
             for worker in workers

@@ -284,7 +284,7 @@ class Home:
     def _send(self, remote: RemoteDevice, unit: Unit[Any], after: Sequence[Any] = ()) -> None:
         try:
             remote.send(unit, after)
-        except (OSError, TimeoutError, RuntimeError, ValueError):
+        except OSError:
             if not self._connection.is_alive:
                 raise
             self._writer.planner.give_back([unit], remote.cutter)

@@ -21,6 +21,9 @@ from clalign.values.sequences import SequenceDatabase
 MOST_SEARCHES = 32
 """Queries that a worker keeps; more than it has units in hand."""
 
+SCATTER_SECONDS = 30
+"""So long a shard may take to a worker."""
+
 SECONDS_OUT = 2.0
 """A device has units in hand for so long, as long as the last one took, so that it does not wait for home."""
 
@@ -205,7 +208,10 @@ class Worker:
 
     def _from_home(self, database: int, shard: int) -> Any:
         data = packed_shard(self.parcels.database(database), self.parcels.outline(database), shard)
-        return self.parcels.client.scatter(data, workers=[self.address], hash=False, timeout=10)
+        try:
+            return self.parcels.client.scatter(data, workers=[self.address], hash=False, timeout=SCATTER_SECONDS)
+        except (KeyError, ValueError, TimeoutError) as error:  # so a scheduler says that there is no such worker
+            raise ConnectionError(f"{self.address} has gone") from error
 
     def drop_old(self, search: Reference, in_hand: Iterable[Reference]) -> list[Reference]:
         """Take note that a search is used; return those that this worker may forget."""
