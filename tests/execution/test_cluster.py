@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +15,14 @@ import pytest
 
 import clalign
 from clalign.compute.opencl import choice
-from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
+from clalign.errors import DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import connecting, home, shards
-from clalign.runs.run_file import open_run
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import cluster_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+from crews import EVERY_ENGINE, Counting, Devices, computed, content, exports, small_units, spec_of
 
 
 @pytest.fixture(scope="module")
@@ -112,82 +106,6 @@ def address_of(cluster: Any) -> str:
     return str(cluster.client.scheduler.address)
 
 
-def kill_a_worker(cluster: Any) -> None:
-    pid = next(iter(cluster.client.run(os.getpid).values()))
-    os.kill(pid, signal.SIGKILL)
-
-
-@pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
-def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_joins(
-    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    context = Counting(3, lambda: kill_a_worker(cluster))
-    found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, context)
-    same_as_one_device(engine, found, expected, tmp_path)
-    assert context.left < 0, "it was killed"
-
-
-class Stopped(Counting):
-    """Is told to stop after so many stored units."""
-
-    def __init__(self, after: int) -> None:
-        super().__init__(after, lambda: None)
-
-    def check(self) -> None:
-        if self.left <= 0:
-            raise Cancelled
-
-
-def test_a_stopped_run_is_continued_by_workers_or_at_home(
-    cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(Cancelled):
-        run_on(address_of(cluster), "sw", expected[0], tmp_path, monkeypatch, Stopped(3))
-    with pytest.raises(Cancelled):
-        computed(spec_of("sw", expected[0]), tmp_path / "run.clalign", Devices(monkeypatch), ("one",), Stopped(3))
-    found = run_on(address_of(cluster), "sw", expected[0], tmp_path, monkeypatch)
-    same_as_one_device("sw", found, expected, tmp_path)
-
-
-@contextmanager
-def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a program of Dask, and end it."""
-    with subprocess.Popen([sys.executable, "-m", "dask", *words], stderr=subprocess.DEVNULL) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-@pytest.mark.thorough(seed=[0])
-@pytest.mark.parametrize("seed", range(5))
-def test_a_run_whose_scheduler_is_killed_is_continued(
-    seed: int, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "scheduler.json"
-    given = "--scheduler-file", str(file)
-    worker = "worker", *given, "--nthreads", "1", "--memory-limit", "0", "--no-dashboard", "--local-directory"
-    with (
-        started("scheduler", *given, "--port", "0", "--no-dashboard") as scheduler,
-        started(*worker, str(tmp_path / "scratch")),
-    ):
-        wait_for(file)
-        context = Counting(1 + seed, scheduler.kill)
-        with pytest.raises(DeviceError, match=r"scheduler .* cannot be reached"):
-            run_on(str(file), "hmmer2", expected[0], tmp_path, monkeypatch, context)
-    with open_run(tmp_path / "run.clalign") as run:
-        assert run.state == "failed"
-        assert run.work_done()[0] > 0
-    computed(spec_of("hmmer2", expected[0]), tmp_path / "run.clalign", Devices(monkeypatch), ("one",))
-    same_as_one_device("hmmer2", tmp_path / "run.clalign", expected, tmp_path)
-
-
-def wait_for(file: Path) -> None:
-    until = time.monotonic() + WAIT
-    while not file.exists() and time.monotonic() < until:
-        time.sleep(0.05)
-
-
 @pytest.fixture
 def at_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Devices]]:
     """The address of a worker in this process, and its devices."""
@@ -208,16 +126,6 @@ def run_at_hand(
     spec = spec_of(engine, expected[0]).on(f"{words}@{at_hand[0]}")
     computed(spec, path, at_hand[1], (words,), context)
     return path
-
-
-@pytest.mark.parametrize("engine", ["hmmer2", "pairs"])
-def test_units_for_a_worker_with_little_memory_are_cut_smaller(
-    engine: str, at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
-    context = Counting()
-    found = run_at_hand(engine, "tight", at_hand, expected, tmp_path, context)
-    same_as_one_device(engine, found, expected, tmp_path)
-    assert any("too little free memory" in text for text in context.texts)
 
 
 def test_a_device_that_fails_twice_ends_the_job_where_it_is_the_only_one(
