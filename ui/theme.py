@@ -166,9 +166,9 @@ QProgressBar { background: $hover; border: none; border-radius: 3px; max-height:
 QProgressBar::chunk { background: $accent; border-radius: 3px; }
 QProgressBar[state="paused"]::chunk { background: $caution; }
 QProgressBar[state="lost"]::chunk { background: $stop; }
-QSplitter::handle { background: $border; }
-QSplitter::handle:vertical { height: 1px; margin: 3px 0; }
-QSplitter::handle:horizontal { width: 1px; margin: 0 3px; }
+QSplitter::handle { background: $window; }
+QSplitter::handle:vertical { border-top: 1px solid $border; }
+QSplitter::handle:horizontal { border-left: 1px solid $border; }
 QSplitter::handle:hover { background: $accent; }
 QTableView[role="lab"]::item { padding: 0 3px; }
 QTableView::indicator { width: 14px; height: 14px; border: 1px solid $muted; background: $surface; border-radius: 3px; }

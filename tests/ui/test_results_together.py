@@ -122,9 +122,8 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     place = area.topLeft() + QPointF((cell[1] + 0.5) * frame.cell_x, (cell[0] + 0.5) * frame.cell_y)
     assert "bits" in view.map.words_at(place)
     QTest.mouseClick(view.map, LEFT, pos=place.toPoint())
-    qtbot.waitUntil(lambda: together.run.hit is not None)
-    assert together.run.hit is not None
-    assert together.run.hit.id == view.map.heat.matrix.hits[-1]
+    wanted = view.map.heat.matrix.hits[-1]
+    qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.id == wanted)
     view.table.query_chosen.emit(1)
     qtbot.waitUntil(lambda: together.run.profile == 1 and together.run.hits.n_all == 1)
     assert together.tab == "hits"
