@@ -125,7 +125,7 @@ FACTS: dict[str, Shape] = {
     "queries": (None, _REPORT),
     "device": (None, {"name?": text, "id?": text}),
     "versions": each(text),
-    "n_targets": not_negative,
+    "n_targets": size,
     "finished": (None, {"n_hits": count, "n_sequences": count, "seconds": finite, "gcups": number, "device": text}),
     "seen_digest": (None, text),
     "profiles_digest": text,

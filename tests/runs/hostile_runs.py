@@ -24,10 +24,11 @@ from typing import Any
 
 import clalign
 from clalign.databases.examples import load_examples
+from clalign.engines import hit_alignments
 from clalign.engines.engine import engine_of, explain_in_run, spec_of
 from clalign.engines.export import export
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
-from clalign.errors import ClalignError
+from clalign.errors import ClalignError, OptionError
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run, write_note
 from clalign.values.devices import REFERENCE
@@ -233,13 +234,22 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "read", each_hit
     yield "note", lambda: write_note(path, 0, 0, "a note")
     for what in exports(path):
-        yield f"export {what}", lambda what=what: export(path, what, out)
+        yield f"export {what}", lambda what=what: exported(path, what, out)
     yield "verify", verify
     is_msa = "probs" in exports(path)
     yield "explain", lambda: explain_in_run(path, 0, int(is_msa), lambda _: REFERENCE, context)
     yield "resume", resume
     if is_msa:
         yield "align", align
+
+
+def exported(path: Path, what: str, out: Path) -> None:
+    """Export something; the hits of several queries, or of none, are no alignment."""
+    try:
+        export(path, what, out)
+    except OptionError:
+        if what not in hit_alignments.WRITERS:
+            raise
 
 
 def exports(path: Path) -> list[str]:

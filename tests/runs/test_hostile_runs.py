@@ -247,7 +247,7 @@ def test_a_search_with_nothing_to_score_is_sound(sound_runs: dict[str, Path], tm
     profile = sound_runs["hmmer3"].with_name("hmmer3.hmm")
     clalign.hmmsearch(profile, targets, path, device="reference", skip_bad=True).close()
     for what in HOSTILE.exports(path):
-        export(path, what, tmp_path / "out")
+        HOSTILE.exported(path, what, tmp_path / "out")
     with open_run(path) as run:
         assert (run.state, run.n_hits(), run.fact("n_targets")) == ("done", 0, 0)
 
@@ -270,7 +270,7 @@ def test_whatever_a_command_line_can_hold_is_sound(sound_runs: dict[str, Path], 
     large = dict.fromkeys(("evalue", "domain_evalue", "inclusion_evalue", "n_targets", "f1"), 1e305)
     clalign.hmmsearch(profile, targets, path, device="reference", **large).close()
     for what in HOSTILE.exports(path):
-        export(path, what, tmp_path / "out")
+        HOSTILE.exported(path, what, tmp_path / "out")
     with open_run(path) as run:
         assert run.n_hits() > 0
         assert at_hand(run, run.spec(SearchSpec)).targets == str(targets)
