@@ -94,7 +94,14 @@ class CommandParser(argparse.ArgumentParser):
         What it does.
     **more
         As for `argparse.ArgumentParser`.
+
+    Attributes
+    ----------
+    is_mixed : bool
+        Whether options may stand between the words of a list.
     """
+
+    is_mixed = False
 
     def __init__(self, prog: str, *, examples: Sequence[str] = (), description: str | None = None, **more: Any) -> None:
         super().__init__(
@@ -161,7 +168,8 @@ class CommandParser(argparse.ArgumentParser):
         if options:
             told = ", ".join(word.partition("=")[0] + suggestion(word, flags) for word in options)
             raise UsageError(self.prog, f"unknown option{'s' if len(options) > 1 else ''} {told}")
-        found, left = self.parse_known_args(words, namespace)
+        parse = self.parse_known_intermixed_args if self.is_mixed else self.parse_known_args
+        found, left = parse(words, namespace)
         if left:
             raise UsageError(self.prog, f"too many arguments: {' '.join(left)}")
         if self.leads_to:

@@ -10,7 +10,7 @@ from typing import Any
 
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show, tell
-from clalign.errors import OptionError
+from clalign.errors import InputError
 from clalign.sizes import size_text
 
 EXAMPLES = (
@@ -38,6 +38,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--folder", metavar="DIR", help="the folder to list [the runs of the window]")
     group.add_argument("--json", action="store_true", help="list: print one JSON object for each run")
     group.add_argument("--yes", action="store_true", help="delete: do it; without this nothing is deleted")
+    parser.is_mixed = True
     parser.set_defaults(run=run)
 
 
@@ -98,7 +99,7 @@ def _delete(arguments: argparse.Namespace) -> int:
     for word in _paths(arguments, 1, None, "RUN"):
         path = Path(word)
         if not path.exists():
-            raise OptionError(f"{path} is not there.", "See which runs there are: clalign runs list")
+            raise InputError(word, "the file does not exist.", "See which runs there are: clalign runs list")
         if arguments.yes:
             delete(path)
             tell(f"{path} is deleted.")

@@ -55,7 +55,8 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "logo -o l.svg s.fa", "accuracy a.sto none", "accuracy p.hmm a.sto", "bench --import none",
         "add none s.fa", "add a.sto none", "realign --columns 1-2 none", "tree none", "tree p.hmm",
         "tree --probs none --distance posterior a.sto", "anneal --maxsn --run x none", "anneal --maxsn --run x s.fa",
-        "bench --import s.fa", "shard 2 sw s.fa none",
+        "bench --import s.fa", "shard 2 sw s.fa none", "runs name none x", "runs compare none none",
+        "runs delete --yes none",
     ),
     ExitCode.CANNOT_WRITE: (
         *(line.format(f"-o {path}") for line in COMMON for path in ("none/x", ".")),
