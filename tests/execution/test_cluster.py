@@ -21,6 +21,7 @@ from clalign.values.alphabets import AMINO
 from clalign.values.devices import cluster_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
+sys.path.insert(0, str(Path(__file__).parents[2]))  # workers import what the jobs of tests hold
 sys.path.insert(0, str(Path(__file__).parent))
 from crews import EVERY_ENGINE, Counting, Devices, computed, content, exports, small_units, spec_of
 
