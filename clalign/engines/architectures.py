@@ -13,7 +13,7 @@ from clalign.engines.columns import Column, in_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer, engine_of
 from clalign.engines.export import Choice, Source, write_lines, write_table
-from clalign.errors import OptionError
+from clalign.errors import ClalignError, OptionError
 from clalign.formats import clans as clan_files
 from clalign.formats.genome_places import GenomePlace, genome_place
 from clalign.formats.intervals import GFF3_HEAD, bed_line, gff3_line, gff3_name, gff3_value
@@ -69,7 +69,7 @@ def _beside(run: RunFile) -> str:
         return found
     try:
         return clan_files.beside(str(input_of(run, "profiles", QuietContext())))
-    except Exception:
+    except ClalignError:  # it has moved, and nothing can lie beside it
         return ""
 
 

@@ -68,7 +68,7 @@ class ResultsController(Controller):
     # --- overview ---
 
     def _connect_overview(self, page: ResultsPage, view: OverviewView) -> None:
-        view.asked.connect(lambda: self.read_overview(page, view))
+        view.asked.connect(lambda _: self.read_overview(page, view))
         view.query_chosen.connect(lambda number: self.show_query(page, number))
         view.hit_chosen.connect(lambda key: self.show_hit(page, key))
         view.table_asked.connect(lambda: self._save(page, "queries", "Save the table of queries as"))

@@ -5,23 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QStackedWidget, QWidget
 
 from ..models.architectures import GROUP_COLUMNS, RULE_WORDS, Architectures, Asked
 from ..models.text_table import TextTable
 from .architecture_canvas import ArchitectureCanvas
 from .lab_page import LabTable
-from .parts import ElidedLabel, EmptyPanel, IconButton, row, shrinking, split, stacked
+from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, shrinking, split, stacked
 
 TYPING_MS = 150
 
 
-class ArchitectureView(QWidget):
+class ArchitectureView(AskedView):
     """Asks for architectures when it is looked at, and shows them."""
-
-    asked = Signal(object)
-    """What is wanted: an `Asked`."""
 
     clans_asked = Signal()
     table_asked = Signal()
@@ -32,9 +28,8 @@ class ArchitectureView(QWidget):
         super().__init__()
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.wish = Asked()
+        self.wish: Asked = Asked()
         self.content: Architectures | None = None
-        self._is_old = True
         self.canvas = ArchitectureCanvas()
         self.groups = TextTable(GROUP_COLUMNS, self)
         self.table = LabTable(self.groups, "Architectures")
@@ -92,24 +87,6 @@ class ArchitectureView(QWidget):
         self.rules.setCurrentIndex(self.rules.findData("clans"))
         self.rules.setToolTip(Path(path).name)
         self._wish(rule="clans", clans=path)
-
-    def ask(self) -> None:
-        """Ask anew, now or when somebody looks."""
-        self._is_old = True
-        if self.isVisible():
-            self._is_old = False
-            self.asked.emit(self.wish)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Ask, if anything may have changed."""
-        super().showEvent(event)
-        if self._is_old:
-            self.ask()
-
-    def say(self, heading: str, text: str) -> None:
-        """Say why there is nothing."""
-        self.empty.say(heading, text)
-        self._stack.setCurrentIndex(0)
 
     @property
     def has_content(self) -> bool:

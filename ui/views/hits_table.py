@@ -16,12 +16,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from .. import formatting, theme
+from .. import formatting
 from ..models.hit_pages import HitRow
 from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
-from .parts import IconButton, label, row, set_role, stacked
+from .parts import IconButton, label, row, set_role, set_up_rows, stacked
 
 TYPING_MS = 150
 ROW_HEIGHT = 26
@@ -108,14 +108,7 @@ class HitsTable(QTableView):
         self._filled: int | None = self._place("description")
         self._together = False
         self._name_widths: dict[int, int] = {}
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setFont(theme.tabular(self.font()))
+        set_up_rows(self, several=True)
         self.setAccessibleName("Hits")
         self._set_up_headers()
         self._clicks: tuple[int, int] = (-1, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
     QGridLayout,
     QLineEdit,
@@ -15,12 +14,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from .. import formatting, theme
+from .. import formatting
 from ..models import device_words
 from ..models.figures import Chart
 from ..models.text_table import ROW_ROLE, TextTable
 from ..models.workspace import Workspace
-from .parts import ElidedLabel, IconButton, allow_entry, button, label, row, set_role, stacked, title_label
+from .parts import ElidedLabel, IconButton, allow_entry, button, label, row, set_role, set_up_rows, stacked, title_label
 
 WIDE = 1000
 """From this width on the chart stands beside the table."""
@@ -38,14 +37,7 @@ class LabTable(QTableView):
         self.setModel(model)
         self.setProperty("role", "lab")
         self.setAccessibleName(name)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setFont(theme.tabular(self.font()))
+        set_up_rows(self)
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
         header = self.horizontalHeader()

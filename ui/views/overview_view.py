@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPen, QPolygonF, QShowEvent
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QCheckBox,
     QLineEdit,
     QStackedWidget,
@@ -21,7 +20,7 @@ from .. import formatting, theme
 from ..models.heat_map import HeatMap
 from ..models.overview import COLUMNS, LINE_ROLE, SPARK_COLUMN, QueriesModel
 from .heat_map_view import HeatMapView
-from .parts import ElidedLabel, EmptyPanel, IconButton, row, split, stacked
+from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, set_up_rows, split, stacked
 
 TYPING_MS = 150
 ROW_HEIGHT = 26
@@ -70,14 +69,7 @@ class QueriesTable(QTableView):
         self.setAccessibleName("Queries")
         place = next(place for place, column in enumerate(COLUMNS) if column[0] == SPARK_COLUMN)
         self.setItemDelegateForColumn(place, SparkDelegate(self))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setFont(theme.tabular(self.font()))
+        set_up_rows(self)
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
         header = self.horizontalHeader()
@@ -117,10 +109,9 @@ class QueriesTable(QTableView):
             super().keyPressEvent(event)
 
 
-class OverviewView(QWidget):
+class OverviewView(AskedView):
     """Asks for the overview when it is looked at, and shows it."""
 
-    asked = Signal()
     query_chosen = Signal(int)
     hit_chosen = Signal(int)
     table_asked = Signal()
@@ -132,7 +123,6 @@ class OverviewView(QWidget):
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.content: Overview | None = None
-        self._is_old = True
         self.model = QueriesModel(self)
         self.table = QueriesTable(self.model)
         self.map = HeatMapView()
@@ -185,24 +175,6 @@ class OverviewView(QWidget):
 
     def _filter(self) -> None:
         self.model.set_filter(self.filter_box.text(), self.with_hits.isChecked())
-
-    def ask(self) -> None:
-        """Ask anew, now or when somebody looks."""
-        self._is_old = True
-        if self.isVisible():
-            self._is_old = False
-            self.asked.emit()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Ask, if anything may have changed."""
-        super().showEvent(event)
-        if self._is_old:
-            self.ask()
-
-    def say(self, heading: str, text: str) -> None:
-        """Say why there is nothing."""
-        self.empty.say(heading, text)
-        self._stack.setCurrentIndex(0)
 
     @property
     def query_names(self) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent, QStandardItemModel
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QComboBox,
     QFrame,
     QGridLayout,
@@ -19,6 +20,8 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSizePolicy,
     QSplitter,
+    QStackedWidget,
+    QTableView,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -421,3 +424,46 @@ def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
     for shown in buttons:
         box.addWidget(shown, 0, Qt.AlignmentFlag.AlignTop)
     return made
+
+
+def set_up_rows(table: QTableView, several: bool = False) -> None:
+    """Let a table scroll smoothly and have rows chosen, one or several at a time."""
+    modes = QAbstractItemView.SelectionMode
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setSelectionMode(modes.ExtendedSelection if several else modes.SingleSelection)
+    table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    table.setShowGrid(False)
+    table.setWordWrap(False)
+    table.setTabKeyNavigation(False)
+    table.setFont(theme.tabular(table.font()))
+
+
+class AskedView(QWidget):
+    """A view that asks for what it shows when somebody looks; a page of a stack says why there is nothing."""
+
+    asked = Signal(object)
+    """What is wanted."""
+
+    wish: Any = None
+    empty: EmptyPanel
+    _stack: QStackedWidget
+    _is_old = True
+
+    def ask(self) -> None:
+        """Ask anew, now or when somebody looks."""
+        self._is_old = True
+        if self.isVisible():
+            self._is_old = False
+            self.asked.emit(self.wish)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask, if anything may have changed."""
+        super().showEvent(event)
+        if self._is_old:
+            self.ask()
+
+    def say(self, heading: str, text: str) -> None:
+        """Say why there is nothing."""
+        self.empty.say(heading, text)
+        self._stack.setCurrentIndex(0)
