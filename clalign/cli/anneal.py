@@ -42,7 +42,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Merge columns anew, and write the outputs."""
-    from clalign.cli.watch import RunPlace, watch
+    from clalign.cli.run_places import RunPlace
+    from clalign.cli.watch import watch
     from clalign.engines.engine import engine_of
     from clalign.runs.run_file import open_run
 

@@ -11,7 +11,7 @@ from clalign.cli.streams import show
 from clalign.errors import ExitCode
 
 if TYPE_CHECKING:
-    from clalign.cli.watch import RunPlace
+    from clalign.cli.run_places import RunPlace
 
 
 def add_dry_run_option(group: argparse._ArgumentGroup) -> None:

@@ -77,7 +77,8 @@ def add_outputs(group: argparse._ArgumentGroup, outputs: Iterable[Output]) -> No
 
 def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     """Let a worker compute, and write the outputs; return the exit code."""
-    from clalign.cli.watch import run_place, watch
+    from clalign.cli.run_places import run_place
+    from clalign.cli.watch import watch
 
     command, words = command_of(engine, name), f"clalign {name}"
     outputs = outputs_of(arguments, words, command.outputs)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from clalign.errors import ClalignError, InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
-    from clalign.cli.watch import RunPlace
+    from clalign.cli.run_places import RunPlace
     from clalign.jobs import JobContext
     from clalign.tools.guide_trees import GuideTree
 

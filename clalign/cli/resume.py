@@ -49,7 +49,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search what is left, and write the outputs."""
-    from clalign.cli.watch import RunPlace, watch
+    from clalign.cli.run_places import RunPlace
+    from clalign.cli.watch import watch
     from clalign.engines.engine import spec_of
     from clalign.formats.scratch import adopt
     from clalign.runs.run_file import open_run

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli.watch import run_place
+from clalign.cli.run_places import run_place
 from clalign.formats import scratch
 from clalign.formats.scratch import OWNER, Scratch, adopt, is_orphan, remove_orphans
 

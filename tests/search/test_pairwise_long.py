@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.cli.watch import has_results
+from clalign.cli.run_places import has_results
 from clalign.engines.export import export
 from clalign.engines.pairwise import hits as pairwise_hits
 from clalign.engines.pairwise import long_pairs

@@ -1,0 +1,96 @@
+"""Where the run of a command lies, and what is said of it and becomes of it when the command fails."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clalign.errors import ClalignError, ExitCode, WorkerLost
+from clalign.formats.scratch import Scratch, remove_orphans
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """Where the run file lies.
+
+    Attributes
+    ----------
+    path : Path
+    scratch : Scratch or None
+        The temporary folder that holds it; None if the user named the file.
+    is_new : bool
+        Whether this command makes it.
+    copies : dict
+        Copies of standard input and pipes beside it that this command made, and of which input each is one.
+    """
+
+    path: Path
+    scratch: Scratch | None = None
+    is_new: bool = False
+    copies: dict[Path, str] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """Remove a temporary run."""
+        if self.scratch:
+            self.scratch.remove()
+
+    def leave(self) -> None:
+        """Let no later start remove the run, of which the user was told."""
+        if self.scratch:
+            self.scratch.keep()
+
+    def discard(self) -> None:
+        """Remove a run that this command made and that holds nothing."""
+        self.clear()
+        if self.is_new:
+            for ending in ("", "-wal", "-shm"):
+                Path(f"{self.path}{ending}").unlink(missing_ok=True)
+            for copy in self.copies:
+                copy.unlink(missing_ok=True)
+
+
+def run_place(path: str | None) -> RunPlace:
+    """Return the place of a new run: the user's, or one in a new temporary folder."""
+    if path is not None:
+        return RunPlace(Path(path), is_new=True)
+    remove_orphans()
+    scratch = Scratch()
+    return RunPlace(scratch.path / "search.clalign", scratch, is_new=True)
+
+
+def add_advice(error: ClalignError, place: RunPlace) -> None:
+    """Add to an error what became of the results, and how to go on."""
+    if has_results(place.path):
+        error.hint = f"{error.hint} {continuation(place.path)}".strip()
+        if isinstance(error, WorkerLost) or error.exit_code in (ExitCode.ENGINE, ExitCode.MEMORY):
+            error.hint += " (with --device D to go on with another device)"
+        return
+    if isinstance(error, WorkerLost):
+        error.hint = "Nothing had been stored yet. Try again, or choose another --device."
+    place.discard()
+
+
+def has_results(path: Path) -> bool:
+    """Tell whether a run file holds anything that is worth keeping."""
+    from clalign.runs.run_file import open_run
+
+    try:
+        with open_run(path) as run:
+            return run.work_done()[0] > 0 or run.unfinished.has_any
+    except ClalignError:
+        return False
+
+
+def continuation(path: Path) -> str:
+    """Return a sentence that says where the results are and how to go on."""
+    from clalign.runs.queries import HitQueries
+    from clalign.runs.run_file import open_run
+
+    with contextlib.suppress(ClalignError), open_run(path) as run:
+        searched = run.fact("shard") or run.fact("database", {})
+        total = searched.get("n_residues", 0) * HitQueries(run.connection).cells_per_residue()
+        done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
+        begun = " and part of what comes next" if run.unfinished.has_any else ""
+        return f"The results{done}{begun} are safe in {path}. Continue with: clalign resume {path}"
+    return ""
