@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,14 +19,14 @@ import pytest
 import clalign
 from clalign.compute.opencl import choice
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
-from clalign.execution.cluster import connecting, home, shards
+from clalign.execution.cluster import connecting, home, members, shards
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import cluster_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # workers import what the jobs of tests hold
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import EVERY_ENGINE, Counting, Devices, computed, content, exports, small_units, spec_of
+from crews import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +42,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "SHARD_RESIDUES", 1000)
 
 
-def test_what_has_gone_with_its_worker_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_gone_with_its_worker_is_not_waited_for() -> None:
     """Nobody else may compute it again, so that it would never come."""
-    monkeypatch.setattr(connecting, "GATHER_SECONDS", 0.5)
     library, found = connecting.loaded(), list[object]()
     with library.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
@@ -105,6 +107,37 @@ def test_workers_find_what_one_device_finds(
 
 def address_of(cluster: Any) -> str:
     return str(cluster.client.scheduler.address)
+
+
+@pytest.mark.thorough(engine=["hmmer2"])
+@pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
+def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_part(
+    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand_out, take = home.Home._hand_out, members.RemoteDevice.take
+    until, before, at_work = time.monotonic() + WAIT, set(cluster.workers()), set[str]()
+
+    def kill() -> None:
+        os.kill(next(iter(cluster.client.run(os.getpid).values())), signal.SIGKILL)
+
+    def hand_out_when_it_is_there(self: home.Home) -> bool:
+        """Give nothing from the death of the worker until the one in its place has come."""
+        there = {remote.worker.address for remote in self._devices}
+        if context.left > 0 or (len(there) == 2 and there != before) or time.monotonic() > until:
+            return hand_out(self)
+        return False
+
+    def note_and_take(self: members.RemoteDevice, future: Any) -> Any:
+        at_work.add(self.worker.address)
+        return take(self, future)
+
+    monkeypatch.setattr(home.Home, "_hand_out", hand_out_when_it_is_there)
+    monkeypatch.setattr(members.RemoteDevice, "take", note_and_take)
+    context = Counting(3, kill)
+    found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, context)
+    same_as_one_device(engine, found, expected, tmp_path)
+    assert [text for text in context.texts if "has gone; what it had goes to others" in text]
+    assert at_work - before, "the one in its place has computed as well"
 
 
 @pytest.fixture

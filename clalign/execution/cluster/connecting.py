@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import logging
 import os
@@ -18,9 +19,6 @@ from clalign.formats.scratch import Scratch
 
 CONNECT_SECONDS = 15
 """So long a scheduler may take to answer."""
-
-GATHER_SECONDS = 10.0
-"""After so long it is looked whether what is fetched is still there; the next look is after twice as long."""
 
 MOST_LOCAL = 256
 
@@ -117,16 +115,21 @@ class Connection(ExitStack):
     def gathered(self, futures: Sequence[Any]) -> dict[Any, Any]:
         """Return what finished futures came to; those are left out whose worker has gone with it.
 
-        Dask waits until it is computed again, which nobody may do but that worker.
+        Dask's own way would wait until it is computed again, which nobody may do but that worker.
         """
-        left, seconds = list(futures), GATHER_SECONDS
+        left = {future.key: future for future in futures}
         while left:
+            fetched = self.client.scheduler.gather(keys=list(left))
+            fetching = asyncio.run_coroutine_threadsafe(fetched, self.client.loop.asyncio_loop)
             try:
-                found = self.client.sync(self.client._gather, left, callback_timeout=seconds)
-                return dict(zip(left, found, strict=True))
-            except TimeoutError:
-                self._check()
-                left, seconds = [future for future in left if future.status == "finished"], 2 * seconds
+                while not wait([fetching], LISTEN_SECONDS).done:
+                    self._check()
+            finally:
+                fetching.cancel()
+            answer = fetching.result()
+            if answer["status"] == "OK":
+                return {left[key]: value for key, value in answer["data"].items()}
+            left = {key: future for key, future in left.items() if key not in answer["keys"]}
         return {}
 
     def lost(self) -> DeviceError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from queue import Empty
@@ -191,10 +190,13 @@ class Home:
 
     def _take_in(self, address: str, name: str, future: Any) -> None:
         """Let the devices of a worker take part."""
-        try:
-            look: at_worker.Look = future.result(timeout=END_SECONDS)
-        except Exception as error:  # whatever a foreign environment has in store
-            self._refuse(name, f"{type(error).__name__}: {error}")
+        look: at_worker.Look | None = self._connection.gathered([future]).get(future)
+        if look is None:
+            failure = _failure_of(future)
+            if failure.message:
+                self._refuse(name, failure.message)
+            else:
+                self._known.discard(address)  # gone, or asked once more
             return
         for text in look.texts:
             self._context.warn(f"{name}: {text}")
@@ -246,10 +248,11 @@ class Home:
             self._spread[1].forget(address)
         assert self._parcels is not None
         self._parcels.forget_worker(address)
-        for remote in self._devices:
+        for other in self._parcels.lively.values():
             # Some of what it was sent may wait for a shard from the worker that has gone.
-            if remote.worker.forget(("pending", "cancelled", "lost", "error")):
-                self._take_back(remote)
+            if other.forget(("pending", "cancelled", "lost", "error")):
+                for remote in [remote for remote in self._devices if remote.worker is other]:
+                    self._take_back(remote)
         self._context.warn(f"The worker {worker.name} has gone; what it had goes to others.")
 
     def _drop(self, remote: RemoteDevice) -> None:
@@ -328,15 +331,11 @@ class Home:
                 answers.append(self._parcels.answers.get_nowait())
         answers = [(remote, future) for remote, future in answers if future in remote.out]
         done = [future for _, future in answers if future.status == "finished"]
-        try:
-            values = self._connection.gathered(done)
-        except Exception:  # a worker has died with its answers
-            values = {}
+        values = self._connection.gathered(done)
         for remote, future in answers:
-            value = values.get(future) or _value_of(future)
             unit = remote.take(future)
             if unit is not None:
-                self._take_answer(remote, unit, value)
+                self._take_answer(remote, unit, values.get(future) or _failure_of(future))
 
     def _take_answer(self, remote: RemoteDevice, unit: Unit[Any], value: at_worker.Found | at_worker.Failure) -> None:
         if isinstance(value, at_worker.Found):
@@ -347,6 +346,7 @@ class Home:
             self._fail(remote, unit, at_worker.Failure("device", "It does not keep what it is sent."))
         else:
             remote.n_again += 1
+            self._looked = 0.0  # its worker may have gone
             if value.kind == "forgotten":
                 remote.worker.forget_all()
             remote.worker.forget(("cancelled", "lost", "error"))
@@ -394,14 +394,9 @@ class Home:
         self._warn(f"{failure.message} The others go on without {name}.")
 
 
-def _value_of(future: Any) -> at_worker.Found | at_worker.Failure:
-    """Return what a future came to, whatever that is."""
-    try:
-        found: at_worker.Found | at_worker.Failure = future.result(timeout=LISTEN_SECONDS)
-        return found
-    except (CancelledError, TimeoutError):
+def _failure_of(future: Any) -> at_worker.Failure:
+    """Return why a future came to nothing: its worker has gone, or will be found so, if nothing else is known."""
+    error = future.exception(timeout=END_SECONDS) if future.status == "error" else None
+    if error is None or type(error).__module__.startswith("distributed"):
         return at_worker.Failure("again")
-    except Exception as error:
-        if type(error).__module__.startswith("distributed"):  # its worker has gone, or will be found so
-            return at_worker.Failure("again")
-        return at_worker.Failure("device", f"{type(error).__name__}: {error}")
+    return at_worker.Failure("device", f"{type(error).__name__}: {error}")

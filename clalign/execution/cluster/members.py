@@ -73,6 +73,15 @@ class Parcels:
                 else:
                     del self.sources[place]
 
+    def source(self, place: tuple[str, str]) -> list[Any] | None:
+        """Return what to wait for until a shard is in a cache; None if nobody has put it there, or is about to."""
+        if place not in self.sources:
+            return None
+        _, future = self.sources[place]
+        if future is None:
+            return []
+        return [future] if future.status in ("pending", "finished") else None
+
     def search_name(self, number: int, search: Any) -> Reference:
         """Return the name of the search of a query; one that was made anew has another."""
         known = self._searches.get(number)
@@ -185,11 +194,11 @@ class Worker:
         parcels, digest = self.parcels, self.parcels.digest(database, shard)
         place = self.look.cache, digest
         source: Any = None
-        after = self.send(("database", database))[:1]
+        after, known = self.send(("database", database))[:1], parcels.source(place)
         if is_anew:
             source = self._from_home(database, shard)
-        elif place in parcels.sources:
-            after += [future for future in parcels.sources[place][1:] if future is not None]
+        elif known is not None:
+            after += known
         elif digest not in self.look.shards:
             source = self._from_another(digest) or self._from_home(database, shard)
         given = parcels.job, database, shard, digest, source, *after
