@@ -41,15 +41,15 @@ PEERS = ("striped_profile_8", "striped_profile_16", "striped_profile_sat", "scan
 
 
 class Peer:
-    """Variants of parasail on a database; they are called without the wrapper of its Python package."""
+    """Variants of parasail on texts of sequences; they are called without the wrapper of its Python package."""
 
-    def __init__(self, batch: SequenceBatch) -> None:
+    def __init__(self, texts: list[bytes]) -> None:
         import parasail
         from parasail.bindings_v2 import _lib, c_matrix_p
 
         self.parasail, self.library = parasail, _lib
         self.matrix = getattr(parasail, MATRIX.lower())
-        self.texts = [decode(batch.residues(row)).encode() for row in range(len(batch))]
+        self.texts = texts
         for name in PEERS:
             if "profile" not in name:
                 text, number = ctypes.c_char_p, ctypes.c_int
@@ -127,7 +127,8 @@ def main() -> None:
     options = parser.parse_args()
     rng = np.random.default_rng(4)
     batch = swissprot_batch(rng, options.sequences)
-    peer = None if options.no_peer else Peer(batch)
+    texts = [decode(batch.residues(row)).encode() for row in range(len(batch))]
+    peer = None if options.no_peer else Peer(texts)
     device = pick_device(options.device)
     with open_session(device) as session:
         queries = [rng.choice(batch.codes, length) for length in options.queries]
