@@ -9,12 +9,15 @@
      rows      int[]                        the sequences to be scored
      n         uint[1]                      how many there are
      moves     uchar[...]                   by sequence: cost of leaving N, C and J
-     costs     uchar[N_CODES][VECTORS][16]  of each letter; 255 at nodes beyond the model
+     costs     uchar[N_CODES][vectors][16]  of each letter; 255 at nodes beyond the model
      next      int[1]                       in: 0; the next to be taken
      levels    uchar[]                      out: score of J at the end; 255 on overflow
 
+   Scalars: vectors   in a row, at most VECTORS; 16 * vectors >= M. Rows with a number that is known to the compiler are
+   no faster, so that one program serves models of all lengths.
+
    Macros
-     VECTORS   vectors a row, >= 1, 16 * VECTORS >= M
+     VECTORS   vectors that there is room for, >= 1
      SABOTAGE  1 plants a fault, for the test of the tests
 
    Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
@@ -41,10 +44,10 @@ int highest_cost(uchar16 v)
 
 /* Take the cells through a residue; return the best of them. Compilers make one instruction each of the
    two saturated sums. */
-int next_row(uchar16 *cells, const uchar16 begin, const uchar16 bias, __global const uchar16 *cost)
+int next_row(uchar16 *cells, const int vectors, const uchar16 begin, const uchar16 bias, __global const uchar16 *cost)
 {
-    uchar16 best = (uchar16)(0), left = COSTS_UP(cells[VECTORS - 1]);
-    for (int q = 0; q < VECTORS; q++) {
+    uchar16 best = (uchar16)(0), left = COSTS_UP(cells[vectors - 1]);
+    for (int q = 0; q < vectors; q++) {
         const uchar16 from = LARGER(left, begin);
         const uchar16 raised = (from < ~bias ? from : ~bias) + bias;
         left = SABOTAGE ? raised : cells[q];
@@ -56,7 +59,7 @@ int next_row(uchar16 *cells, const uchar16 begin, const uchar16 bias, __global c
 
 __kernel void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *rows,
                         __global const uint *n, __global const uchar *moves, const int enter, const int bias,
-                        __global const uchar16 *costs, __global int *next, __global uchar *levels)
+                        const int vectors, __global const uchar16 *costs, __global int *next, __global uchar *levels)
 {
     uchar16 cells[VECTORS];
     for (uint p = atomic_inc(next); p < *n; p = atomic_inc(next)) {
@@ -64,9 +67,9 @@ __kernel void msv_score(__global const uchar *codes, __global const int *offsets
         __global const uchar *code = codes + offsets[row];
         __global const uchar *end = codes + offsets[row + 1];
         msv_specials_t s = msv_specials_at_start(moves[row], enter);
-        for (int q = 0; q < VECTORS; q++) cells[q] = (uchar16)(0);
+        for (int q = 0; q < vectors; q++) cells[q] = (uchar16)(0);
         for (; code < end && s.level < MSV_OVERFLOW; code++) {
-            const int e = next_row(cells, (uchar16)(s.begin), (uchar16)(bias), costs + (uint)*code * VECTORS);
+            const int e = next_row(cells, vectors, (uchar16)(s.begin), (uchar16)(bias), costs + (uint)*code * vectors);
             s = msv_specials_after(s, e, bias);
         }
         levels[p] = (uchar)s.level;

@@ -43,6 +43,15 @@ def stepped(n: int) -> int:
     return power * 3 // 4 if n <= power * 3 // 4 and power > 2 else power
 
 
+def room_for(n: int, common: int) -> int:
+    """Return for how many vectors a kernel is compiled that is told how many a row has.
+
+    There is room for a `common` number in the one program that nearly all models share; memory that is not touched
+    costs nothing. Longer rows have the next power of two.
+    """
+    return max(common, 1 << (n - 1).bit_length())
+
+
 def fits_local(device: Device, n_bytes: int) -> int:
     """Return whether a table fits local memory, as a macro."""
     return int(n_bytes <= LOCAL_SHARE * device.local_bytes)

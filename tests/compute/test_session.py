@@ -23,6 +23,7 @@ from clalign.compute.opencl.choice import all_devices
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.opencl.transfers import SMALL_BYTES, is_over
 from clalign.compute.opening import open_session
+from clalign.compute.sessions import ProgramChoice
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.jobs import Job, building
 from clalign.stages.plan7.viterbi import VITERBI
@@ -422,7 +423,7 @@ def test_a_job_knows_when_its_compiler_is_done(opened: Device, monkeypatch: pyte
     monkeypatch.setattr(opencl_session, "TELL_SECONDS", 0.01)
     job = Job(lambda event: None)
     with OpenCLSession(opened, building=partial(building, job)) as session:
-        with session._told_of():
+        with session._told_of(ProgramChoice.of("msv_vector", {})):
             ends = time.monotonic() + 30
             while not job.is_building() and time.monotonic() < ends:
                 time.sleep(0.01)

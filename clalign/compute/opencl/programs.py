@@ -129,6 +129,11 @@ class Programs:
             self._build(choice)
         return future.result()
 
+    def is_built(self, choice: ProgramChoice) -> bool:
+        """Return whether a program need not be waited for."""
+        future = self._futures.get(choice)
+        return future is not None and future.done()
+
     @property
     def counts(self) -> tuple[int, int]:
         """How many of the programs are built, and how many were asked for."""

@@ -332,7 +332,7 @@ class OpenCLSession:
         choice = ProgramChoice.of(source, defines)
         kernel = self._kernels.get((choice, entry))
         if kernel is None:
-            with self._translated(), self._told_of(), tracing.span(f"need {source}", "building", **defines):
+            with self._translated(), self._told_of(choice), tracing.span(f"need {source}", "building", **defines):
                 kernel = self._kernels[choice, entry] = cl.Kernel(self._programs.get(choice), entry)
         return kernel
 
@@ -346,8 +346,8 @@ class OpenCLSession:
             return [choice for choice in choices if not is_kept(self._context, choice.source, choice.defines)]
 
     @contextlib.contextmanager
-    def _told_of(self) -> Iterator[None]:
-        """Tell that a kernel is being compiled, if it takes long, and when it is over: some drivers need minutes."""
+    def _told_of(self, choice: ProgramChoice) -> Iterator[None]:
+        """Tell that a program is being compiled, if it takes long, and when it is over: some drivers need minutes."""
         is_done = threading.Event()
 
         def tell() -> None:
@@ -360,7 +360,7 @@ class OpenCLSession:
                 done, _ = self._programs.counts
                 self._building(done, done)
 
-        if self._building is nobody_told:
+        if self._building is nobody_told or self._programs.is_built(choice):
             yield
             return
         teller = threading.Thread(target=tell, daemon=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import fits_local, in_groups, lane_backend, lanes_group, one_a_core, stepped
+from clalign.compute.geometry import fits_local, in_groups, lane_backend, lanes_group, one_a_core, room_for, stepped
 from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
 from clalign.stages.hmmer3.forward_tables import VECTOR_LANES, lanes_tables, striped_tables
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
@@ -17,6 +17,9 @@ from clalign.values.sequences import SequenceBatch
 
 Scores = npt.NDArray[np.float32]
 Choices = Mapping[str, int]
+
+COMMON_VECTORS = 256
+"""Rows of up to so many vectors share a program."""
 
 LANES_GROUP = 128
 """Work-items of a GPU that share a table in local memory."""
@@ -62,7 +65,7 @@ def launch_vector(
 ) -> None:
     """Enqueue the shape for CPUs."""
     vectors = -(-profile.length // VECTOR_LANES)
-    defines = {"VECTORS": max(4, 1 << (vectors - 1).bit_length()), **choices}
+    defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
     session.launch(
         "forward_vector", "forward", defines, *one_a_core(session.device),
         *head, np.int32(vectors), *striped_tables(session, profile), session.zeros(4), scores,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import GROUPS_PER_UNIT, lane_backend, lanes_group, one_a_core, stepped
+from clalign.compute.geometry import GROUPS_PER_UNIT, lane_backend, lanes_group, one_a_core, room_for, stepped
 from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.ssv import bytes_of
@@ -29,6 +29,9 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 """Choices that are compiled for other vendors in the tests."""
 
 VECTOR_LANES = 16
+
+COMMON_VECTORS = 128
+"""Rows of up to so many vectors share a program."""
 
 LANES_GROUP = 128
 
@@ -86,9 +89,10 @@ def _launch_vector(
         "msv vector", profile,
         lambda: session.tables([_costs(session, profile, VECTOR_LANES, vectors).transpose(0, 2, 1)])[0],
     )  # fmt: skip
+    defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
     session.launch(
-        "msv_vector", "msv_score", {"VECTORS": vectors, **choices}, *one_a_core(session.device),
-        *head, *numbers, table, session.zeros(4), levels,
+        "msv_vector", "msv_score", defines, *one_a_core(session.device),
+        *head, *numbers, np.int32(vectors), table, session.zeros(4), levels,
     )  # fmt: skip
 
 

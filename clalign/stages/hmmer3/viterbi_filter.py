@@ -9,7 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import LOCAL_SHARE, Geometry, in_groups, lane_backend, lanes_group, one_a_core, stepped
+from clalign.compute.geometry import (
+    LOCAL_SHARE,
+    Geometry,
+    in_groups,
+    lane_backend,
+    lanes_group,
+    one_a_core,
+    room_for,
+    stepped,
+)
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, nothing_to_check
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.viterbi_filter_tables import (
@@ -33,7 +42,10 @@ Choices = Mapping[str, int]
 VECTOR_LANES = 16
 
 FEW_VECTORS = 4
-"""Rows of so many vectors are short: kernels are compiled for just their number, not for up to a power of two."""
+"""Rows of so many vectors are short: kernels are compiled for just their number."""
+
+COMMON_VECTORS = 128
+"""Longer rows of up to so many vectors share a program."""
 
 LANES_GROUP = 128
 """Work-items of a GPU that share a table in local memory."""
@@ -102,7 +114,7 @@ def launch_vector(session: KernelSession, profile: LocalProfile, rows: _Rows, ch
     vectors = -(-profile.length // lanes)
     plain = bool(choices.get("PLAIN", not merges_steps(session, profile)))
     fixed = vectors <= FEW_VECTORS
-    room = vectors if fixed else 1 << (vectors - 1).bit_length()
+    room = vectors if fixed else room_for(vectors, COMMON_VECTORS)
     defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}
     session.launch(
         "viterbi_filter_vector", "viterbi_filter", defines, *one_a_core(session.device),
