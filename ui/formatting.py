@@ -12,6 +12,7 @@ from pathlib import Path
 from clalign.control_characters import escaped
 from clalign.errors import ClalignError
 from clalign.sizes import size_text
+from clalign.values.sequences import short_name as short_name
 
 THIN = "\u202f"
 """Narrow no-break space between groups of three digits and before units."""
@@ -131,11 +132,6 @@ def seconds(value: float) -> str:
         if value >= size:
             return f"{value / size:.3g}{THIN}{unit}" if value < 1000 * size else f"{count(value / size)}{THIN}{unit}"
     return f"{value * 1e6:.3g}{THIN}µs" if value else f"0{THIN}s"
-
-
-def short_name(name: str) -> str:
-    """Return the part of a name that says most: of "sp|P69905|HBA_HUMAN" the last; the name if it has none."""
-    return name.rstrip("| ").rpartition("|")[2].strip() or name
 
 
 def unit(alphabet: str) -> str:

@@ -35,6 +35,7 @@ TOOLS = {
     "shard": "plan a search in parts for several computers",
     "merge": "make one run of those of all parts of a search",
     "export": "write the results of a run as tables, sequences or alignments",
+    "picture": "draw the hits of a run: coverage, scores, identity, species",
     "runs": "list, name, compare and delete runs",
     "note": "write a note beside a hit, or print it",
     "explain": "tell why a sequence was found, or missed",

@@ -5,17 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from clalign.cli.inputs import there
+from clalign.cli.painting import ENDINGS, check_ending, painter_of, told
 from clalign.cli.parser import CommandParser
-from clalign.errors import ClalignError, ExitCode, InputError, OptionError, OutputError
+from clalign.errors import InputError, OptionError
 from clalign.values.profile_logo import HEIGHT_MODES
 from clalign.values.profiles import Hmm
 from clalign.values.typed_numbers import count
-
-ENDINGS = (".svg", ".pdf", ".png")
 
 SCHEMES = ("clustal", "safe", "none")
 
@@ -24,12 +22,6 @@ EXAMPLES = (
     "clalign logo --heights score --nodes 20-80 --per-row 30 globins4.hmm -o part.pdf",
     "clalign logo --name RRM_1 Pfam-A.hmm -o rrm.png",
 )
-
-
-class NoPainter(ClalignError):
-    """A machine that cannot draw letters."""
-
-    exit_code = ExitCode.INPUT
 
 
 def add_parser(subparsers: Any) -> None:
@@ -55,24 +47,13 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the logo."""
-    from clalign.formats.writers import check_writable
-
-    if Path(arguments.output).suffix.lower() not in ENDINGS:
-        raise OptionError(
-            f"{arguments.output} has no ending that is known.", f"Let its name end in {', '.join(ENDINGS)}."
-        )
-    check_writable(arguments.output)
+    check_ending(arguments.output, ENDINGS)
     hmm = profile_named(there(arguments.profiles), arguments.name)
     nodes = node_range(arguments.nodes, hmm.length)
-    painter = _painter()
+    painter = painter_of("clalign.ui.engines.plan7.logo_files")
     choices = painter.PictureChoices(nodes, arguments.per_row, not arguments.no_indel, arguments.colors)
-    try:
+    with told(arguments.output):
         painter.write_logo(hmm, arguments.heights, choices, arguments.output)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(
-            f"{arguments.output} could not be written ({reason}).", "Free space there, or choose another place."
-        ) from error
     return 0
 
 
@@ -113,26 +94,3 @@ def node_range(text: str | None, length: int) -> range:
             f"--nodes is {text}, but the profile has the nodes 1 to {length}.", "Give two of them, such as 1-50."
         )
     return range(first - 1, last)
-
-
-def _painter() -> Any:
-    """Return the part of the window that draws logos.
-
-    Raises
-    ------
-    NoPainter
-        If Qt or its fonts are not at hand.
-    """
-    try:
-        from clalign.ui.engines.plan7 import logo_files  # noqa: TID251 - the window's painter draws for the command line, too
-    except ImportError as error:
-        from clalign.cli.gui import missing_libraries
-
-        if error.name and error.name.startswith("clalign"):
-            raise
-        raise missing_libraries(error) from error
-    if not logo_files.has_fonts():
-        raise NoPainter(
-            "There is no font to draw letters with.", "Install one; on Debian or Ubuntu: apt install fonts-dejavu-core"
-        )
-    return logo_files

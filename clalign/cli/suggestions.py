@@ -55,6 +55,7 @@ COMMANDS = (
     ("calibrate", "hmm2calibrate hmmcalibrate"),
     ("hmmbuild", "build hmm2build"),
     ("logo", "hmmlogo skylign weblogo"),
+    ("picture", "chart draw figure plot"),
     ("sw", "align blast blastn blastp diamond fasta36 mmseqs needle parasail phmmer smith-waterman ssearch ssearch36"
            " swipe water"),
     ("devices", "clinfo list"),

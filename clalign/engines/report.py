@@ -16,6 +16,9 @@ from clalign.engines.commands import Export
 from clalign.engines.engine import Writer, engine_of
 from clalign.engines.export import Source
 from clalign.engines.overview import QueryLine, overview
+from clalign.engines.pictures import KINDS, Asked, picture_of
+from clalign.engines.pictures.species import SpeciesSummary
+from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.svg_charts import architecture_svg, bars_svg, histogram_svg
 from clalign.formats.tables import digits
 from clalign.values.architectures import Architecture, grouped
@@ -25,6 +28,9 @@ MOST_ROWS = 200
 
 MOST_BARS = 30
 """Queries, and architectures, that a picture has."""
+
+PICTURES = ("coverage", "score-coverage", "score-length", "identity", "qq", "species")
+PICTURE_SIZE = 960.0, 420.0
 
 LEFT_OUT = ("cigar",)
 """Columns that are too wide for a page."""
@@ -104,6 +110,11 @@ def _figure(picture: str, words: str) -> Iterator[str]:
 
 def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     yield "<h2>Pictures</h2>\n"
+    for name in PICTURES if any(line.n_hits for line in lines) else ():
+        if len(lines) == 1 or not KINDS[name].of_one:
+            picture = picture_of(source.run, Asked(name, 0 if len(lines) == 1 else None), source.keys, source.context)
+            if name != "species" or (isinstance(picture, SpeciesSummary) and picture.has_species):
+                yield from _figure(drawing_svg(picture.draw(*PICTURE_SIZE)), picture.sentence)
     if len(lines) == 1:
         edges, counts = source.run.histogram(0)
         if len(edges):

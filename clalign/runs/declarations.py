@@ -117,6 +117,10 @@ class Declaration:
         Returns in words what a hit cannot have or lack, given the card of its query; None if there is nothing.
     values : mapping of str to str
         SQL of what its hits can be sorted and filtered by, over its own tables and the others.
+    identical : str
+        SQL of how many columns of a part have two equal residues; empty where that is not known.
+    best_part_only : bool
+        Whether coverage and identity of a hit are those of its first part, not of all that are reported.
     """
 
     engine: str
@@ -128,6 +132,8 @@ class Declaration:
     judge: Callable[[Card, dict[str, Any]], Judge | None] = lambda card, spec: None
     unsound: Callable[[Card, Hit], str | None] = lambda card, hit: None
     values: Mapping[str, str] = field(default_factory=dict)
+    identical: str = ""
+    best_part_only: bool = False
 
     def of(self, thing: str) -> list[EngineTable]:
         """Return the tables whose rows are of hits, parts, batches, pieces or unfinished batches."""

@@ -164,6 +164,20 @@ class HitRows:
             raise DamagedRun(self._connection.path, f"the hit {hit.name} has {wrong}")
         return hit
 
+    def begin(self) -> None:
+        """Take note of what the file holds now, before it is asked which parts are reported."""
+        self._check_counts()
+
+    def reports(
+        self, query: int, row: int, included: bool, score: float, evalue: float | None, log_pvalue: float | None
+    ) -> bool:
+        """Return whether a part of a hit is reported, given what is known of it."""
+        judge = self._query(query).judge
+        if judge is None:
+            return True
+        n_reported = self._counted(query, row) if judge.n_targets is None else 0
+        return judge.judgment(score, _known(evalue), log_pvalue, n_reported, included)[1]
+
     def n_reported(self, query: int, row: int) -> int:
         """Return what HMMER3's conditional E-values count; see `RunFile.n_reported`."""
         self._check_counts()

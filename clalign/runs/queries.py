@@ -84,12 +84,16 @@ class HitQueries:
     """
 
     def __init__(self, connection: RunConnection, chosen: Sequence[int] | None = None) -> None:
-        self._connection = connection
+        self._connection = self.connection = connection
         self._is_chosen = "1"
         if chosen is not None:
             self._is_chosen = "hits.id IN (SELECT id FROM chosen)"
             connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
             connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in chosen])
+
+    def condition(self, number: int | None) -> str:
+        """Return the SQL of being one of the hits that are looked at, of a query or of all."""
+        return f"{self._is_chosen} AND {'1' if number is None else f'query = {int(number)}'}"
 
     def _all(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._connection.execute(question, values).fetchall()

@@ -246,3 +246,8 @@ class SequenceBatch:
         codes = [encode(text) if isinstance(text, str | bytes) else np.asarray(text, np.uint8) for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(c) for c in codes], dtype=np.int64)]).astype(np.int32)
         return cls(np.concatenate([np.empty(0, np.uint8), *codes]), offsets, np.arange(len(codes), dtype=np.int64))
+
+
+def short_name(name: str) -> str:
+    """Return the part of a name that says most: of "sp|P69905|HBA_HUMAN" the last; the name if it has none."""
+    return name.rstrip("| ").rpartition("|")[2].strip() or name

@@ -359,6 +359,6 @@ def test_the_report_is_one_sound_file_that_loads_nothing(small_run: Path) -> Non
     assert "&lt;script&gt;alert(1)" in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
     assert "3 sequences (27 residues)" in text
-    assert text.count("<svg") == text.count("</svg>") == 1
+    assert text.count("<svg") == text.count("</svg>") == 6
     ElementTree.fromstring(re.search("<svg.*?</svg>", text, re.DOTALL)[0])
     assert "The command was: clalign hmmsearch motif.hmm seqs.fa." in text

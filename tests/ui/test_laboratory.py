@@ -22,12 +22,12 @@ from clalign.ui.engines.plan7.sheet import RunSheet
 from clalign.ui.engines.register import ladders
 from clalign.ui.models.comparison import ComparisonView, height_of
 from clalign.ui.models.documents import read_document, with_other_machine, write_document
-from clalign.ui.models.figures import linear_ticks, log_ticks, tick_text
 from clalign.ui.models.ladder import RungView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
 from clalign.ui.views.figure_view import save_picture
 from clalign.ui.views.rung_page import RungPage
+from clalign.values.axes import linear_ticks, log_ticks, tick_text
 
 pytestmark = pytest.mark.thorough
 

@@ -131,33 +131,3 @@ class FitChart:
 
 
 Chart = BarChart | LineChart | FitChart
-
-
-def linear_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers between two ends, at most about `most` of them."""
-    rough = (high - low) / max(1, most)
-    if rough <= 0:
-        return [low]
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
-    first = math.ceil(low / step)
-    return [step * place for place in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return powers of ten between two ends; with 2 and 5 of each where there is room."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for factors in ((1, 2, 5), (1, 3), (1,)):
-        ticks = [f * 10.0**p for p in powers for f in factors if low * 0.999 <= f * 10.0**p <= high * 1.001]
-        if len(ticks) <= most:
-            return ticks
-    step = math.ceil(len(ticks) / most)
-    return [tick for tick in ticks if round(math.log10(tick)) % step == 0]
-
-
-def tick_text(value: float) -> str:
-    """Return a number beside an axis: ``0.01``, ``250``, ``10 k``, ``2 M``, ``1 G``."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= 10 * size or (size > 1e3 and abs(value) >= size):
-            return f"{value / size:g}\u202f{unit}"
-    return f"{value:g}"

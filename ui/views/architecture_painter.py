@@ -10,10 +10,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from clalign.values.architectures import Architecture, PlacedDomain
+from clalign.values.axes import linear_ticks
 
 from .. import formatting, theme
 from ..models.family_colors import letters_on
-from ..models.figures import linear_ticks
 
 ROW = 30.0
 BLOCK = 18.0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 
+from clalign.values.axes import Scale, tick_text
+
 from .. import theme
-from ..models.figures import BarChart, Chart, FitChart, LineChart, linear_ticks, log_ticks, tick_text
+from ..models.figures import BarChart, Chart, FitChart, LineChart
 
 ROW = 24.0
 """Height of a bar with the space around it."""
@@ -26,36 +24,6 @@ DASHES = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine, Qt.P
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 MIDDLE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Maps numbers to pixels.
-
-    Attributes
-    ----------
-    low, high : float
-        Ends of the axis.
-    start, end : float
-        Their pixels.
-    """
-
-    low: float
-    high: float
-    start: float
-    end: float
-    log: bool = False
-
-    def __call__(self, value: float) -> float:
-        """Return the pixel of a number."""
-        place: Callable[[float], float] = math.log10 if self.log else float
-        share = (place(value) - place(self.low)) / ((place(self.high) - place(self.low)) or 1.0)
-        return self.start + share * (self.end - self.start)
-
-    def ticks(self, room: float) -> list[float]:
-        """Return round numbers, one for each `room` pixels."""
-        most = max(2, int(abs(self.end - self.start) / room))
-        return (log_ticks if self.log else linear_ticks)(self.low, self.high, most)
 
 
 def chart_height(chart: Chart) -> int:

@@ -18,6 +18,7 @@ ENGINE = Engine(
         "writers": "clalign.engines.pairwise.export:WRITERS",
         "exports": "clalign.engines.pairwise.export:EXPORTS",
         "methods": "clalign.engines.pairwise.methods:methods",
+        "scores_of_all": "clalign.engines.pairwise.scores_of_all:scores_of_all",
         "verify": "clalign.engines.pairwise.verify:verify_pairwise",
         "explain": "clalign.engines.pairwise.explain:explain_pair",
         "explanation_lines": "clalign.engines.pairwise.report_text:explanation_lines",

@@ -139,5 +139,7 @@ RUNS = Declaration(
         "n_columns": _best("length(states)"),
         "ranking": _best(f"{_QUERY_COVERAGE} / 2 + {_IDENTITY} / 4 + {_POSITIVES} / 4"),
     },
+    identical="pairwise_alignments.identical",
+    best_part_only=True,
 )
 """The values are of the best alignment; shares are percents."""

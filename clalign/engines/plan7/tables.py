@@ -147,4 +147,5 @@ RUNS = Declaration(
         " WHERE parts.hit = hits.id)",
         "accuracy": f"(SELECT accuracy {_OF_DOMAINS} ORDER BY score DESC LIMIT 1)",
     },
+    identical=_IDENTICAL,
 )

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
 
+from clalign.values.axes import linear_ticks
+
 from ... import formatting, theme
-from ...models.figures import linear_ticks
 from .dot_plot import LEVELS, DotPlot, seen_of
 
 LEFT, TOP, RIGHT, BOTTOM = 84.0, 8.0, 14.0, 40.0

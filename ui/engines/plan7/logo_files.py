@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
-from PySide6.QtGui import QFont, QGuiApplication
+from PySide6.QtGui import QFont
 
 from clalign.values.profile_logo import HeightMode
 from clalign.values.profiles import Hmm
 
-from ...views.letter_paths import letter_path
+from ...views.painting import has_fonts, start_painting
 from ...views.pictures import FORMATS
 from .logo_figure import logo_figure
 from .logo_pictures import PictureChoices, save_logo
@@ -27,19 +25,3 @@ def write_logo(hmm: Hmm, mode: HeightMode, choices: PictureChoices, path: str) -
     """
     start_painting()
     save_logo(logo_figure(hmm, mode), choices, path, QFont())
-
-
-def start_painting() -> None:
-    """Make what fonts need; no display is looked for."""
-    if QGuiApplication.instance() is None:
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"
-        _kept.append(QGuiApplication(["clalign"]))
-
-
-_kept: list[QGuiApplication] = []
-
-
-def has_fonts() -> bool:
-    """Return whether letters can be drawn."""
-    start_painting()
-    return letter_path("W", QFont().family()).elementCount() > 5

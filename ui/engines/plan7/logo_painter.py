@@ -8,8 +8,9 @@ from functools import cache
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QTransform
 
+from clalign.values.axes import linear_ticks
+
 from ... import theme
-from ...models.figures import linear_ticks
 from ...models.residue_colors import background_of
 from ...views.letter_paths import letter_path
 from .logo_figure import FigureRow, LogoFigure

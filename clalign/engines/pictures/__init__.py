@@ -1,0 +1,144 @@
+"""Pictures of the hits of a run, for every engine: numbers, and shapes that window, command line and report draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from clalign.engines.engine import spec_of
+from clalign.engines.pictures.coverage import Coverage
+from clalign.engines.pictures.identity import Identities
+from clalign.engines.pictures.numbers import HitNumbers, read_numbers
+from clalign.engines.pictures.picture import HitPicture
+from clalign.engines.pictures.points import Points
+from clalign.engines.pictures.quantiles import Quantiles
+from clalign.engines.pictures.species import SpeciesSummary
+from clalign.errors import OptionError
+from clalign.formats.taxonomy import column_named, read_taxonomy
+from clalign.jobs import JobContext, QuietContext
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile, open_run
+from clalign.values.species import Taxonomy
+
+__all__ = ["KINDS", "Asked", "HitPicture", "picture_of", "read_picture"]
+
+
+NO_HITS = "Draw a run of hmmsearch, hmmscan or sw; one that has just begun is drawn a little later."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which picture is wanted.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    query : int or None
+        The number of a query; None for all.
+    taxonomy : str
+        The table that species are looked up in; empty for none.
+    column : str
+        Which of its columns: its name, or its number counted from 1; empty for the second.
+    """
+
+    kind: str
+    query: int | None = None
+    taxonomy: str = ""
+    column: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of picture.
+
+    Attributes
+    ----------
+    words, meaning : str
+        What it is called, and what it shows, as a sentence without a full stop.
+    make : callable
+        Returns it of numbers, given what was asked.
+    of_one : bool
+        Whether it is of one query at a time.
+    """
+
+    words: str
+    meaning: str
+    make: Callable[[HitNumbers, Asked], HitPicture]
+    of_one: bool = False
+
+
+def _coverage(numbers: HitNumbers, asked: Asked) -> HitPicture:
+    del asked
+    return Coverage(numbers)
+
+
+def _coverage_points(numbers: HitNumbers, asked: Asked) -> HitPicture:
+    del asked
+    return Points(numbers, numbers.hits.query_coverage, f"coverage of the {numbers.noun}", "%", False)
+
+
+def _length_points(numbers: HitNumbers, asked: Asked) -> HitPicture:
+    del asked
+    lengths = numbers.hits.lengths.astype(float)
+    return Points(numbers, lengths, "length of the target", "residues", True)
+
+
+def _species(numbers: HitNumbers, asked: Asked) -> HitPicture:
+    taxonomy = read_taxonomy(asked.taxonomy) if asked.taxonomy else Taxonomy()
+    return SpeciesSummary(numbers, taxonomy, column_named(taxonomy, asked.column))
+
+
+KINDS: Mapping[str, Kind] = {
+    "coverage": Kind("Coverage", "The query on top and its hits below, colored by score", _coverage, True),
+    "score-coverage": Kind("Score and coverage", "Score of each hit against the share of the query that is aligned",
+                           _coverage_points),
+    "score-length": Kind("Score and length", "Score of each hit against the length of the target", _length_points),
+    "identity": Kind("Identity", "How many hits are how alike", lambda n, _: Identities(n)),
+    "qq": Kind("Q–Q plot", "Observed numbers of targets against those that E-values expect", lambda n, _: Quantiles(n)),
+    "species": Kind("Species", "Hits by species, from OS= in the descriptions or from a table of taxonomy", _species),
+}  # fmt: skip
+"""The pictures by their names."""
+
+
+def picture_of(
+    run: RunFile, asked: Asked, hits: HitQueries | None = None, context: JobContext | None = None
+) -> HitPicture:
+    """Return a picture of the hits of an open run.
+
+    Parameters
+    ----------
+    run : RunFile
+    asked : Asked
+    hits : HitQueries, optional
+        Which hits; by default all.
+    context : JobContext, optional
+        May stop it.
+
+    Raises
+    ------
+    OptionError
+        If there is no such kind, or it is of one query and the run has several.
+    InputError
+        If the table of taxonomy makes no sense.
+    """
+    kind = KINDS.get(asked.kind)
+    if kind is None:
+        raise OptionError(f'There is no picture "{asked.kind}".', f"Choose one of {', '.join(KINDS)}.")
+    if not run.n_profiles():
+        raise OptionError(f"This run of `clalign {spec_of(run).command}` has no hits to be drawn.", NO_HITS)
+    numbers = read_numbers(run, hits or HitQueries(run.connection), asked.query, context or QuietContext())
+    if kind.of_one and numbers.query is None:
+        program, n = spec_of(run).command, numbers.n_queries
+        raise OptionError(
+            f"This picture is of one {numbers.noun}, and the run of `clalign {program}` has {n:,}.",
+            f"Name one of the {numbers.nouns}.",
+        )
+    return kind.make(numbers, asked)
+
+
+def read_picture(path: str | Path, asked: Asked, context: JobContext | None = None) -> HitPicture:
+    """Return a picture of the hits of a run; see `picture_of`."""
+    with open_run(Path(path)) as run:
+        return picture_of(run, asked, None, context)

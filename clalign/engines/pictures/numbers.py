@@ -1,0 +1,91 @@
+"""What pictures of hits are made from: the hits of a run as columns, and the words for its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.engines.engine import engine_of
+from clalign.jobs import JobContext
+from clalign.runs.hit_columns import HitColumns, read_hit_columns
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile
+from clalign.values.sequences import short_name
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HitNumbers:
+    """The hits that a picture is of.
+
+    Attributes
+    ----------
+    hits : HitColumns
+    query : int or None
+        The number of the query; None if it is of all.
+    card : dict
+        Of the query; empty if it is of all.
+    n_queries : int
+        How many queries they are of.
+    judges : bool
+        Whether hits are called significant.
+    noun, nouns : str
+        What a query is called, and several.
+    run : RunFile
+    """
+
+    hits: HitColumns
+    query: int | None
+    card: dict[str, Any]
+    n_queries: int
+    judges: bool
+    noun: str
+    nouns: str
+    run: RunFile
+
+    @property
+    def has_bits(self) -> bool:
+        """Whether scores are in bits: without statistics they are in units of the matrix."""
+        return not len(self.hits) or not bool(np.isnan(self.hits.evalues).all())
+
+    @property
+    def scores(self) -> Floats:
+        """Scores in `unit`."""
+        return self.hits.scores if self.has_bits else self.hits.raws
+
+    @property
+    def unit(self) -> str:
+        """What scores are in."""
+        return "bits" if self.has_bits else "units of the matrix"
+
+    @property
+    def of(self) -> str:
+        """What the hits are of, for titles."""
+        return short_name(str(self.card["name"])) if self.card else f"all {self.n_queries:,} {self.nouns}"
+
+
+def read_numbers(run: RunFile, hits: HitQueries, query: int | None, context: JobContext) -> HitNumbers:
+    """Return the hits of a query, or of all, as pictures need them."""
+    engine, n_queries = engine_of(run), run.n_profiles()
+    if query is None and n_queries == 1:
+        query = 0
+    found = read_hit_columns(hits, query, _lengths(run), context.check)
+    card = run.card(query) if query is not None else {}
+    n = 1 if query is not None else n_queries
+    return HitNumbers(found, query, card, n, engine.judges, engine.query, engine.queries, run)
+
+
+def _lengths(run: RunFile) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
+    def lengths(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        table = np.zeros(int(numbers.max(initial=0)) + 1, np.int64)
+        for number, length in run.connection.execute("SELECT id, length FROM queries"):
+            if number < len(table):
+                table[number] = length
+        return table[numbers]
+
+    return lengths

@@ -1,0 +1,65 @@
+"""Tables of taxonomy: lines of a name, an accession or the number of a taxon, and beside it species or lineage."""
+
+from __future__ import annotations
+
+from clalign.errors import InputError, OptionError
+from clalign.formats.sources import TextReader, decoded, opened
+from clalign.values.species import Taxonomy
+
+HINT = "Give lines of name, accession, OX number or OS name, then a tab, then the species; more columns may follow."
+
+
+def read_taxonomy(path: str) -> Taxonomy:
+    """Read a table of taxonomy, also a compressed one.
+
+    Parameters
+    ----------
+    path : str
+        Lines with tabs between; a line that begins with ``#`` is passed over, and the first names the columns.
+
+    Raises
+    ------
+    InputError
+        If a line has no tab, or says something else of the same name than a line before.
+    """
+    of: dict[str, tuple[str, ...]] = {}
+    heads: tuple[str, ...] = ()
+    first: dict[str, int] = {}
+    with opened(path) as source:
+        for number, raw in TextReader(source).lines():
+            line = decoded(raw).rstrip("\r\n")
+            if not line.strip():
+                continue
+            cells = tuple(cell.strip() for cell in line.split("\t"))
+            if line.startswith("#"):
+                heads = heads or cells[1:]
+                continue
+            if len(cells) < 2 or not cells[0]:
+                raise InputError(path, f'"{line[:40]}" does not name what belongs to what.', HINT, number)
+            if of.setdefault(cells[0], cells[1:]) != cells[1:]:
+                reason = f'"{cells[0][:40]}" stands for something else in line {first[cells[0]]}.'
+                raise InputError(path, reason, "Keep one of the two lines.", number)
+            first.setdefault(cells[0], number)
+    if not of:
+        raise InputError(path, "the table has no lines.", HINT)
+    return Taxonomy(of, heads)
+
+
+def column_named(taxonomy: Taxonomy, words: str) -> int:
+    """Return the column of a table by its name, or by its number, of which 2 is the first that says something.
+
+    Raises
+    ------
+    OptionError
+        If there is none.
+    """
+    if not words:
+        return 0
+    n = max(map(len, taxonomy.of.values()), default=0)
+    known = [head.lower() for head in taxonomy.heads]
+    if words.lower() in known:
+        return known.index(words.lower())
+    if words.isdecimal() and 2 <= int(words) <= n + 1:
+        return int(words) - 2
+    names = f" It has {', '.join(taxonomy.heads)}." if taxonomy.heads else ""
+    raise OptionError(f'The table of taxonomy has no column "{words}".{names}', f"Give a number from 2 to {n + 1}.")

@@ -1,0 +1,163 @@
+"""Hits as columns of numbers, read without their alignments: a million of them are some seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.runs.connection import RunConnection
+from clalign.runs.hit_rows import HitRows, joined
+from clalign.runs.queries import ROWS_AT_ONCE, HitQueries
+from clalign.runs.schema import ORDER
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+NAMES_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HitColumns:
+    """The hits of a query, or of all, best first within each query.
+
+    Attributes
+    ----------
+    ids, queries, rows, lengths : int64[n]
+        Ids, numbers of the queries, rows and lengths of the targets.
+    scores, raws, evalues : float64[n]
+        Bits, uncorrected scores, E-values (not a number where there are none).
+    significant : bool[n]
+    query_coverage, target_coverage : float64[n]
+        Share of query and target that is aligned, in percent.
+    identity : float64[n]
+        Share of aligned columns with two equal residues, in percent; not a number where that is not known.
+    part_hits, part_starts, part_ends : int64[m]
+        The reported parts: places of their hits in the columns above, first and end place on the query.
+    """
+
+    ids: Integers
+    queries: Integers
+    rows: Integers
+    lengths: Integers
+    scores: Floats
+    raws: Floats
+    evalues: Floats
+    significant: npt.NDArray[np.bool_]
+    query_coverage: Floats
+    target_coverage: Floats
+    identity: Floats
+    part_hits: Integers
+    part_starts: Integers
+    part_ends: Integers
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read_hit_columns(
+    hits: HitQueries, number: int | None, query_lengths: Callable[[Integers], Integers],
+    check: Callable[[], None] = lambda: None,
+) -> HitColumns:  # fmt: skip
+    """Return the hits of a query, or of all, as columns.
+
+    Parameters
+    ----------
+    hits : HitQueries
+    number : int or None
+        Of the query.
+    query_lengths : callable
+        Returns the lengths of queries (int64[n]), given their numbers.
+    check : callable
+        Called now and then; may raise.
+    """
+    connection = hits.connection
+    found = _table(
+        connection.execute(
+            "SELECT hits.id, hits.query, hits.row, length, score, hits.raw, evalue, included FROM hits"
+            f" LEFT JOIN targets ON targets.row = hits.row WHERE {hits.condition(number)} ORDER BY query, {ORDER}"
+        ),
+        8,
+        check,
+    )
+    ids, queries, rows, lengths = found[:, :4].astype(np.int64).T
+    parts = _parts(connection, hits.condition(number), check)
+    of, there = _places(ids, parts[:, 0].astype(np.int64))
+    of, parts = of[there], parts[there]
+    counted = np.ones(len(of), np.bool_)
+    if connection.declared.best_part_only:
+        counted = parts[:, 1] == 1
+    starts, ends, target_starts, target_ends = parts[:, 2:6].astype(np.int64).T
+    inside = of[counted]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        identity = 100.0 * _sums(inside, parts[counted, 7], len(ids)) / _sums(inside, parts[counted, 6], len(ids))
+    return HitColumns(
+        ids, queries, rows, lengths, found[:, 4], found[:, 5], found[:, 6], found[:, 7] > 0,
+        _share(inside, starts[counted], ends[counted], query_lengths(queries)),
+        _share(inside, target_starts[counted], target_ends[counted], lengths), identity, of, starts, ends,
+    )  # fmt: skip
+
+
+def _places(ids: Integers, asked: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """Return where ids stand, and whether they do: a search may have replaced hits while they were read."""
+    if not len(ids):
+        return np.zeros(len(asked), np.int64), np.zeros(len(asked), np.bool_)
+    order = np.argsort(ids)
+    of = order[np.minimum(np.searchsorted(ids, asked, sorter=order), len(ids) - 1)]
+    return of, ids[of] == asked
+
+
+def _table(rows: Iterator[tuple[Any, ...]], width: int, check: Callable[[], None]) -> Floats:
+    """Return rows of numbers (float64[n, width]); what is missing becomes not a number."""
+    blocks = [np.empty((0, width))]
+    some: list[tuple[Any, ...]] = []
+    for row in rows:
+        some.append(row)
+        if len(some) == ROWS_AT_ONCE:
+            blocks.append(np.array(some, np.float64))
+            some = []
+            check()
+    blocks.append(np.array(some, np.float64).reshape(-1, width))
+    return np.concatenate(blocks)
+
+
+def _parts(connection: RunConnection, condition: str, check: Callable[[], None]) -> Floats:
+    """Return of each reported part hit, number, four ends, columns and equal ones (float64[m, 8])."""
+    declared, judges = connection.declared, HitRows(connection)
+    identical = declared.identical or "NULL"
+    found = connection.execute(
+        "SELECT parts.hit, parts.number, query_start, query_end, target_start, target_end, length(states) AS n_columns,"
+        f" {identical} AS n_equal, hits.query, hits.row, included, parts.score, parts.evalue, parts.log_pvalue"
+        f" FROM parts JOIN hits ON hits.id = parts.hit {joined(declared.of('parts'))} WHERE {condition}"
+        " ORDER BY parts.hit, parts.number"
+    )
+    judges.begin()
+    return _table((row[:8] for row in found if judges.reports(row[8], row[9], bool(row[10]), *row[11:])), 8, check)
+
+
+def _sums(of: Integers, values: Floats, n: int) -> Floats:
+    return np.bincount(of, values, n).astype(np.float64)
+
+
+def _share(of: Integers, starts: Integers, ends: Integers, lengths: Integers) -> Floats:
+    """Return the share that parts cover together (float64[n], percent), given the hit that each is of."""
+    order = np.lexsort((starts, of))
+    of, starts, ends = of[order], starts[order], ends[order]
+    far = int(ends.max(initial=0)) + 1
+    reached = np.maximum.accumulate(ends + of * far) if len(of) else ends
+    before = np.concatenate([[0], reached[:-1]])[: len(of)] - of * far
+    covered = np.maximum(0, ends - np.maximum(starts, before))
+    return np.asarray(100.0 * _sums(of, covered.astype(np.float64), len(lengths)) / np.maximum(1, lengths), np.float64)
+
+
+def target_words(connection: RunConnection, rows: Sequence[int]) -> dict[int, tuple[str, str, str]]:
+    """Return name, accession and description of targets by their rows."""
+    found: dict[int, tuple[str, str, str]] = {}
+    for start in range(0, len(rows), NAMES_AT_ONCE):
+        some = [int(row) for row in rows[start : start + NAMES_AT_ONCE]]
+        asked = f"SELECT row, name, accession, description FROM targets WHERE row IN ({','.join('?' * len(some))})"
+        found |= {row: (name, accession, text) for row, name, accession, text in connection.execute(asked, some)}
+    return found

@@ -1,0 +1,52 @@
+"""The species of sequences: what UniProt writes in descriptions (``OS=Homo sapiens OX=9606``), or a table says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+UNKNOWN = "unknown"
+
+_NAME = re.compile(r"(?:^|\s)OS=(\S.*?)(?=\s[A-Z]{2}=|$)")
+_NUMBER = re.compile(r"(?:^|\s)OX=(\d+)")
+
+
+def species_in(description: str) -> str:
+    """Return the species that a description names with ``OS=``; empty if it names none."""
+    found = _NAME.search(description)
+    return found[1].strip() if found else ""
+
+
+def taxon_in(description: str) -> str:
+    """Return the number of the taxon that a description names with ``OX=``; empty if it names none."""
+    found = _NUMBER.search(description)
+    return found[1] if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Taxonomy:
+    """What a table says of sequences or of taxa.
+
+    Attributes
+    ----------
+    of : mapping of str to tuple of str
+        The cells beside each name, accession or number.
+    heads : tuple of str
+        What the cells are; empty if the table does not say it.
+    """
+
+    of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    heads: tuple[str, ...] = ()
+
+    def group(self, name: str, accession: str, description: str, column: int = 0) -> str:
+        """Return what a cell says of a sequence: by its name, a part of it, its accession, its taxon or its species.
+
+        Without an entry it is what the description names; `UNKNOWN` if that is nothing.
+        """
+        species = species_in(description)
+        for key in (name, accession, *name.split("|"), taxon_in(description), species):
+            cells = self.of.get(key) if key else None
+            if cells is not None:
+                return (cells[column] if column < len(cells) else "") or UNKNOWN
+        return UNKNOWN if column or not species else species

@@ -1,0 +1,220 @@
+"""Pictures of hits: their numbers against plain counting, their files, and what a click on them chooses."""
+
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.cli import main
+from clalign.engines.engine import engine_of
+from clalign.engines.export import Choice
+from clalign.engines.pictures import KINDS, Asked, picture_of, read_picture
+from clalign.engines.pictures.coverage import CLASSES, class_of, packed
+from clalign.engines.pictures.numbers import read_numbers
+from clalign.engines.pictures.points import MOST_DOTS, marked
+from clalign.engines.pictures.quantiles import Quantiles
+from clalign.errors import ExitCode, InputError, OptionError
+from clalign.formats.drawing_svg import drawing_svg
+from clalign.formats.taxonomy import column_named, read_taxonomy
+from clalign.jobs import QuietContext
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile, open_run
+from clalign.values.species import UNKNOWN, Taxonomy, species_in, taxon_in
+
+SPECIES = {3: "Homo sapiens", 14: "Mus musculus", 159: "Homo sapiens", 265: ""}
+
+
+@pytest.fixture
+def profile_run(hmmer3_run: Callable[..., Path]) -> Path:
+    """A run of a profile whose hits have species."""
+    path = hmmer3_run()
+    with open_run(path, writable=True) as run, run.transaction():
+        for row, name in SPECIES.items():
+            text = f"protein {row} OS={name} OX=96{row} GN=abc PE=1" if name else "no species here"
+            run.connection.execute("UPDATE targets SET description = ? WHERE row = ?", (text, row))
+    return path
+
+
+@pytest.fixture(params=("profile", "pairs"))
+def any_run(request: pytest.FixtureRequest, pair_runs: dict[str, Path]) -> Iterator[RunFile]:
+    """An open run of each engine that finds hits."""
+    path = pair_runs["proteins"] if request.param == "pairs" else request.getfixturevalue("profile_run")
+    with open_run(path) as run:
+        yield run
+
+
+def table(run: RunFile) -> list[dict[str, Any]]:
+    """Return the rows of the run's table of hits, which are read one by one with their alignments."""
+    engine = engine_of(run)
+    source = engine.source(run, Choice(), QuietContext())
+    columns = engine.part("tables")["tsv"]
+    return [{column.file: column.value(row) for column in columns} for row in source.table_rows("tsv")]
+
+
+def test_numbers_are_those_of_the_tables(any_run: RunFile) -> None:
+    found = read_numbers(any_run, HitQueries(any_run.connection), None, QuietContext()).hits
+    rows = table(any_run)
+    assert len(found) == len(rows) > 3
+    for name, values in (("query_coverage", found.query_coverage), ("target_coverage", found.target_coverage)):
+        np.testing.assert_allclose(values, [row[name] for row in rows], atol=1e-9)
+    assert found.lengths.tolist() == [row["target_length"] for row in rows]
+    plain = [np.nan if row["identity"] is None else row["identity"] for row in rows]
+    np.testing.assert_allclose(found.identity, plain, atol=1e-9)
+
+
+def test_bars_and_curve_count_what_is_aligned(any_run: RunFile) -> None:
+    picture = picture_of(any_run, Asked("coverage", 0))
+    hits = list(any_run.hits(0))
+    plain = Counter(place for hit in hits for part in hit.reported_domains for place in range(*part.profile_range))
+    assert list(picture.rows()) == [(place + 1, plain[place]) for place in range(any_run.card(0)["length"])]
+    drawn = picture.draw(900, 400)
+    assert set(drawn.picks.hits.tolist()) == set(found_ids(any_run, hits))
+    assert {words.text for words in drawn.shapes if hasattr(words, "text")} >= {
+        hit.name for hit in hits if hit.reported_domains
+    }
+
+
+def found_ids(run: RunFile, hits: list[Any]) -> list[int]:
+    """Return the ids of the hits that have a reported part."""
+    keys = [key.id for key in HitQueries(run.connection).of_query(0)]
+    return [key for key, hit in zip(keys, hits, strict=True) if hit.reported_domains]
+
+
+def test_identities_and_points_are_counted(any_run: RunFile) -> None:
+    known = [row["identity"] for row in table(any_run) if row["identity"] is not None]
+    plain = Counter(min(int(value // 5), 19) for value in known)
+    counts = [count for _, _, count in picture_of(any_run, Asked("identity")).rows()]
+    assert counts == [plain[bar] for bar in range(20)]
+    lengths = sorted(row["target_length"] for row in table(any_run))
+    assert sorted(value for _, _, value in picture_of(any_run, Asked("score-length")).rows()) == lengths
+
+
+def test_a_rectangle_picks_what_it_touches(any_run: RunFile) -> None:
+    for kind in KINDS:
+        drawn = picture_of(any_run, Asked(kind, 0)).draw(800, 400)
+        everything = drawn.picks.within(0, 0, drawn.width, drawn.height)
+        assert everything.tolist() == sorted(set(drawn.picks.hits.tolist()))
+        left, top, right, bottom = drawn.picks.places[0]
+        place = drawn.picks.at((left + right) / 2, (top + bottom) / 2)
+        assert place is not None
+        assert drawn.picks.tip(place)
+        assert len(drawn.picks.within(-9, -9, -5, -5)) == 0
+
+
+def test_observed_numbers_are_ranks(any_run: RunFile) -> None:
+    picture = picture_of(any_run, Asked("qq", 0))
+    assert isinstance(picture, Quantiles)
+    evalues = sorted(hit.evalue for hit in any_run.hits(0))
+    np.testing.assert_allclose(picture.expected, np.array(evalues) * picture.factor)
+    assert picture.observed.tolist() == list(range(1, len(evalues) + 1))
+    assert picture.factor == pytest.approx(1.0)
+    assert picture.all is not None
+    assert picture.all.observed[0] <= any_run.histogram(0)[1].sum()
+    assert (np.diff(picture.all.expected) <= 0).all()
+    assert (np.diff(picture.all.observed) <= 0).all()
+
+
+def test_species_are_counted_and_the_unknown_too(profile_run: Path, tmp_path: Path) -> None:
+    rows = {name: (targets, hits) for name, targets, _, hits, *_ in read_picture(profile_run, Asked("species")).rows()}
+    assert rows == {"Homo sapiens": (2, 2), "Mus musculus": (1, 1), UNKNOWN: (2, 2)}
+    lineage = tmp_path / "lineage.tsv"
+    lineage.write_text("#key\tspecies\torder\nHomo sapiens\thuman\tPrimates\nSEQ_0265\tmouse\tRodentia\n")
+    rows = {name: n for name, n, *_ in read_picture(profile_run, Asked("species", None, str(lineage))).rows()}
+    assert rows == {"human": 2, "mouse": 1, "Mus musculus": 1, UNKNOWN: 1}
+    rows = {name: n for name, n, *_ in read_picture(profile_run, Asked("species", None, str(lineage), "order")).rows()}
+    assert rows == {"Primates": 2, "Rodentia": 1, UNKNOWN: 2}
+
+
+def test_words_of_species() -> None:
+    text = "Kinase OS=Escherichia coli (strain K12) OX=83333 GN=x PE=1 SV=2"
+    assert (species_in(text), taxon_in(text)) == ("Escherichia coli (strain K12)", "83333")
+    assert species_in("OS=Homo sapiens") == "Homo sapiens"
+    assert species_in("no POS=tion here") == species_in("") == ""
+    known = Taxonomy({"83333": ("Bacteria",), "P1": ("mine",)})
+    assert known.group("sp|P1|A_ECOLI", "", text) == "mine"
+    assert known.group("x", "-", text) == "Bacteria"
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "line"),
+    [("a\tb\nonly one\n", "does not name", 2), ("a\tb\n\na\tc\n", "in line 1", 3), ("# nothing\n", "no lines", None)],
+)
+def test_mistakes_in_a_taxonomy_are_found(text: str, said: str, line: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said) as raised:
+        read_taxonomy(str(path))
+    assert raised.value.line == line
+
+
+def test_columns_of_a_taxonomy_by_name_and_number() -> None:
+    known = Taxonomy({"a": ("x", "y")}, ("Species", "Phylum"))
+    assert [column_named(known, words) for words in ("", "2", "3", "phylum")] == [0, 0, 1, 1]
+    with pytest.raises(OptionError, match="Species, Phylum"):
+        column_named(known, "4")
+
+
+def test_lanes_never_overlap() -> None:
+    rng = np.random.default_rng(3)
+    starts = rng.integers(0, 900, 400)
+    spans = [(float(a), float(a + b)) for a, b in zip(starts, rng.integers(5, 200, 400), strict=True)]
+    lanes = packed(spans)
+    for lane in set(lanes):
+        own = sorted(span for span, of in zip(spans, lanes, strict=True) if of == lane)
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(own))
+    assert max(lanes) < 120
+    assert [class_of(score, CLASSES) for score in (10, 40, 79, 80, 1e3)] == [0, 1, 2, 3, 4]
+
+
+def test_many_points_become_cells_that_hold_all_of_them() -> None:
+    rng = np.random.default_rng(5)
+    n = 20 * MOST_DOTS
+    x, y = rng.uniform(0, 700, n), rng.uniform(0, 300, n)
+    shapes, picks = marked(x, y, np.arange(n), rng.random(n) < 0.5, lambda place: "")
+    assert len(shapes) < n / 3
+    inside = np.flatnonzero((x >= 100) & (x < 200) & (y >= 40) & (y < 80))
+    assert picks.within(100.1, 40.1, 199.9, 79.9).tolist() == inside.tolist()
+
+
+def test_svg_has_names_and_ruler_and_is_sound(profile_run: Path, hmmer3: ModuleType) -> None:
+    with open_run(profile_run, writable=True) as run, run.transaction():
+        run.connection.execute("UPDATE targets SET name = 'a<b>&\u0007' WHERE row = 3")
+    for kind in KINDS:
+        picture = read_picture(profile_run, Asked(kind, 0))
+        root = ET.fromstring(drawing_svg(picture.whole(), 120.0))
+        assert root.get("width") == "120mm"
+        words = "\n".join(element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text"))
+        assert picture.title in words
+        assert "Made-3" in words
+        if kind == "coverage":
+            assert "SEQ_0014" in words
+            assert "a<b>&\\x07" in words
+            assert f"Made-3 · {hmmer3.LENGTH}" in words
+
+
+@pytest.mark.parametrize("ending", [".svg", ".pdf", ".png", ".tsv"])
+def test_the_command_writes_each_format(ending: str, profile_run: Path, tmp_path: Path, qapp: Any) -> None:
+    path = tmp_path / f"p{ending}"
+    assert main(["picture", str(profile_run), "--kind", "species", "-o", str(path), "--width", "90"]) == ExitCode.DONE
+    head = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".tsv": b"species\ttargets"}[ending]
+    assert path.read_bytes().startswith(head)
+
+
+def test_a_picture_of_one_query_says_so(pair_runs: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="of one query"):
+        read_picture(pair_runs["proteins"], Asked("coverage"))
+    with pytest.raises(OptionError, match="no picture"):
+        read_picture(pair_runs["proteins"], Asked("portrait", 0))
+    drawn = read_picture(pair_runs["empty"], Asked("score-length", 0)).draw(500, 300)
+    assert not len(drawn.picks.hits)
+    for kind in KINDS:
+        assert read_picture(pair_runs["empty"], Asked(kind, 0)).whole().height > 50
+        assert read_picture(pair_runs["scores"], Asked(kind, 0)).whole().height > 50
