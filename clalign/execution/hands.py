@@ -83,8 +83,7 @@ class Hand:
         self.since = now
 
     def forget(self) -> None:
-        """Begin anew, with nothing in hand."""
-        self.units.clear()
+        """Begin anew, as if nothing had been measured."""
         self._cells = self._seconds = self._count = 0.0
 
     def is_late(self, now: float) -> bool:

@@ -162,6 +162,17 @@ def run_at_hand(
     return path
 
 
+@pytest.mark.thorough(engine=["hmmer2"])
+@pytest.mark.parametrize("engine", ["hmmer2", "pairs"])
+def test_units_for_a_worker_with_little_memory_are_cut_smaller(
+    engine: str, at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    context = Counting()
+    found = run_at_hand(engine, "tight", at_hand, expected, tmp_path, context)
+    same_as_one_device(engine, found, expected, tmp_path)
+    assert any("too little free memory" in text for text in context.texts)
+
+
 def test_a_device_that_fails_twice_ends_the_job_where_it_is_the_only_one(
     at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
