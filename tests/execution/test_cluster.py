@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
 import sys
@@ -19,7 +20,7 @@ import pytest
 import clalign
 from clalign.compute.opencl import choice
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
-from clalign.execution.cluster import connecting, home, members, shards
+from clalign.execution.cluster import at_worker, connecting, ends, home, members, shards
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import cluster_of
 from clalign.values.sequences import Sequence, SequenceDatabase
@@ -180,6 +181,34 @@ def test_a_device_that_fails_twice_ends_the_job_where_it_is_the_only_one(
     with pytest.raises(DeviceError, match="cable is loose"):
         run_at_hand("sw", "breaking at 1", at_hand, expected, tmp_path, context)
     assert [text for text in context.texts if "tried once more" in text]
+
+
+def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
+    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute, is_stored = ends.Ends._compute, threading.Event()
+
+    def compute_later(self: ends.Ends, query: Any) -> Any:
+        context.left, context.then = 1, is_stored.set
+        if query.number == 0:
+            assert is_stored.wait(WAIT), "something of the other queries"
+        return compute(self, query)
+
+    monkeypatch.setattr(ends.Ends, "_compute", compute_later)
+    context = Counting()
+    same_as_one_device("fitted", run_at_hand("fitted", "one", at_hand, expected, tmp_path, context), expected, tmp_path)
+    assert is_stored.is_set()
+
+
+def test_what_comes_for_a_job_after_its_end_is_not_kept() -> None:
+    data = pickle.dumps("a search")
+    assert at_worker.hold("an idle job", ("search", 1), data)
+    at_worker._forget("an idle job")
+    assert at_worker.hold("an idle job", ("search", 1), data), "it goes on, and is sent anew"
+    assert list(at_worker._HERE) == ["an idle job"]
+    assert at_worker.end("an idle job") == ([], {})
+    assert at_worker.hold("an idle job", ("search", 1), data)
+    assert not at_worker._HERE
 
 
 def test_workers_with_another_version_are_refused_and_both_are_named(

@@ -151,7 +151,13 @@ def compute(
 
 
 def end(job: str) -> tuple[list[str], dict[str, float]]:
-    """Forget a job; return the names of processors that helped cards, and seconds by kernel."""
+    """Forget a job for good; return the names of processors that helped cards, and seconds by kernel."""
+    with _LOCK:
+        _ENDED.append(job)
+    return _forget(job)
+
+
+def _forget(job: str) -> tuple[list[str], dict[str, float]]:
     with _LOCK:
         here = _HERE.pop(job, None)
     if here is None:
@@ -166,11 +172,13 @@ def end(job: str) -> tuple[list[str], dict[str, float]]:
 
 _LOCK = threading.Lock()
 _HERE: dict[str, _Here] = {}
+_ENDED: deque[str] = deque(maxlen=1000)
+"""Jobs that home has ended: what still comes for them is not kept."""
 
 
 def _here(job: str) -> _Here:
     with _LOCK:
-        return _HERE.setdefault(job, _Here(job))
+        return _Here(job) if job in _ENDED else _HERE.setdefault(job, _Here(job))
 
 
 class _Here:
@@ -320,7 +328,7 @@ class _Computer:
                     return True
                 if time.monotonic() > until:
                     self.is_closed = True
-                    threading.Thread(target=end, args=(self._here.job,), daemon=True).start()
+                    threading.Thread(target=_forget, args=(self._here.job,), daemon=True).start()
                     return False
                 self._changed.wait(LISTEN_SECONDS)
         return False

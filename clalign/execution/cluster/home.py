@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clalign.compute.opening import LISTEN_SECONDS, opening_of
-from clalign.compute.sessions import ReferenceSession, Session
+from clalign.compute.opening import LISTEN_SECONDS
 from clalign.errors import ClalignError, DeviceError, DeviceNotFound, ExitCode
 from clalign.execution.cluster import at_worker
 from clalign.execution.cluster.connecting import Connection
+from clalign.execution.cluster.ends import Ends
 from clalign.execution.cluster.members import Parcels, RemoteDevice, Worker
 from clalign.execution.cluster.rows import UNIT_PATIENCE, Spread, WorkersCutter
 from clalign.execution.pace import Pace
-from clalign.execution.units import Scored, Unit, nothing_concluded
+from clalign.execution.units import Scored, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.runs.batches import unpack_scores
-from clalign.values.devices import REFERENCE, Device
+from clalign.values.devices import Device
 from clalign.values.hits import Scores
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ class Home:
         self._looked = 0.0
         self._waiting_since = time.monotonic()
         self._refused: dict[str, None] = {}
-        self._session: Session | None = None
         self._stack = ExitStack()
 
     def check_versions(self) -> None:
@@ -209,6 +208,7 @@ class Home:
         plan = self._writer.planner.plan
         if self._parcels is None:
             self._parcels = Parcels(self._connection, plan)
+            self._ends = self._stack.enter_context(Ends(plan, self._writer.run.path, self._pick, self._context))
         worker = self._parcels.lively[address] = Worker(address, name, look, self._parcels)
         for device in devices:
             remote = RemoteDevice(worker, device, self._cutter(device, address), self._spread)
@@ -278,11 +278,13 @@ class Home:
                     continue
                 is_given = is_busy = True
                 if unit.is_end:
-                    self._conclude(unit, remote)
+                    self._ends.begin(unit, remote.cutter)
                 else:
                     self._send(remote, unit)
             self._context.check()
-        return not is_given and bool(self._devices) and not any(remote.out for remote in self._devices)
+        if is_given or not self._devices:
+            return False
+        return not self._ends and not any(remote.out for remote in self._devices)
 
     def _send(self, remote: RemoteDevice, unit: Unit[Any], after: Sequence[Any] = ()) -> None:
         try:
@@ -292,27 +294,6 @@ class Home:
                 raise
             self._writer.planner.give_back([unit], remote.cutter)
             self._looked = 0.0  # its worker has gone
-
-    def _conclude(self, unit: Unit[Any], remote: RemoteDevice) -> None:
-        """Compute the end of a query here."""
-        plan, query, writer = self._writer.planner.plan, unit.query, self._writer
-        try:
-            storing = plan.concluded(writer.run, query.number, query.search, self._home_session())
-        except BaseException:
-            writer.planner.give_back([unit], remote.cutter)
-            raise
-        writer.planner.delivered(unit, remote.cutter, 0.0)
-        writer.conclude(unit, storing)
-
-    def _home_session(self) -> Session:
-        """Return a device of this machine, opened when it is first needed."""
-        if self._session is None:
-            check = self._context.check
-            if self._writer.planner.plan.concluded is nothing_concluded:
-                return ReferenceSession(REFERENCE, check)
-            opening = self._stack.enter_context(opening_of(self._pick, self._context))
-            self._session = self._stack.enter_context(opening.result(check))
-        return self._session
 
     def _pick(self) -> Device:
         with suppress(DeviceNotFound):  # words for the workers
@@ -336,6 +317,10 @@ class Home:
             unit = remote.take(future)
             if unit is not None:
                 self._take_answer(remote, unit, values.get(future) or _failure_of(future))
+        for unit, cutters, storing in self._ends.done():
+            for cutter in cutters:
+                self._writer.planner.delivered(unit, cutter, 0.0)
+            self._writer.conclude(unit, storing)
 
     def _take_answer(self, remote: RemoteDevice, unit: Unit[Any], value: at_worker.Found | at_worker.Failure) -> None:
         if isinstance(value, at_worker.Found):

@@ -1,0 +1,81 @@
+"""The ends of queries of a job on a cluster: computed at home, in a thread of their own, while workers go on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from clalign.compute.opening import opening_of
+from clalign.compute.sessions import ReferenceSession, Session
+from clalign.errors import Cancelled
+from clalign.execution.units import Cutter, Plan, Query, Storing, Unit, nothing_concluded
+from clalign.jobs import JobContext
+from clalign.runs.run_file import RunFile, open_connection
+from clalign.values.devices import REFERENCE, Device
+
+
+class Ends(ExitStack):
+    """A context manager that computes what is left of queries when all of their rows are stored.
+
+    Parameters
+    ----------
+    plan : Plan
+    path : Path
+        Of the run, which its thread reads for itself.
+    pick : callable
+        Returns a device of this machine; it is opened when it is first needed.
+    context : JobContext
+    """
+
+    def __init__(self, plan: Plan[Any], path: Path, pick: Callable[[], Device], context: JobContext) -> None:
+        super().__init__()
+        self._plan, self._path, self._pick, self._context = plan, path, pick, context
+        self._run: RunFile | None = None
+        self._session: Session | None = None
+        self._is_over = threading.Event()
+        self._begun: dict[Unit[Any], tuple[Future[Storing], list[Cutter[Any]]]] = {}
+        self._pool = ThreadPoolExecutor(1, "computes ends of queries")
+        self._opened = self.enter_context(ExitStack())
+        self.callback(self._stop)  # before what the thread has opened is closed
+
+    def __len__(self) -> int:
+        return len(self._begun)
+
+    def begin(self, unit: Unit[Any], cutter: Cutter[Any]) -> None:
+        """Begin with an end that was given to a device of a worker; others may be given it as well."""
+        if unit not in self._begun:
+            self._begun[unit] = self._pool.submit(self._compute, unit.query), []
+        self._begun[unit][1].append(cutter)
+
+    def done(self) -> Iterator[tuple[Unit[Any], list[Cutter[Any]], Storing]]:
+        """Yield ends that are computed, with those that they were given to, and what stores them."""
+        for unit, (future, cutters) in list(self._begun.items()):
+            if future.done():
+                del self._begun[unit]
+                yield unit, cutters, future.result()
+
+    def _compute(self, query: Query[Any]) -> Storing:
+        if self._run is None:
+            self._run = self._opened.enter_context(RunFile(self._path, open_connection(self._path)))
+            self._session = self._open_session()
+        assert self._session is not None
+        return self._plan.concluded(self._run, query.number, query.search, self._session)
+
+    def _open_session(self) -> Session:
+        if self._plan.concluded is nothing_concluded:
+            return ReferenceSession(REFERENCE, self._check)
+        opening = self._opened.enter_context(opening_of(self._pick, self._context, self._check))
+        return self._opened.enter_context(opening.result(self._check))
+
+    def _check(self) -> None:
+        if self._is_over.is_set():
+            raise Cancelled
+        self._context.check()
+
+    def _stop(self) -> None:
+        self._is_over.set()
+        self._pool.shutdown(cancel_futures=True)
