@@ -115,6 +115,16 @@ class Job:
         """Whether a driver compiles a kernel, so that the job hears nothing."""
         return self._is_building
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its last event was sent."""
+        return self._is_over
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the job was asked to stop."""
+        return self._cancelled.is_set()
+
     def cancel(self) -> None:
         """Ask the job to stop at the end of its batch."""
         self._cancelled.set()

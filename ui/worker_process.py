@@ -10,10 +10,16 @@ from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from clalign.children import own_command
 from clalign.errors import ExitCode
-from clalign.jobs import Event
+from clalign.jobs import LAST, Event
 
 END_SECONDS = 5
 """A worker that was told that nobody listens any more has this long to end by itself."""
+
+ANSWER_MS = 10_000
+"""A worker that waited and does not take up its job within this time hangs, and another one gets it."""
+
+END_MS = 1000
+"""So long a worker that has no job is waited for."""
 
 
 def default_worker() -> list[str]:
@@ -21,18 +27,19 @@ def default_worker() -> list[str]:
     return own_command("worker")
 
 
-def started_process(command: list[str], parent: QObject | None = None) -> QProcess:
-    """Start a worker that waits for its job."""
-    process = QProcess(parent)
-    process.start(command[0], command[1:])
-    return process
+def _end_at_once(process: QProcess) -> None:
+    """End a worker that has no job."""
+    process.kill()
+    process.waitForFinished(END_MS)
+    process.deleteLater()
 
 
 class WorkerProcess(QObject):
-    """One worker process and its one job.
+    """One job, and the worker process that does it.
 
     Exactly one of the four ending signals is sent, and it is the last. A worker that ends without a
-    word (a driver that crashed) is lost; the window lives on.
+    word (a driver that crashed) is lost; the window lives on. One that had waited for this job and is not there any
+    more when it comes is replaced.
 
     Parameters
     ----------
@@ -40,8 +47,10 @@ class WorkerProcess(QObject):
         Starts a worker.
     job : dict
         What it shall do: plain data with the entry ``job``.
-    ahead : QProcess, optional
-        A worker that was started before, and waits for its job.
+    waiting : QProcess, optional
+        A worker that waits for a job.
+    stays : bool
+        Whether it waits for another job after it has finished this one (see `released`); else it ends.
     """
 
     event_received = Signal(object)
@@ -51,21 +60,32 @@ class WorkerProcess(QObject):
     worker_lost = Signal(str)
 
     def __init__(
-        self, command: list[str], job: dict[str, Any], parent: QObject | None = None, ahead: QProcess | None = None
+        self,
+        command: list[str],
+        job: dict[str, Any],
+        parent: QObject | None = None,
+        waiting: QProcess | None = None,
+        stays: bool = False,
     ) -> None:
         super().__init__(parent)
         self.job = job
         self._command = command
-        self._rest = b""
-        self._notes = b""
+        self._rest = self._notes = b""
         self._last: Event | None = None
-        self._is_started = ahead is not None
-        self._process = ahead or QProcess(self)
-        self._process.setParent(self)
-        self._process.readyReadStandardOutput.connect(self._read)
-        self._process.readyReadStandardError.connect(self._read_notes)
-        self._process.finished.connect(self._end)
-        self._process.errorOccurred.connect(self._miss)
+        self._is_cancelled = self._is_over = False
+        self._stays = stays
+        self._may_be_replaced = waiting is not None
+        self._process = waiting or QProcess(self)
+        self._adopt()
+
+    def _adopt(self) -> None:
+        process = self._process
+        process.setParent(self)
+        process.readAllStandardError()  # of its last job
+        process.readyReadStandardOutput.connect(self._read)
+        process.readyReadStandardError.connect(self._read_notes)
+        process.finished.connect(self._end)
+        process.errorOccurred.connect(self._miss)
 
     @property
     def pid(self) -> int:
@@ -78,13 +98,47 @@ class WorkerProcess(QObject):
         return self._process.state() != QProcess.ProcessState.NotRunning
 
     def start(self) -> None:
-        """Start the process, unless it was, and hand it the job."""
-        if not self._is_started:
+        """Start the process, unless it waits, and hand it the job."""
+        if not self._may_be_replaced:
             self._process.start(self._command[0], self._command[1:])
+        elif not self.is_running:
+            QTimer.singleShot(0, self, self._end)
+            return
         self._write(self.job)
+
+    def demand_answer(self) -> None:
+        """Have the worker replaced if it does not take up the job soon; for one that has nothing to load."""
+        QTimer.singleShot(ANSWER_MS, self, lambda: self._process.kill() if self._may_be_replaced else None)
+
+    def _replace(self) -> None:
+        """Let another worker do the job, which nobody has taken up."""
+        self._process.disconnect(self)
+        self._process.deleteLater()
+        self._may_be_replaced = self._is_over = False
+        self._rest = self._notes = b""
+        self._process = QProcess(self)
+        self._adopt()
+        self.start()
+        if self._is_cancelled:
+            self.cancel()
+
+    def released(self) -> QProcess | None:
+        """Return the process if it waits for another job, after the signal that this one is finished.
+
+        One that was asked to stop does not go on; nor does one that failed.
+        """
+        if not self._stays or not self.is_running:
+            return None
+        process = self._process
+        process.disconnect(self)
+        if self._last is None or self._last.kind != "finished" or self._is_cancelled:
+            _end_at_once(process)
+            return None
+        return process
 
     def cancel(self) -> None:
         """Ask the job to stop at the end of its batch."""
+        self._is_cancelled = True
         self._write({"command": "cancel"})
 
     def pause(self) -> None:
@@ -118,6 +172,8 @@ class WorkerProcess(QObject):
         *lines, self._rest = data.split(b"\n")
         for line in lines:
             self._tell(line)
+        if self._stays and self._last is not None and self._last.kind == "finished":
+            self._end()
 
     def _read_notes(self) -> None:
         self._notes = (self._notes + bytes(self._process.readAllStandardError().data()))[-4000:]
@@ -129,14 +185,20 @@ class WorkerProcess(QObject):
             # A driver may print to standard output; what is no event is kept as a note.
             self._notes = (self._notes + line + b"\n")[-4000:]
             return
-        if event.kind in ("finished", "cancelled", "failed"):
+        self._may_be_replaced = False
+        if event.kind in LAST:
             self._last = event
         self.event_received.emit(event)
 
     def _end(self) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
         self._read()
         self._read_notes()
-        if self._last is None:
+        if self._last is None and self._may_be_replaced:
+            self._replace()
+        elif self._last is None:
             self.worker_lost.emit(self._notes.decode(errors="replace").strip())
         elif self._last.kind == "finished":
             self.job_finished.emit(self._last.value)
@@ -155,3 +217,68 @@ class WorkerProcess(QObject):
             "traceback": None,
         }
         QTimer.singleShot(0, self, lambda: self.job_failed.emit(value))
+
+
+class Standby(QObject):
+    """At most one worker that waits for its next job: it was started ahead, or has finished a job.
+
+    Parameters
+    ----------
+    command : list of str
+        Starts a worker.
+    """
+
+    def __init__(self, command: list[str], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._command = command
+        self._process: QProcess | None = None
+        self._has_worked = False
+
+    def command_for(self, engine: str, device: str) -> list[str]:
+        """Return what starts a worker that stays; it loads what a run of an engine needs while it waits for it."""
+        words = [*([engine] if engine else []), *(["--device", device] if device else [])]
+        return [*self._command, *words, "--stay"]
+
+    def prepare(self, engine: str, device: str) -> None:
+        """Let the worker that waits load what a run of an engine needs; start one if there is none."""
+        if self._process is None:
+            program, *words = self.command_for(engine, device)
+            process = QProcess(self)
+            process.start(program, words)
+            self._hold(process, has_worked=False)
+        else:
+            self._process.write(json.dumps({"prepare": engine, "device": device}).encode() + b"\n")
+
+    def keep(self, process: QProcess) -> None:
+        """Keep a worker that has finished a job."""
+        self.leave()
+        self._hold(process, has_worked=True)
+
+    def _hold(self, process: QProcess, has_worked: bool) -> None:
+        process.setParent(self)
+        process.finished.connect(self._let_go)
+        process.errorOccurred.connect(self._miss)
+        self._process, self._has_worked = process, has_worked
+
+    def _miss(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Forget a worker that has ended by itself."""
+        if self._process is not None:
+            self._process.deleteLater()
+            self._process = None
+
+    def take(self) -> tuple[QProcess | None, bool]:
+        """Return the worker that waits, if there is one, and whether it has done a job before."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.disconnect(self)
+        return process, self._has_worked
+
+    def leave(self) -> None:
+        """End the worker that waits."""
+        process, _ = self.take()
+        if process is not None:
+            _end_at_once(process)

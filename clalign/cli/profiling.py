@@ -105,16 +105,17 @@ def _tell(recording: tracing.Recording, part: Path, wish: ProfileWish, say: Call
 
 
 @contextmanager
-def worker_profiled(request: dict[str, Any], warn: Callable[[str], None]) -> Iterator[None]:
+def worker_profiled(request: dict[str, Any], warn: Callable[[str], None], came: int | None = None) -> Iterator[None]:
     """Record a worker if its job asks for it (``trace``), and write that when the block ends.
 
-    The entry has the ``path`` of the file, and where the parent records, too, ``since`` when (nanoseconds).
+    The entry has the ``path`` of the file, and where the parent records, too, ``since`` when (nanoseconds). A worker
+    that was there before tells when the job `came`.
     """
     wish = request.get("trace")
     if wish is None:
         yield
         return
-    began = tracing.process_began()
+    began = tracing.process_began() if came is None else came
     recording = tracing.begin(WORKER, wish.get("since", began))
     tracing.add("start the worker", "start", began, tracing.now())
     try:

@@ -2,7 +2,8 @@
 
 A driver that crashes or hangs ends this process, never the one that a user looks at. The job comes
 as one JSON object on the first line of standard input, commands on the lines after it; events leave
-on standard output, one JSON object a line.
+on standard output, one JSON object a line. One that stays waits for another job after that (see
+`clalign.cli.staying`).
 """
 
 from __future__ import annotations
@@ -10,14 +11,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-import json
 import logging
 import os
 import signal
-import sqlite3
 import sys
-import threading
-import time
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -25,10 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
-from clalign.children import GRACE_SECONDS, own_command, settle_child
-from clalign.cli.environment import leave_threads_out, log_level
+from clalign.children import own_command, settle_child
+from clalign.cli.environment import log_level
 from clalign.cli.inputs import guide_tree_of, in_alignments
+from clalign.cli.orders import Orders
 from clalign.cli.profiling import worker_profiled
+from clalign.cli.staying import Ahead, serve
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
 from clalign.jobs import Event, Job
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
     from clalign.execution.job import Task
     from clalign.runs.run_file import RunFile
     from clalign.values.specs import Spec
-
-BUILD_PATIENCE = 0.7
-"""So many seconds a job that is to stop is left to its compiler."""
 
 
 def worker_command(engine: str = "", device: str = "") -> list[str]:
@@ -62,11 +58,12 @@ def add_parser(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser("worker")
     parser.add_argument("engine", nargs="?", help="of the run that the job will be")
     parser.add_argument("--device", default="", help="that it will be computed on")
+    parser.add_argument("--stay", action="store_true", help="wait for another job when one is finished")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read a job from standard input, run it, and tell of it on standard output."""
+    """Read a job from standard input, run it, and tell of it on standard output; go on with others if it stays."""
     settle_child()
     for name in ("SIGINT", "SIGHUP"):  # the parent decides what they mean
         if hasattr(signal, name):
@@ -78,24 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
         events.write(event.to_json() + "\n")
         events.flush()
 
-    job = Job(send)
-    loading = None
+    ahead = Ahead()
     if arguments.engine:
-        leave_threads_out()
-        loading = _load_ahead(arguments.engine, arguments.device)
-    try:
-        request = json.loads(sys.stdin.readline())
-        request["job"]
-    except (ValueError, KeyError, TypeError):
-        if loading is not None:
-            _let_drivers_settle(loading)
+        ahead.load(arguments.engine, arguments.device)
+    code = serve(Orders(send), ahead, perform, stays=arguments.stay)
+    if code is None:
+        ahead.let_drivers_settle()
         raise OptionError(
             "The worker was given no job.", "It is started by the window and the other commands, not by hand."
-        ) from None
-    if loading is not None:
-        loading.join()  # modules that load each other must not be loaded by two threads
-    threading.Thread(target=_obey, args=(job, request.get("run")), daemon=True).start()
-    code = perform(request, job)
+        )
     with contextlib.suppress(OSError):
         events.close()
     sys.stderr.flush()
@@ -103,76 +91,21 @@ def run(arguments: argparse.Namespace) -> int:
     os._exit(code)
 
 
-def _load_ahead(name: str, device: str) -> threading.Thread:
-    """Look for devices and load what a run of an engine needs; return the thread that loads."""
-
-    def load() -> None:
-        from clalign.compute.opencl.choice import look_ahead, wake_ahead
-        from clalign.engines.engine import engine_named
-
-        wake_ahead()
-        importlib.import_module("numpy")  # the one of all these whose modules import each other in circles
-        look_ahead(device)
-        importlib.import_module("clalign.execution.job")
-        engine_named(name).part("load")
-
-    thread = threading.Thread(target=load, name="loads modules", daemon=True)
-    thread.start()
-    return thread
-
-
-def _let_drivers_settle(loading: threading.Thread) -> None:
-    """Wait until no driver is at work: some crash in the end of a process."""
-    from clalign.compute.opencl.choice import wait_for_look
-
-    loading.join()
-    wait_for_look()
-
-
-def _obey(job: Job, run: str | None) -> None:
-    def cancel() -> None:
-        job.cancel()
-        threading.Thread(target=_end_while_building, args=(job, run), daemon=True).start()
-
-    commands: dict[str, Callable[[], None]] = {"cancel": cancel, "pause": job.pause, "continue": job.resume}
-    for line in sys.stdin:
-        if line.strip():
-            commands.get(json.loads(line).get("command"), lambda: None)()
-    job.cancel()  # nobody listens any more
-    time.sleep(GRACE_SECONDS)
-    os._exit(ExitCode.STOPPED)  # it hangs in a driver
-
-
-def _end_while_building(job: Job, run: str | None) -> None:
-    """End the process if the job that was asked to stop does not hear it, since a driver compiles a kernel.
-
-    What is finished is in the run file.
-    """
-    while True:
-        time.sleep(BUILD_PATIENCE)
-        if not job.is_building():
-            continue
-        if run:
-            with contextlib.suppress(ClalignError, sqlite3.Error):
-                from clalign.runs.run_file import open_run
-
-                with open_run(Path(run), writable=True) as file:
-                    if not job.is_building():
-                        continue
-                    if file.state in ("new", "running"):  # not of one that is complete and only verified
-                        file.set_facts(state="stopped")
-        if job.is_building() and job.send("cancelled", run=run):
-            os._exit(ExitCode.STOPPED)
-
-
-def perform(request: dict[str, Any], job: Job) -> int:
+def perform(request: dict[str, Any], job: Job, began: int | None = None) -> int:
     """Run a job and send its last event; return the exit code.
 
     This is where a job ends, so it is where every exception is caught.
+
+    Parameters
+    ----------
+    request : dict
+    job : Job
+    began : int, optional
+        When it came, on the host's clock (ns), for a profile of it; by default when this process was started.
     """
     try:
         job.send("started", **request)
-        with worker_profiled(request, job.warn):
+        with worker_profiled(request, job.warn, began):
             value = _job_named(request["job"])(request, job)
         job.send("finished", **value)
     except Cancelled:

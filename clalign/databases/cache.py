@@ -47,6 +47,9 @@ DAY = 86400.0
 SETTLED_SECONDS = 2.0
 """A file changed later than this before it was read may change again without a new time stamp."""
 
+LIMIT_SECONDS = 60.0
+"""To add up a large cache takes longer than to open what is in it."""
+
 MOST_INDEXED = 4096
 """Files whose checksum is remembered; beyond this the older half is forgotten."""
 
@@ -422,8 +425,24 @@ def clear_cache() -> int:
     return before - sum(sizes().values())
 
 
-def keep_to_limit(in_use: Path) -> None:
-    """Remove the least recently used databases, shards and libraries until the cache is within its limit."""
+_kept_to_limit: dict[Path, float] = {}
+"""When this process has last looked how large a cache is (seconds), by its folder."""
+
+
+def keep_to_limit(in_use: Path, has_grown: bool = True) -> None:
+    """Remove the least recently used databases, shards and libraries until the cache is within its limit.
+
+    Parameters
+    ----------
+    in_use : Path
+        The entry that stays in any case.
+    has_grown : bool
+        Whether the caller has added to the cache; else it is not looked through twice in `LIMIT_SECONDS`.
+    """
+    now, last = time.monotonic(), _kept_to_limit.get(cache_root())
+    if not has_grown and last is not None and now - last < LIMIT_SECONDS:
+        return
+    _kept_to_limit[cache_root()] = now
     total, limit = sum(sizes().values()), cache_limit()
     if total <= limit:
         return

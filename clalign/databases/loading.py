@@ -93,7 +93,8 @@ def load_database(
             sums = cache.checksums_of(source, context)
         guessed = sequence_format == "auto"
         entry = cache.entry_folder(folder, sums.sha256, name if guessed else f"given {name}")
-        facts = _facts_of(entry) or _encode(source, name, entry, context, guessed, sums.crc32)
+        known = _facts_of(entry)
+        facts = known or _encode(source, name, entry, context, guessed, sums.crc32)
         guess, report = make_report(facts, taken_for, path, sums.sha256, source.compression)
         rebuild = _Rebuilding(source, name, entry, context, guessed, sums.crc32)
         opening = partial(packed.open_packed, entry, guess, path, sums.sha256, facts.n_empty, rebuild)
@@ -105,7 +106,7 @@ def load_database(
         if source.is_copy:  # later on it could not be made again
             database.read_through()
     cache.mark_used(entry)
-    cache.keep_to_limit(entry)
+    cache.keep_to_limit(entry, has_grown=known is None)
     return database, report
 
 

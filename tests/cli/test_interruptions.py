@@ -15,7 +15,7 @@ from typing import NoReturn
 import psutil
 import pytest
 
-from clalign.cli import main, worker
+from clalign.cli import main, orders
 from clalign.cli.interruptions import Interruptions, endings_raised
 from clalign.cli.processes import WorkerProcess
 from clalign.databases.examples import load_examples
@@ -195,8 +195,8 @@ def test_a_lost_worker_tells_its_last_words() -> None:
 HANGING = """
 import sys, time, ctypes
 from clalign import children
-from clalign.cli import main, worker
-worker.GRACE_SECONDS = 0.5
+from clalign.cli import main, orders, worker
+orders.GRACE_SECONDS = 0.5
 def hang(request, job):
     job.progress("search", 0, 1, "cells")
     ctypes.PyDLL(None).sleep(1000) if {with_lock} else time.sleep(1000)
@@ -279,7 +279,7 @@ def child_of(process: subprocess.Popen[str]) -> psutil.Process:
 def test_the_test_of_a_driver_ends_with_its_parent(tmp_path: Path) -> None:
     hanging = """
 import sys, time
-from clalign.cli import main, worker
+from clalign.cli import main, orders
 from clalign.tools import device_probe as probe
 probe.list_devices = lambda: time.sleep(1000)
 sys.exit(main(["probe", "list"]))
@@ -354,7 +354,7 @@ def test_a_job_that_is_stopped_while_a_kernel_is_built_ends_at_once(tmp_path: Pa
         "def compile_for_ever(*words):\n"
         "    compiled.wait(600)\n"
         "programs.build = compile_for_ever\n"
-        "worker.run(Namespace(engine=''))\n"
+        "worker.run(Namespace(engine='', stay=False))\n"
     )
     example = next(example for example in load_examples() if example.id == "motif")
     spec = {"profiles": str(example.profiles), "targets": str(example.targets), "device": "cpu"}
@@ -386,13 +386,13 @@ def test_a_run_that_is_verified_stays_complete_when_its_compiler_is_left(
         raise SystemExit(code)
 
     monkeypatch.setattr(os, "_exit", left)
-    monkeypatch.setattr(worker, "BUILD_PATIENCE", 0.0)
+    monkeypatch.setattr(orders, "BUILD_PATIENCE", 0.0)
     run = tmp_path / "run.clalign"
     with create_run(run, state="done"):
         pass
     job = Job(lambda event: None)
     job.progress("build", 1, None, "s")
     with pytest.raises(SystemExit):
-        worker._end_while_building(job, str(run))
+        orders.end_while_building(job, str(run))
     with open_run(run) as opened:
         assert opened.state == "done"

@@ -13,6 +13,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from clalign.compute.opencl import choice, contexts
 from clalign.compute.opencl import programs as opencl_programs
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.choice import pick_device
@@ -92,6 +93,32 @@ def test_programs_are_built_ahead_in_order(session: OpenCLSession, built: list[t
     assert [computed(session, "first", n) for n in (3, 4, 7)] == [3, 4, 7]
     assert sorted(choice for choice, _ in built) == [3, 4, 7]  # type: ignore[type-var]
     assert session._programs.counts == (3, 3)
+
+
+def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
+    monkeypatch: pytest.MonkeyPatch, built: list[tuple[object, str]]
+) -> None:
+    monkeypatch.setattr("clalign.compute.opencl.kernels.assemble", lambda name: name)
+    monkeypatch.setattr(choice, "is_keeping", True)
+    cpu = pick_device("cpu")
+    with OpenCLSession(cpu) as first, OpenCLSession(cpu) as beside:
+        assert computed(first, "first", 11) == 11
+        assert beside._context != first._context
+    with OpenCLSession(cpu) as second:
+        assert second._context in (first._context, beside._context)
+    choice.rest()
+    with OpenCLSession(cpu) as second:
+        assert second._context == first._context, "what was left last"
+        assert [computed(second, "first", 11), computed(second, "second", 11)] == [11, 12]
+        assert second._programs.counts == (0, 0)
+    assert len(built) == 1
+    with suppress(OutOfDeviceMemory), OpenCLSession(cpu):
+        raise OutOfDeviceMemory("There is too little.", "Close others.")
+    with OpenCLSession(cpu) as third:
+        assert third._context != first._context, "a device that failed is opened afresh"
+    for is_there in (True, False):
+        choice.rest()
+        assert contexts.is_kept(cpu) == is_there
 
 
 def test_what_is_needed_now_is_built_before_what_waits(

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clalign.cli import worker
+from clalign.cli.orders import Orders
 from clalign.cli.profiling import worker_profiled
 from clalign.errors import Cancelled, ClalignError
 from clalign.jobs import Event, Job
@@ -462,21 +462,7 @@ JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devic
         "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"]}  # fmt: skip
 
 
-def obey(job: Job) -> None:
-    commands = {"cancel": job.cancel, "pause": job.pause, "continue": job.resume}
-    for line in sys.stdin:
-        commands[json.loads(line)["command"]]()
-    job.cancel()
-
-
-def main() -> int:
-    def send(event: Event) -> None:
-        sys.stdout.write(event.to_json() + "\n")
-        sys.stdout.flush()
-
-    job = Job(send)
-    request = json.loads(sys.stdin.readline())
-    threading.Thread(target=obey, args=(job,), daemon=True).start()
+def perform(request: dict, job: Job) -> int:
     if manners()["fault"]:
         worker.JOBS["fault"] = lambda request, job: {"n": 1 // 0}
         return worker.perform({"job": "fault"}, job)
@@ -492,6 +478,21 @@ def main() -> int:
         job.send("failed", message=error.message, hint=error.hint, exit_code=int(error.exit_code), traceback=None)
         return 3
     return 0
+
+
+def main() -> int:
+    def send(event: Event) -> None:
+        sys.stdout.write(event.to_json() + "\n")
+        sys.stdout.flush()
+
+    orders, code = Orders(send), 0
+    while code == 0 and (order := orders.next()) is not None:
+        if order.job is not None:
+            code = perform(order.request, order.job)
+            if "--stay" not in sys.argv:
+                break
+    sys.stdout.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from PySide6.QtCore import QProcess
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import open_run
+from clalign.ui import worker_process
 from clalign.ui.models.jobs import JobItem, JobQueue
 from clalign.ui.worker_process import WorkerProcess, default_worker
 
@@ -115,11 +117,25 @@ def test_an_error_is_told_with_its_hint(
     assert item.line() == "The device did not answer. Choose another device."
 
 
-def test_a_worker_that_waits_gets_the_next_run_of_its_engine(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
-    queue.prepare("plan7")
+def pids_of(queue: JobQueue) -> list[int]:
+    """Return the processes that are there."""
+    return [process.processId() for process in queue.findChildren(QProcess) if process.processId()]
+
+
+def done(qtbot: Any, queue: JobQueue, title: str, job: dict[str, Any]) -> int:
+    """Do a job to its end and return the process that did it."""
+    item = queue.submit(title, job)
+    qtbot.waitUntil(lambda: item.fraction > 0 or not item.is_active, timeout=30000)
+    (pid,) = pids_of(queue)
+    qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
+    return pid
+
+
+def test_a_worker_that_waits_gets_the_next_run(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
+    queue.prepare("plan7", "auto")
     (waiting,) = queue.findChildren(QProcess)
     assert waiting.waitForStarted()
-    queue.prepare("plan7")
+    queue.prepare("pairwise", "reference")
     assert queue.findChildren(QProcess) == [waiting], "one is enough"
     listing = queue.submit("Devices", {"job": "devices"})
     item = queue.submit("Search", search_job(tmp_path))
@@ -128,27 +144,68 @@ def test_a_worker_that_waits_gets_the_next_run_of_its_engine(qtbot: Any, queue: 
     assert queue.worker.pid == waiting.processId()
     qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
     assert item.result["n_hits"] == 200
-    again = queue.submit("Again", search_job(tmp_path, "again"))
-    qtbot.waitUntil(lambda: again.state == "done", timeout=30000)
 
 
-def test_a_worker_that_is_not_needed_or_has_ended_is_let_go(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
-    queue.prepare("pairwise")
-    (first,) = queue.findChildren(QProcess)
-    assert first.waitForStarted()
+def test_a_worker_that_has_finished_gets_the_next_job(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
+    first = done(qtbot, queue, "First", search_job(tmp_path, "first"))
+    assert pids_of(queue) == [first], "it waits"
     queue.prepare("plan7")
-    assert first.state() == QProcess.ProcessState.NotRunning
-    second = next(process for process in queue.findChildren(QProcess) if process is not first)
-    assert second.waitForStarted()
-    second.kill()
-    assert second.waitForFinished()
-    item = queue.submit("Search", search_job(tmp_path))
-    qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
-    queue.prepare("plan7")
-    third = queue.findChildren(QProcess)[-1]
-    assert third.waitForStarted()
+    assert done(qtbot, queue, "Second", search_job(tmp_path, "second")) == first
+    run = {"run": str(tmp_path / "second.clalign"), "hits": None, "device": "reference"}
+    assert done(qtbot, queue, "Verify", {"job": "verify", **run}) == first
+    assert hits_of(str(tmp_path / "first.clalign")) == hits_of(str(tmp_path / "second.clalign"))
     queue.leave()
-    assert third.state() == QProcess.ProcessState.NotRunning
+    assert not psutil.pid_exists(first)
+    assert not pids_of(queue)
+
+
+@pytest.mark.parametrize("how", ["stop", "fail", "lose"])
+def test_a_worker_that_has_not_finished_gets_no_other_job(
+    qtbot: Any, queue: JobQueue, tmp_path: Path, manners: Callable[..., None], how: str
+) -> None:
+    first = done(qtbot, queue, "First", search_job(tmp_path, "first"))
+    manners(
+        pause=0.05, fail="The device did not answer." if how == "fail" else "", die_after=4 if how == "lose" else None
+    )
+    item = queue.submit("Search", search_job(tmp_path, how))
+    if how == "stop":
+        qtbot.waitUntil(lambda: item.fraction > 0.2, timeout=30000)
+        queue.stop(item)
+    qtbot.waitUntil(lambda: not item.is_active, timeout=30000)
+    assert item.state == {"stop": "stopped", "fail": "failed", "lose": "lost"}[how]
+    manners(pause=0)
+    assert done(qtbot, queue, "Again", search_job(tmp_path, "again")) != first
+    assert not psutil.pid_exists(first)
+
+
+def test_a_worker_that_is_stopped_too_late_gets_no_other_job(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
+    item = queue.submit("Search", search_job(tmp_path))
+    queue.results_added.connect(lambda item: queue.stop(item) if item.fraction == 1 else None)
+    first = []
+    queue.job_changed.connect(lambda _: first.extend(pids_of(queue)) if not first else None)
+    qtbot.waitUntil(lambda: not item.is_active, timeout=30000)
+    assert not pids_of(queue) or item.state == "stopped"
+    assert done(qtbot, queue, "Again", search_job(tmp_path, "again")) not in first
+
+
+@pytest.mark.parametrize("how", ["end", "hang"])
+def test_a_worker_that_waits_no_more_is_replaced(
+    qtbot: Any, queue: JobQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    first = done(qtbot, queue, "First", search_job(tmp_path, "first"))
+    monkeypatch.setattr(worker_process, "ANSWER_MS", 200)
+    waiting = psutil.Process(first)
+    waiting.kill() if how == "end" else waiting.suspend()  # the window has not heard of it when it gives it a job
+    item = queue.submit("Second", search_job(tmp_path, "second"))
+    qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
+    assert first not in pids_of(queue)
+    assert hits_of(str(tmp_path / "first.clalign")) == hits_of(item.run)
+    (second,) = queue.findChildren(QProcess)
+    with qtbot.waitSignal(second.finished):
+        second.kill()
+    qtbot.waitUntil(lambda: not pids_of(queue))
+    queue.prepare("plan7")
+    assert len(pids_of(queue)) == 1, "it is known that the last one has gone"
 
 
 def test_a_worker_that_cannot_start_is_an_error(qtbot: Any, tmp_path: Path) -> None:

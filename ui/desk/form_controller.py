@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from clalign.values.devices import REFERENCE
 from clalign.values.specs import Spec
 
 from .app_context import AppContext, Controller
@@ -75,7 +76,10 @@ class FormController(Controller):
         self.sources.look_again()
         self._sheet = sheet = self.new_sheet({**self.options, **options})
         if self.engine:
-            self._app.queue.prepare(self.engine)
+            space = self._app.workspace
+            # Where nobody has looked for devices, as in safe mode, no driver is to be touched.
+            has_none = space.devices_known and not space.cluster and len(space.devices) == 1
+            self._app.queue.prepare(self.engine, REFERENCE.id if has_none else space.device_id)
         sheet.run_asked.connect(self.start)
         sheet.open_asked.connect(self.sources.open_files)
         sheet.resized.connect(self._app.window.sheets.fit)

@@ -6,22 +6,19 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from PySide6.QtCore import QObject, QProcess, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from clalign.engines.engine import engine_for
 from clalign.errors import ExitCode
 from clalign.jobs import BUILD, Event
 
 from .. import formatting
-from ..worker_process import WorkerProcess, started_process
+from ..worker_process import Standby, WorkerProcess
 
 JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "failed", "lost", "done"]
 
 PROGRESS_MS = 50
 """Progress is told no more often than this; a worker may speak two hundred times a second."""
-
-END_MS = 1000
-"""So long a worker that was never needed is waited for."""
 
 ACTIVE = ("waiting", "running", "paused", "stopping")
 
@@ -91,6 +88,16 @@ class JobItem:
     def is_lab(self) -> bool:
         """Whether the laboratory measures something; the jobs of all ladders are called so."""
         return self.kind == "bench" or self.kind.endswith("ladder")
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether what it measures hangs on the process that it has, which is a fresh one then."""
+        return self.is_lab or self.kind in ("synchronization", "tune", "calibrate", "devices", "selftest")
+
+    @property
+    def device(self) -> str:
+        """The words for the device that it is to be done on; empty if it says none."""
+        return str(self.spec.get("device") or self.spec.get("spec", {}).get("device") or "")
 
     @property
     def is_active(self) -> bool:
@@ -232,7 +239,9 @@ _LINES = {"waiting": _waiting, "running": _running, "paused": _paused, "stopping
 
 
 class JobQueue(QObject):
-    """Runs jobs one after the other, each in a worker process of its own.
+    """Runs jobs one after the other in a worker process, which stays as long as it finishes them.
+
+    A worker whose job was stopped, has failed or was lost is not used again.
 
     Parameters
     ----------
@@ -254,7 +263,7 @@ class JobQueue(QObject):
         self.items: list[JobItem] = []
         self.worker: WorkerProcess | None = None
         self._current: JobItem | None = None
-        self._ahead: tuple[str, QProcess] | None = None
+        self._standby = Standby(command, self)
         self._progress = QTimer(self, singleShot=True, interval=PROGRESS_MS)
         self._progress.timeout.connect(self._tell_progress)
 
@@ -263,34 +272,10 @@ class JobQueue(QObject):
         """The job that has the worker."""
         return self._current
 
-    def prepare(self, engine: str) -> None:
-        """Start a worker for a run of an engine that may come soon: it loads what it needs, and waits."""
-        if self._ahead is not None and self._ahead[0] == engine and self._is_waiting(self._ahead[1]):
-            return
-        self._leave_ahead()
-        self._ahead = engine, started_process([*self.command, engine], self)
-
-    def _is_waiting(self, process: QProcess) -> bool:
-        return process.state() != QProcess.ProcessState.NotRunning
-
-    def _leave_ahead(self) -> None:
-        if self._ahead is not None:
-            _, process = self._ahead
-            self._ahead = None
-            process.kill()
-            process.waitForFinished(END_MS)
-            process.deleteLater()
-
-    def _taken_ahead(self, item: JobItem) -> QProcess | None:
-        """Return the worker that waits, if it is for such a run and is still there."""
-        engine = engine_for(item.kind)
-        if self._ahead is None or engine is None or engine.name != self._ahead[0]:
-            return None
-        _, process = self._ahead
-        if not self._is_waiting(process):
-            return None
-        self._ahead = None
-        return process
+    def prepare(self, engine: str, device: str = "") -> None:
+        """Let a worker load what a run of an engine needs, which may come soon, and open the device."""
+        if self.worker is None:  # else that one will do it
+            self._standby.prepare(engine, device)
 
     def submit(self, title: str, spec: dict[str, Any]) -> JobItem:
         """Add a job at the end of the queue."""
@@ -333,7 +318,7 @@ class JobQueue(QObject):
 
     def leave(self) -> None:
         """End the running worker, when the window closes; the run can be continued."""
-        self._leave_ahead()
+        self._standby.leave()
         if self.worker is not None:
             self.worker.leave()
             self.worker = None
@@ -345,7 +330,7 @@ class JobQueue(QObject):
         item = next((entry for entry in self.items if entry.state == "waiting"), None)
         if item is None:
             return
-        worker = WorkerProcess(self.command, item.spec, self, self._taken_ahead(item))
+        worker = self._worker_for(item)
         worker.event_received.connect(self._take_event)
         worker.job_finished.connect(self._finish)
         worker.job_stopped.connect(lambda value: self._end("stopped", result=value))
@@ -355,6 +340,17 @@ class JobQueue(QObject):
         self._current, self.worker = item, worker
         worker.start()
         self.job_changed.emit(item)
+
+    def _worker_for(self, item: JobItem) -> WorkerProcess:
+        if item.is_measured:
+            return WorkerProcess(self.command, item.spec, self)
+        process, has_worked = self._standby.take()
+        engine = engine_for(item.kind)
+        command = self._standby.command_for(engine.name if engine else "", item.device)
+        worker = WorkerProcess(command, item.spec, self, process, stays=True)
+        if process is not None and has_worked:
+            worker.demand_answer()
+        return worker
 
     def _take_event(self, event: Event) -> None:
         item = self._current
@@ -391,6 +387,8 @@ class JobQueue(QObject):
         for name, value in facts.items():
             setattr(item, name, value)
         self._current, self.worker = None, None
+        if (process := worker.released()) is not None:
+            self._standby.keep(process)
         worker.deleteLater()
         self.job_ended.emit(item)
         self.job_changed.emit(item)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -62,7 +63,7 @@ def look_ahead(wish: str = "") -> None:
             found.set_exception(error)
             return
         device = _one_of(devices, wish)
-        make_context = None if device is None else contexts.announced(device)
+        make_context = None if device is None or contexts.is_kept(device) else contexts.announced(device)
         found.set_result(devices)
         if make_context is not None:
             make_context()
@@ -75,6 +76,27 @@ def wait_for_look() -> None:
     """Wait until nothing that `look_ahead` has begun is going on."""
     if _looking is not None:
         _looking.join()
+
+
+is_keeping = False
+"""Whether sessions leave the contexts of their devices, and what was built in them, to the next ones."""
+
+
+def keep_devices() -> None:
+    """Let sessions leave their devices open for the next ones; for a process that does one job after the other."""
+    global is_keeping
+    is_keeping = True
+
+
+def rest() -> None:
+    """Forget which devices there are, and let go of those that were not used since this was called last.
+
+    For a process that waits for its next job: what it knows may be otherwise by then.
+    """
+    global _ahead
+    _ahead = None
+    if (contexts := sys.modules.get("clalign.compute.opencl.contexts")) is not None:
+        contexts.let_go_of_unused()
 
 
 def _one_of(devices: list[Device], wish: str) -> Device | None:

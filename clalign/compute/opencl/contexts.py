@@ -1,4 +1,7 @@
-"""Contexts of devices: made while other threads of the process go on, and ahead of the session that will want one."""
+"""Contexts of devices: made while other threads of the process go on, and ahead of the session that will want one.
+
+Where a process does one job after the other a session leaves its context, and what was built in it, to the next one.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,82 @@ import ctypes
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 
 import pyopencl as cl
 
+from clalign.compute.opencl import choice
 from clalign.compute.opencl.discover import driver_device
+from clalign.compute.sessions import ProgramChoice
 from clalign.values.devices import Device
 
 _ahead: dict[str, Future[cl.Context | None]] = {}
 """Contexts that are made, or on their way, by the ids of their devices."""
 
 _taking = threading.Lock()
+
+
+@dataclass(frozen=True)
+class OpenDevice:
+    """A context of a device, and what was built in it. It belongs to one session at a time.
+
+    Attributes
+    ----------
+    context : pyopencl.Context
+    programs : dict
+        Those that were built.
+    kernels : dict
+        Those that were taken from them, by program and name.
+    """
+
+    context: cl.Context
+    programs: dict[ProgramChoice, cl.Program] = field(default_factory=dict)
+    kernels: dict[tuple[ProgramChoice, str], cl.Kernel] = field(default_factory=dict)
+
+
+MOST_PROGRAMS = 256
+"""So many programs are left to the next session."""
+
+_Key = tuple[str, ...]
+
+_kept: dict[_Key, tuple[OpenDevice, bool]] = {}
+"""What sessions have left, by the devices and their drivers, and whether that was since `let_go_of_unused`."""
+
+
+def _key(device: Device) -> _Key:
+    return device.id, device.name, device.platform_version, device.driver
+
+
+def opened(device: Device, handle: cl.Device) -> OpenDevice:
+    """Return a device that nobody else has, as an earlier session has left it, or with a fresh context."""
+    with _taking:
+        left = _kept.pop(_key(device), None)
+    return left[0] if left is not None else OpenDevice(context_of(device, handle))
+
+
+def is_kept(device: Device) -> bool:
+    """Return whether a session has left a context of a device for the next one."""
+    return _key(device) in _kept
+
+
+def leave(device: Device, opened: OpenDevice) -> bool:
+    """Leave a device to the next session, if this process will do another job; return whether that is so."""
+    if not choice.is_keeping or len(opened.programs) > MOST_PROGRAMS:
+        return False
+    with _taking:
+        _kept[_key(device)] = opened, True
+    return True
+
+
+def let_go_of_unused() -> None:
+    """Let go of all devices that no session has left since this was called last."""
+    with _taking:
+        for key, (opened, is_new) in list(_kept.items()):
+            if is_new:
+                _kept[key] = opened, False
+            else:
+                del _kept[key]
+        _ahead.clear()
 
 
 def announced(device: Device) -> Callable[[], None]:

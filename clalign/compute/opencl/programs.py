@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 
 import pyopencl as cl
@@ -40,10 +40,16 @@ class Programs:
         For errors.
     child_for : callable, optional
         Starts a child that builds for the same device, where threads do not build at the same time.
+    there : mapping
+        Programs of this context that were built before.
     """
 
     def __init__(
-        self, context: cl.Context, device_name: str, child_for: Callable[[], BuilderProcess] | None = None
+        self,
+        context: cl.Context,
+        device_name: str,
+        child_for: Callable[[], BuilderProcess] | None = None,
+        there: Mapping[ProgramChoice, cl.Program] | None = None,
     ) -> None:
         self._context, self._device_name, self._child_for = context, device_name, child_for
         self._changed = threading.Condition()
@@ -52,6 +58,10 @@ class Programs:
         self._new: deque[ProgramChoice] = deque()  # those among them that no cache knows
         self._n_threads = self._n_new = 0
         self._is_closed = False
+        for choice, program in (there or {}).items():
+            self._futures[choice] = Future()
+            self._futures[choice].set_result(program)
+        self._n_there = len(self._futures)
 
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Begin to build programs in the background, in this order; those that are there or on their way are not."""
@@ -136,9 +146,15 @@ class Programs:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many of the programs are built, and how many were asked for."""
+        """How many programs are built that were not there before, and how many were asked for."""
         futures = list(self._futures.values())
-        return sum(future.done() for future in futures), len(futures)
+        return sum(future.done() for future in futures) - self._n_there, len(futures) - self._n_there
+
+    def built(self) -> dict[ProgramChoice, cl.Program]:
+        """Return the programs that are there."""
+        with self._changed:
+            done = [(choice, future) for choice, future in self._futures.items() if future.done()]
+        return {choice: future.result() for choice, future in done if future.exception() is None}
 
     def close(self) -> None:
         """Begin no more builds. Those that are going on hold the context until they are done; nobody waits for them."""

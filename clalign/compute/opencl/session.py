@@ -23,7 +23,7 @@ from clalign import tracing
 from clalign.compute.opencl.build_reports import build_report
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
-from clalign.compute.opencl.contexts import context_of
+from clalign.compute.opencl.contexts import OpenDevice, leave, opened
 from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import device_key, driver_device
@@ -79,7 +79,6 @@ class OpenCLSession:
         self.check = check
         self._building = building
         self._cache = DeviceCache(int(device.memory_bytes * CACHE_SHARE), self._size_of)
-        self._kernels: dict[tuple[ProgramChoice, str], cl.Kernel] = {}
         self._launched: list[tuple[cl.Event, str, str, tuple[Any, ...]]] = []
         self._last: cl.Event | None = None  # of what the queue has been given
         self._seconds_of: dict[str, float] = {}
@@ -90,13 +89,12 @@ class OpenCLSession:
         self._pool: MemoryPool | None = None
         self._queue_name, self._n_queues = "queue 1", itertools.count(2)
         with self._translated():
-            handle = driver_device(device)
             with tracing.span("make a context", "start"):
-                self._context = context_of(device, handle)
+                there = opened(device, driver_device(device))
+            self._context, self._kernels = there.context, there.kernels
             child_for = partial(BuilderProcess, device) if has_own_memory(device) else None
-            self._programs = Programs(self._context, device.name, child_for)
-            self._queue = self._new_queue()
-            apart = has_own_memory(device)
+            self._programs = Programs(self._context, device.name, child_for, there.programs)
+            self._queue, apart = self._new_queue(), has_own_memory(device)
             self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None
             self._clock = DeviceClock(self._context, device) if tracing.is_on() else None
             self._transfers = Transfers(self._context, self._pool, not apart, *self._recorder())
@@ -494,7 +492,9 @@ class OpenCLSession:
         self._launched.clear()
         if self._is_owner:
             self._cache.clear()
-            self._kernels.clear()
             self._programs.close()
-            if self._pool is not None and error is not None:
+            there = OpenDevice(self._context, self._programs.built(), dict(self._kernels))
+            is_left = error is None and leave(self.device, there)
+            self._kernels.clear()
+            if self._pool is not None and (error is not None or is_left):
                 self._pool.stop_holding()  # the device may be opened once more while this session is still known
