@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import tempfile
 import threading
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
@@ -19,6 +20,7 @@ from clalign.formats.writers import ESCAPED
 
 if TYPE_CHECKING:
     from clalign.formats.tables import Provenance
+    from clalign.values.hits import Hit
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +34,55 @@ END_SECONDS = 10.0
 """So long an end is waited for of what has been told to stop; it looks up after each hit."""
 
 
+class Turns:
+    """Lets one of several threads go on at a time: one that is no farther than any other.
+
+    Threads of one Python only get in each other's way, and what one has read of a query is at hand for the next.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of the threads.
+    is_over : callable
+        Tells whether nobody is to wait any more.
+    """
+
+    def __init__(self, names: Iterable[str], is_over: Callable[[], bool]) -> None:
+        self._changed = threading.Condition()
+        self._places = dict.fromkeys(names, -1)
+        self._at_it: str | None = None
+        self._is_over = is_over
+
+    def take(self, name: str, place: int) -> None:
+        """Wait until it is the turn of a thread that has come to this place."""
+        with self._changed:
+            self._places[name] = place
+            self._pass_on(name)
+            self._changed.wait_for(lambda: self._is_over() or self._is_next(name))
+            self._at_it = name
+
+    def _is_next(self, name: str) -> bool:
+        return self._at_it is None and self._places[name] <= min(self._places.values())
+
+    def _pass_on(self, name: str) -> None:
+        if self._at_it == name:
+            self._at_it = None
+        self._changed.notify_all()
+
+    def leave(self, name: str) -> None:
+        """Take no more turns."""
+        with self._changed:
+            self._places.pop(name, None)
+            self._pass_on(name)
+
+    def look_up(self) -> None:
+        """Let all who wait see whether it is over."""
+        with self._changed:
+            self._changed.notify_all()
+
+
 class Following:
-    """Writes exports of a run that is being computed, each in a thread of its own.
+    """Writes exports of a run that is being computed, each in a thread of its own; they take turns.
 
     Parameters
     ----------
@@ -50,6 +99,8 @@ class Following:
         self._threads = {
             what: threading.Thread(target=self._write, args=(what, how), daemon=True) for what, how in wanted.items()
         }
+        self._turns = Turns(wanted, self._is_over.is_set)
+        self._kept: dict[int, list[Hit]] = {}  # hits of the query that is being written
         self._has_begun = False
 
     @property
@@ -90,7 +141,8 @@ class Following:
                 if what not in source.followed:
                     return
                 source.origin = replace(source.origin, partial=bool(source.origin.part))
-                source.await_query = lambda number: self._await(run, number)
+                source.await_query = lambda number: self._await_turn(what, run, number)
+                source.kept = self._kept
                 file = tempfile.TemporaryFile("w+", encoding="utf-8", errors=ESCAPED, newline="\n")  # noqa: SIM115
                 try:
                     engine.writers[what](source, cast(TextIO, file))
@@ -103,6 +155,14 @@ class Following:
             pass
         except Exception:  # it is written again from the run file, and then told of
             log.debug("%s could not be written meanwhile", what, exc_info=True)
+        finally:
+            self._turns.leave(what)
+
+    def _await_turn(self, what: str, run: Any, number: int) -> None:
+        """Wait until all exports have come to a query of the run, and the query is done."""
+        self._turns.take(what, number)
+        self.check()
+        self._await(run, number)
 
     def _await(self, run: Any, number: int) -> None:
         """Wait until a query of the run is done."""
@@ -143,6 +203,7 @@ class Following:
     def close(self) -> None:
         """Let go what nobody has taken."""
         self._is_over.set()
+        self._turns.look_up()
         for thread in self._threads.values():
             if thread.ident is not None:
                 thread.join(END_SECONDS)

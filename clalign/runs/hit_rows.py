@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from clalign.errors import DamagedRun, RunBusy
@@ -35,6 +35,18 @@ class _Query(NamedTuple):
 
     card: dict[str, Any]
     judge: Judge | None
+
+
+class _Place(NamedTuple):
+    """Where in a row what a table of an engine tells is, and what reads it."""
+
+    read: Callable[[dict[str, Any], tuple[Any, ...]], None]
+    start: int
+    end: int
+
+
+_Own = tuple[Sequence[_Place], Sequence[_Place]]
+"""Of rows of hits, and of parts."""
 
 
 class HitRows:
@@ -144,17 +156,16 @@ class HitRows:
             ids,
         ).fetchall()
         self._check_counts()
-        return {row[0]: self._hit(row, parts[row[0]], own) for row in found}
+        places = _places(own[0], _N_HIT), _places(own[1], _N_PART)
+        return {row[0]: self._hit(row, parts[row[0]], places) for row in found}
 
-    def _hit(
-        self, row: tuple[Any, ...], parts: list[tuple[Any, ...]], own: tuple[list[EngineTable], list[EngineTable]]
-    ) -> Hit:
+    def _hit(self, row: tuple[Any, ...], parts: list[tuple[Any, ...]], own: _Own) -> Hit:
         number, included = row[1], bool(row[14])
         query, n_reported = self._query(number), 0
         if query.judge is not None and query.judge.n_targets is None:
             n_reported = self._counted(number, row[2])
         fields: dict[str, Any] = {"is_included": included, "query": query.card.get("name", "")}
-        _read(own[0], row[_N_HIT:], fields)
+        _read(own[0], row, fields)
         domains = tuple(_domain(part, own[1], query.judge, n_reported, included) for part in parts)
         values: tuple[Any, ...] = (*row[2:10], _known(row[10]), row[11], domains, *row[12:14])
         hit = Hit(*values, **fields)
@@ -222,14 +233,22 @@ def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) 
             yield (*key, *values)
 
 
-def _read(tables: Sequence[EngineTable], values: tuple[Any, ...], fields: dict[str, Any]) -> None:
-    """Set the fields that tables of an engine tell of."""
-    start = 0
+def _places(tables: Sequence[EngineTable], start: int) -> list[_Place]:
+    """Return where in a row the columns of tables of an engine are, the first of them at `start`."""
+    places = []
     for table in tables:
         end = start + len(table.names)
-        if any(value is not None for value in values[start:end]):
-            table.read(fields, values[start:end])
+        places.append(_Place(table.read, start, end))
         start = end
+    return places
+
+
+def _read(own: Sequence[_Place], row: tuple[Any, ...], fields: dict[str, Any]) -> None:
+    """Set the fields that tables of an engine tell of."""
+    for read, start, end in own:
+        values = row[start:end]
+        if values.count(None) < end - start:
+            read(fields, values)
 
 
 def unsound(hit: Hit) -> str | None:
@@ -269,13 +288,13 @@ def _row_of(number: int, query: int, hit: Hit, order: tuple[float, str | None]) 
 
 
 def _domain(
-    row: tuple[Any, ...], own: Sequence[EngineTable], judge: Judge | None, n_reported: int, is_included: bool
+    row: tuple[Any, ...], own: Sequence[_Place], judge: Judge | None, n_reported: int, is_included: bool
 ) -> Domain:
     _, number, score, bias, evalue, *places, raw, states, model, match, target, log_pvalue = row[:_N_PART]
     fields: dict[str, Any] = {
         "envelope": (places[2], places[3]), "text": AlignmentText(model, match, target), "log_pvalue": log_pvalue
     }  # fmt: skip
-    _read(own, row[_N_PART:], fields)
+    _read(own, row, fields)
     if judge is not None:
         judged = judge.judgment(score, _known(evalue), log_pvalue, n_reported, is_included)
         fields["conditional_evalue"], fields["is_reported"], fields["is_included"] = judged

@@ -23,7 +23,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_positive(value: Any) -> bool:
-    return _is_number(value) and 0 <= value < math.inf
+    return type(value) in (float, int) and 0 <= value < math.inf
 
 
 def _is_text(value: Any) -> bool:
@@ -37,15 +37,15 @@ KINDS: dict[str, tuple[str, Check]] = {
     "place": ("INTEGER", lambda value: type(value) is int and 0 <= value <= LARGEST_PLACE),
     "truth": ("INTEGER", lambda value: type(value) is int and value in (0, 1)),
     "sign": ("INTEGER", lambda value: type(value) is int and value in (-1, 1)),
-    "finite": ("REAL", lambda value: _is_number(value) and -math.inf < value < math.inf),
+    "finite": ("REAL", lambda value: type(value) in (float, int) and -math.inf < value < math.inf),
     "number": ("REAL", _is_number),
     "positive": ("REAL", _is_positive),
     "moment": ("REAL", lambda value: _is_positive(value) and value < LATEST),
-    "share": ("REAL", lambda value: _is_number(value) and 0 <= value <= 1.01),
-    "log": ("REAL", lambda value: _is_number(value) and value <= LARGEST_LOG),
+    "share": ("REAL", lambda value: type(value) in (float, int) and 0 <= value <= 1.01),
+    "log": ("REAL", lambda value: type(value) in (float, int) and value <= LARGEST_LOG),
     "text": ("TEXT", _is_text),
-    "line": ("TEXT", lambda value: _is_text(value) and not ("\n" in value or "\r" in value or "\0" in value)),
-    "path": ("TEXT", lambda value: _is_text(value) and not value.strip("MID")),
+    "line": ("TEXT", lambda value: type(value) is str and not ("\n" in value or "\r" in value or "\0" in value)),
+    "path": ("TEXT", lambda value: type(value) is str and not value.strip("MID")),
     "verdict": ("TEXT", lambda value: value in ("", "equal", "differs")),
     "blob": ("BLOB", lambda value: type(value) is bytes),
 }

@@ -122,30 +122,31 @@ def domain_lines(entries: Iterable[tuple[Card, Hit]], layout: Layout) -> Iterato
         yield "   [No targets detected that satisfy reporting thresholds]"
 
 
-def _domains_of_hit(card: Card, hit: Hit, layout: Layout) -> Iterator[str]:
+def _domains_of_hit(card: Card, hit: Hit, layout: Layout) -> list[str]:
     target = (hit.name, hit.accession, hit.description)
     if layout.is_scan:
         target = (card["name"], card["accession"], card["description"])
     name = layout.shown(*target[:2])
     room = max(LEAST_DESCRIPTION, layout.width - len(name) - 5) if layout.width else None
-    yield f">> {name}  {target[2][:room]}"
+    lines = [f">> {name}  {target[2][:room]}"]
     domains = hit.reported_domains
     if not domains:
-        yield "   [No individual domains that satisfy reporting thresholds (although complete target did)]"
-        yield ""
-        return
-    yield "   #    score  bias  c-Evalue  i-Evalue hmmfrom  hmm to    alifrom  ali to    envfrom  env to     acc"
-    yield " ---   ------ ----- --------- --------- ------- -------    ------- -------    ------- -------    ----"
-    for number, domain in enumerate(domains, 1):
-        yield _domain_line(number, card, hit, domain)
-    yield ""
+        nothing = "   [No individual domains that satisfy reporting thresholds (although complete target did)]"
+        return [*lines, nothing, ""]
+    lines += (
+        "   #    score  bias  c-Evalue  i-Evalue hmmfrom  hmm to    alifrom  ali to    envfrom  env to     acc",
+        " ---   ------ ----- --------- --------- ------- -------    ------- -------    ------- -------    ----",
+        *(_domain_line(number, card, hit, domain) for number, domain in enumerate(domains, 1)),
+        "",
+    )
     if layout.alignments:
-        yield "  Alignments for each domain:"
+        lines.append("  Alignments for each domain:")
         for number, domain in enumerate(domains, 1):
             evalue = _or_dash(domain.conditional_evalue, 1, ".2g")
-            yield f"  == domain {number}  score: {domain.score:.1f} bits;  conditional E-value: {evalue}"
-            yield from alignment_lines(card, hit, domain, layout)
-            yield ""
+            lines.append(f"  == domain {number}  score: {domain.score:.1f} bits;  conditional E-value: {evalue}")
+            lines += alignment_lines(card, hit, domain, layout)
+            lines.append("")
+    return lines
 
 
 def _domain_line(number: int, card: Card, hit: Hit, domain: Domain) -> str:
@@ -166,34 +167,38 @@ def _span(ends: tuple[int, int], length: int) -> str:
     return f"{ends[0] + 1:7d} {ends[1]:7d} {'[' if ends[0] == 0 else '.'}{']' if ends[1] == length else '.'}"
 
 
-def alignment_lines(card: Card, hit: Hit, domain: Domain, layout: Layout) -> Iterator[str]:
-    """Yield the blocks of an alignment: annotation, consensus, matches, sequence, posterior probabilities."""
+def alignment_lines(card: Card, hit: Hit, domain: Domain, layout: Layout) -> list[str]:
+    """Return the blocks of an alignment: annotation, consensus, matches, sequence, posterior probabilities."""
     model, target = layout.shown(card["name"], card["accession"]), layout.shown(hit.name, hit.accession)
     width = max(len(model), len(target))
     ends = (domain.profile_range[0] + 1, domain.profile_range[1], domain.target_range[0] + 1, domain.target_range[1])
     digits = max(len(str(end)) for end in ends)
-    n = len(domain.states)
+    n, text = len(domain.states), domain.text
     columns = layout.width - width - 2 * digits - 5 if layout.width else n
     if columns < n:
         columns = max(columns, LEAST_ALIGNMENT)
     indent = " " * (width + digits + 4)
-    rows = [(tag, _annotation(card.get(key) or "", domain)) for tag, key in _ANNOTATIONS]
+    rows = [(tag, _annotation(symbols, domain)) for tag, key in _ANNOTATIONS if (symbols := card.get(key))]
     node, residue = ends[0], ends[2]
+    lines: list[str] = []
     for start in range(0, n, columns):
         block = slice(start, start + columns)
-        states, letters = domain.states[block], domain.text.target[block]
+        states, letters = domain.states[block], text.target[block]
         # HMMER counts what it shows: a gap character that was searched as a residue looks like a delete.
         n_nodes, n_residues = len(states) - states.count("I"), len(letters) - letters.count("-")
         if start:
-            yield ""
-        yield from (f"{indent}{row[block]} {tag}" for tag, row in rows if row)
-        yield _row(model, domain.text.model[block], node, node + n_nodes - 1, (width, digits))
-        yield f"{indent}{domain.text.match[block]}"
+            lines.append("")
+        lines += [f"{indent}{row[block]} {tag}" for tag, row in rows if row]
         first, last = (residue, residue + n_residues - 1) if n_residues else ("-", "-")
-        yield _row(target, letters, first, last, (width, digits))
-        if domain.text.posterior:
-            yield f"{indent}{domain.text.posterior[block]} PP"
+        lines += (
+            _row(model, text.model[block], node, node + n_nodes - 1, (width, digits)),
+            f"{indent}{text.match[block]}",
+            _row(target, letters, first, last, (width, digits)),
+        )
+        if text.posterior:
+            lines.append(f"{indent}{text.posterior[block]} PP")
         node, residue = node + n_nodes, residue + n_residues
+    return lines
 
 
 _ANNOTATIONS = (("CS", "structure"), ("RF", "reference"))
@@ -206,13 +211,11 @@ def _row(name: str, text: str, first: int | str, last: int | str, widths: tuple[
 
 def _annotation(symbols: str, domain: Domain) -> str:
     """Return the annotation of the node of each column, ``.`` at inserts; empty without annotation."""
-    if not symbols:
-        return ""
-    columns, node = [], domain.profile_range[0]
-    for state in domain.states:
-        columns.append("." if state == "I" else symbols[node])
-        node += state != "I"
-    return "".join(columns)
+    states, node = domain.states, domain.profile_range[0]
+    if "I" not in states:
+        return symbols[node : node + len(states)]
+    nodes = iter(symbols[node:])
+    return "".join(["." if state == "I" else next(nodes) for state in states])
 
 
 @dataclass(frozen=True, slots=True)

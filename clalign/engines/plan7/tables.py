@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from clalign.engines.plan7.domain_limits import domain_limits
 from clalign.runs.declarations import Card, Declaration, EngineTable
 from clalign.runs.plain_data import ANY_CARD, FACTS, any_number, count, each, finite, positive, size, text, truth
+from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
 
 _ESTIMATES = ("expected", "n_regions", "n_clustered", "n_overlaps", "n_envelopes")
@@ -39,7 +39,8 @@ def _read_domain(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
     start, end, posterior, fields["accuracy"] = values
     if start is not None and end is not None:
         fields["envelope"] = start, end
-    fields["text"] = replace(fields["text"], posterior=posterior or "")
+    text: AlignmentText = fields["text"]
+    fields["text"] = AlignmentText(text.model, text.match, text.target, posterior or "")
 
 
 def order(card: Card, hit: Hit) -> tuple[float, str | None]:
