@@ -17,7 +17,7 @@
      extremes  int[n]                          out: the best cell and 256, at most 255
 
    Macros
-     LANES     16 or 32: bytes in a vector
+     LANES     16, 32 or 64: bytes in a vector
      VECTORS   vectors a row, >= 1, LANES * VECTORS >= M
      SEQUENCES worked on at once; their rows should fit into registers
      SABOTAGE  1 plants a fault, for the test of the tests
@@ -43,14 +43,19 @@
 #define MOST_UNROLLED_VECTORS 16
 
 typedef char chars __attribute__((ext_vector_type(LANES)));
+typedef char half_chars __attribute__((ext_vector_type(LANES / 2)));
 typedef short shorts __attribute__((ext_vector_type(LANES)));
 
-#if LANES == 32
-#define CELLS_UP(v)                                                                                              \
-    __builtin_shufflevector(v, BEGIN_CELLS, 32, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, \
-                            19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
+#define UP_TO_14 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
+#define UP_TO_30 UP_TO_14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30
+#define UP_TO_62 UP_TO_30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, \
+                 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62
+#if LANES == 64
+#define CELLS_UP(v) __builtin_shufflevector(v, BEGIN_CELLS, 64, UP_TO_62)
+#elif LANES == 32
+#define CELLS_UP(v) __builtin_shufflevector(v, BEGIN_CELLS, 32, UP_TO_30)
 #else
-#define CELLS_UP(v) __builtin_shufflevector(v, BEGIN_CELLS, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+#define CELLS_UP(v) __builtin_shufflevector(v, BEGIN_CELLS, 16, UP_TO_14)
 #endif
 
 /* Compilers know this way of writing a saturated sum and make one instruction of it. */
@@ -103,7 +108,10 @@ void next_row(row_place_t *place, __global const chars *biased_score)
 
 int highest_cell(chars best)
 {
-#if LANES == 32
+#if LANES == 64
+    const half_chars of_32 = LARGER(best.lo, best.hi);
+    const char16 of_16 = LARGER(of_32.lo, of_32.hi);
+#elif LANES == 32
     const char16 of_16 = LARGER(best.lo, best.hi);
 #else
     const char16 of_16 = best;

@@ -19,6 +19,7 @@ SHAPES = [
     ("vector", {"LANES": 16, "SEQUENCES": 2}),
     ("vector", {"LANES": 32, "SEQUENCES": 1}),
     ("vector", {"LANES": 32, "SEQUENCES": 3}),
+    ("vector", {"LANES": 64, "SEQUENCES": 1}),
     ("item", {}),
     ("item", {"NODES": 6, "GROUP": 32}),
     ("item", {"NODES": 40, "GROUP": 32}),
@@ -40,7 +41,7 @@ def text(batch: SequenceBatch, row: int) -> str:
     return decode(batch.residues(row))
 
 
-@pytest.mark.parametrize("n_nodes", [1, 31, 33, 48, 49, 128, 129, 200])
+@pytest.mark.parametrize("n_nodes", [1, 31, 33, 48, 49, 128, 129, 200, 513])
 def test_default_shape(session: Session, n_nodes: int) -> None:
     rng = np.random.default_rng(n_nodes)
     profile = random_local_profile(rng, n_nodes)

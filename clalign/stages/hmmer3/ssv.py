@@ -21,7 +21,11 @@ Choices = Mapping[str, int]
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "ssv_item": ({"NODES": 40}, {"NODES": 24, "GROUP": 64}, {"NODES": 2, "CLASSES": 6, "ONE_STRIP": 1}),
-    "ssv_vector": ({"LANES": 32, "VECTORS": 4, "SEQUENCES": 2}, {"LANES": 16, "VECTORS": 20}),
+    "ssv_vector": (
+        {"LANES": 32, "VECTORS": 4, "SEQUENCES": 2},
+        {"LANES": 16, "VECTORS": 20},
+        {"LANES": 64, "VECTORS": 9},
+    ),
 }
 """Choices that are compiled for other vendors in the tests."""
 
@@ -99,7 +103,8 @@ SSV = SsvStage()
 
 def _enqueue_vector(session: KernelSession, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
     tuning = SsvTuning.of(session.device)
-    lanes = choices.get("LANES", 32 if profile.length > tuning.narrow_nodes else 16)
+    narrow, wide = tuning.narrow_nodes, tuning.wide_nodes
+    lanes = choices.get("LANES", 16 if profile.length <= narrow else 32 if profile.length < wide else 64)
     vectors = -(-profile.length // lanes)
     sequences = tuning.sequences if vectors <= tuning.few_vectors else 1
     defines = {"LANES": lanes, "VECTORS": vectors, "SEQUENCES": sequences, **choices}

@@ -10,7 +10,7 @@ from clalign.compute.tuning import Tuning, choice
 
 @dataclass(frozen=True, slots=True)
 class SsvTuning(Tuning):
-    """Measured: NVIDIA (H200).
+    """Measured: NVIDIA (H200); of CPUs, one with AVX-512.
 
     Attributes
     ----------
@@ -20,6 +20,9 @@ class SsvTuning(Tuning):
         A multiple of 32.
     least_overlap, piece_share : int
         Residues by which the pieces of long sequences overlap at least, and their length in overlaps.
+    narrow_nodes, wide_nodes : int
+        Rows of up to so many nodes have vectors of 16 bytes, rows of so many and more those of 64. Compilers split them
+        where registers are smaller; but rows of few vectors are written out without a loop.
     few_vectors, sequences : int
         Rows of so many vectors are short: a core works on several sequences at once, as long as their rows
         fit into registers.
@@ -33,5 +36,6 @@ class SsvTuning(Tuning):
     least_overlap: int = choice(256, "SSV: residues that pieces overlap at least")
     piece_share: int = choice(3, "SSV: overlaps a piece")
     narrow_nodes: int = choice(48, "SSV: nodes up to which vectors are narrow")
+    wide_nodes: int = choice(513, "SSV: nodes from which on vectors are wide")
     few_vectors: int = choice(4, "SSV: vectors of a short row")
     sequences: int = choice(2, "SSV: sequences at once for short rows", 1, 2, 3, shape="vector")
