@@ -40,6 +40,11 @@ def count(number: float) -> str:
     return f"{round(number):,}".replace(",", THIN)
 
 
+def span(first: int, last: int) -> str:
+    """Return the two ends of a range, as in ``1–3 032``."""
+    return f"{count(first)}–{count(last)}"
+
+
 def plural(number: int, noun: str, nouns: str = "") -> str:
     """Return a count with its noun, as in ``3 sequences``."""
     return f"{count(number)} {noun if number == 1 else nouns or noun + 's'}"

@@ -110,6 +110,25 @@ def condition_sql(condition: Condition, sql: Mapping[str, str]) -> tuple[str, li
     return f"{'NOT ' * is_negated}({anywhere})", [wanted] * len(places)
 
 
+PLOTTED = {
+    "score": "score", "raw": "raw", "uncorrected": "round(score + bias, 3)",
+}  # fmt: skip
+"""SQL of what histograms are made of; uncorrected scores are those before the correction for biased composition."""
+
+
+def hits_between(path: Path, number: int, value: str, low: float, high: float) -> list[int]:
+    """Return the ids of the hits of a query with a value from `low` to below `high`, best first.
+
+    Parameters
+    ----------
+    value : str
+        A key of `PLOTTED`.
+    """
+    with open_run(path) as run:
+        question = f"SELECT id FROM hits WHERE query = ? AND {PLOTTED[value]} >= ? AND {PLOTTED[value]} < ?"
+        return [int(key) for (key,) in run.connection.execute(f"{question} ORDER BY {ORDER}", (number, low, high))]
+
+
 class HitPages:
     """The answer to a `HitQuery`: an ordered list of hit ids in a temporary table of its own connection.
 
@@ -155,6 +174,12 @@ class HitPages:
         """Return the row of a hit, from 0, or None if it is not shown."""
         found = self._connection.execute("SELECT place FROM shown WHERE id = ?", (hit,)).fetchone()
         return int(found[0]) - 1 if found else None
+
+    def places_of(self, hits: Sequence[int]) -> list[int]:
+        """Return the rows of some hits, from 0, in their order; of at most a few hundred."""
+        marks = ", ".join("?" * len(hits))
+        found = self._connection.execute(f"SELECT place FROM shown WHERE id IN ({marks}) ORDER BY place", list(hits))
+        return [int(place) - 1 for (place,) in found]
 
     def ids(self) -> list[int]:
         """Return the ids of all rows shown, in order."""

@@ -233,6 +233,14 @@ class HitQueries:
         """Return the rows (int64[n]) of the targets that a query hit."""
         return np.array([row for (row,) in self._all("SELECT row FROM hits WHERE query = ?", number)], np.int64)
 
+    def in_rows(self, number: int, rows: npt.NDArray[np.int64]) -> list[int]:
+        """Return the ids of the hits of a query in some rows, best first."""
+        found, wanted = (
+            self._all(f"SELECT id, row FROM hits WHERE query = ? ORDER BY {ORDER}", number),
+            set(rows.tolist()),
+        )
+        return [int(key) for key, row in found if row in wanted]
+
     def place(self, key: int) -> tuple[int, int, int, int]:
         """Return number of the query, row and length of the target, and number of domains of a hit."""
         number, row, length, n = self._one(f"SELECT query, hits.row, length, n_parts FROM {_NAMED} WHERE id = ?", key)

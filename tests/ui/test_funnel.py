@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.plan7.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
 from clalign.ui.engines.plan7.funnel import COLUMNS, SurvivorTable, funnel_steps, judge, read_funnel, read_survivors
-from clalign.ui.engines.plan7.funnel_view import FunnelView
+from clalign.ui.engines.plan7.funnel_view import FunnelView, scale_of
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.theme import LIGHT
 from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
 from clalign.ui.views.results_page import ResultsPage
 
@@ -32,20 +33,26 @@ def test_the_funnel_counts_what_passed_and_what_was_stopped(hmmer3_run: Callable
     ]  # fmt: skip
     assert steps[1].expected == "expected 20 (P ≤ 0.02)"
     assert steps[1].verdict == "as chance has it"
-    assert steps[3].mark == "caution"
+    assert steps[3].mark == "note"
+    assert steps[3].by_chance == pytest.approx(1.0)
     assert "members of the family" in steps[4].verdict
 
 
 @pytest.mark.parametrize(
     ("stage", "passed", "expected", "mark"),
     [
-        ("msv", 11465, 11465.0, "good"), ("msv", 12031, 11465.0, "good"), ("msv", 16000, 11465.0, "caution"),
-        ("msv", 5000, 11465.0, "caution"), ("viterbi", 1690, 573.0, "caution"), ("forward", 8, 0.03, "note"),
+        ("msv", 11465, 11465.0, "good"), ("msv", 12031, 11465.0, "good"), ("msv", 16000, 11465.0, "note"),
+        ("msv", 120_000, 11465.0, "caution"), ("msv", 5000, 11465.0, "note"), ("msv", 1000, 11465.0, "caution"),
+        ("viterbi", 1690, 573.0, "note"), ("viterbi", 9000, 573.0, "caution"), ("forward", 8, 0.03, "note"),
         ("msv", 1, 0.2, "good"), ("bias", 3, 60.0, ""), ("all", 3, None, ""),
     ],
 )  # fmt: skip
 def test_numbers_are_judged_against_chance(stage: str, passed: int, expected: float | None, mark: str) -> None:
     assert judge(stage, passed, expected)[1] == mark
+
+
+def test_a_large_family_is_no_warning() -> None:
+    assert judge("viterbi", 9000, 573.0, n_reported=8000)[1] == "note"
 
 
 def test_a_filter_that_was_left_out_says_so() -> None:
@@ -129,13 +136,23 @@ def test_the_funnel_follows_a_running_search(
     qtbot.waitUntil(lambda: funnel.rows[1].passed.text() == "29", timeout=30000)
 
 
+def test_bars_stand_on_the_scale_above_them(funnel: FunnelView) -> None:
+    scale = scale_of(1000, 400)
+    assert [scale(n) - scale(n / 10) for n in (1000, 100, 10)] == pytest.approx([scale(10) - scale(1)] * 3)
+    bar = funnel.rows[1].bar
+    image = bar.grab().toImage()
+    ends = [x for x in range(image.width()) if image.pixelColor(x, image.height() // 2 - 5).name() == LIGHT.bar.lower()]
+    assert max(ends) == pytest.approx(scale_of(1000, bar.width())(30), abs=3)
+    assert funnel.scale.isVisible()
+
+
 def test_hmmer2_has_no_funnel(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
     window.controller.sources.open_paths([str(made_run())])
     page = window.controller.page
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
-    page.show_tab("funnel")
-    assert "without filters" in page.funnel.empty._heading.text()
-    assert not page.funnel.rows
+    assert not page.has_tab("funnel"), "a tab with nothing in it"
+    QTest.keyClick(page.window(), Qt.Key.Key_5, CTRL)
+    assert page.tab == "hits"
 
 
 STEP = {"stage": "msv", "label": "MSV filter", "score": 2.04, "threshold": 2.06, "pvalue": 0.021, "limit": 0.02,

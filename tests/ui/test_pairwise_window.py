@@ -1,6 +1,7 @@
 """Comparisons of sequences in the window: sheet, results, dot plot, pictures."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,53 @@ def test_no_tab_makes_the_window_wider(qtbot: Any, window: MainWindow, opened: C
         page.show_tab(name)
         qtbot.wait(50)
         assert window.width() == 1280, name
+
+
+def test_a_click_on_a_bar_selects_its_hits(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    qtbot.waitUntil(lambda: page.run.histogram is not None and page.strip.plot.lines["report"].isVisible())
+    plot, data, view = page.strip.plot, page.run.histogram, page.strip
+    plot.show_every()
+    least = math.ceil(page.run.thresholds["report"])
+    full = [n for n in np.flatnonzero(data.counts) if data.edges[n] >= least]
+    low, high = float(data.edges[full[0]]), float(data.edges[full[0] + 1])
+    plot.view.setXRange(low - 5, high + 5)
+    bottom = plot.view.viewRange()[1][0]
+    place = plot.mapFromScene(plot.view.mapViewToScene(QPointF((low + high) / 2, bottom + 0.1)))
+    QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.waitUntil(lambda: "selected" in view.bar_words.text(), timeout=10000)
+    rows = [page.run.hits.row_at(number) for number in page.hits.table.chosen_rows()]
+    assert len(rows) == data.counts[full[0]]
+    assert all(low <= row.raw < high for row in rows)
+    assert page.run.hit.id == rows[0].id, "Details show the best of them"
+    page._choose_bar(view, float(data.edges[0]), float(data.edges[1]))
+    qtbot.waitUntil(lambda: "none of them is a hit" in view.bar_words.text(), timeout=10000)
+    assert len(page.hits.table.chosen_rows()) == len(rows), "what was selected stays"
+
+
+def test_relatives_out_of_view_are_told_and_shown(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    page.show_tab("histogram")
+    view, data = page.histogram, page.run.histogram
+    assert data.n_beyond > 0
+    assert formatting.plural(data.n_beyond, "target") in view.further.text()
+    assert view.plot.view.viewRange()[0][1] < data.edges[-1]
+    QTest.mouseClick(view.further, Qt.MouseButton.LeftButton)
+    assert view.plot.view.viewRange()[0][1] >= data.edges[-1]
+    assert not view.further.isVisible()
+    QTest.mouseClick(view.back, Qt.MouseButton.LeftButton)
+    assert view.plot.view.viewRange()[0][1] < data.edges[-1]
+    assert view.further.isVisible()
+
+
+def test_alignments_use_the_width_they_have(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]) -> None:
+    window.resize(1280, 800)
+    page = opened("proteins")
+    card = dots_of(qtbot, page, 0)
+    narrow, wide = window.details.hit.alignment, card.alignment
+    for view, least in ((narrow, 30), (wide, 60)):
+        assert view.n_columns >= least
+    assert card.dots.canvas.height() >= 200
 
 
 def test_few_scores_have_whole_numbers_and_the_line_in_view(

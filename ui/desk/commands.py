@@ -142,7 +142,7 @@ def no_column(app: AppContext, key: str) -> str:
 
 def no_tab(app: AppContext, name: str, reason: str) -> str:
     """Return why a part of the results cannot be shown."""
-    return _of_page(app, lambda page: name in page.TABS, reason)
+    return _of_page(app, lambda page: page.has_tab(name), reason)
 
 
 def no_rows(app: AppContext) -> str:

@@ -116,6 +116,8 @@ class FitChart:
         From here on the curve was fitted; before it, it is only continued.
     center : float or None
         A place on the axis with words, such as the fitted location.
+    legend : tuple
+        What is drawn, each with its words.
     """
 
     title: str
@@ -126,8 +128,9 @@ class FitChart:
     curve: tuple[Point, ...]
     center: float | None
     center_text: str
-    legend: str = ""
+    legend: tuple[tuple[str, str], ...] = ()
     edge: float = -math.inf
+    y_axis: str = "sequences"
 
 
 Chart = BarChart | LineChart | FitChart

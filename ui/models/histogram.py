@@ -81,8 +81,8 @@ class Histogram:
 
     @property
     def least_span(self) -> float:
-        """How many units of score are in view at least."""
-        return 0.0
+        """How many units of score are in view at least: a single bar would be a solid block."""
+        return 20.0
 
     @property
     def last_shown(self) -> float:
@@ -102,15 +102,37 @@ class Histogram:
         """Return a line for each curve: ``calibration`` or ``fit``, and its words."""
         return []
 
-    def bar_at(self, score: float) -> str:
-        """Return the words for the bar at a score; empty beside the bars."""
+    def bars_words(self) -> str:
+        """Return what the bars are, for the legend."""
+        sequences = formatting.plural(self.n_scores, "sequence")
+        return sequences if self.bar_width == 1 else f"{sequences}, {self.bar_width:g} {self.unit} a bar"
+
+    @property
+    def unit(self) -> str:
+        """What scores are counted in."""
+        return "units of score"
+
+    def further_words(self) -> str:
+        """Return what is said of scores that are out of view at first; empty if all are in view."""
+        return ""
+
+    def bounds_at(self, score: float) -> tuple[float, float] | None:
+        """Return the bounds of the bar at a score; None beside the bars."""
         place = int(np.searchsorted(self.edges, score, side="right")) - 1
         if not 0 <= place < len(self.counts) or not self.counts[place]:
-            return ""
-        low, high = self.edges[place], self.edges[place + 1]
-        return f"{formatting.plural(int(self.counts[place]), 'sequence')} {self._bounds(low, high)}"
+            return None
+        return float(self.edges[place]), float(self.edges[place + 1])
 
-    def _bounds(self, low: float, high: float) -> str:
+    def bar_at(self, score: float) -> str:
+        """Return the words for the bar at a score; empty beside the bars."""
+        bounds = self.bounds_at(score)
+        if bounds is None:
+            return ""
+        number = int(self.counts[int(np.searchsorted(self.edges, score, side="right")) - 1])
+        return f"{formatting.plural(number, 'sequence')} {self.bar_bounds(*bounds)}"
+
+    def bar_bounds(self, low: float, high: float) -> str:
+        """Return the words for the scores of a bar."""
         return f"from {low:g} to {high:g}"
 
     def snapped(self, score: float, reach: float) -> float:

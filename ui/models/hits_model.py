@@ -226,6 +226,10 @@ class HitsModel(QAbstractTableModel):
         """Return the row of a hit, or None if it is not shown."""
         return self._pages.place_of(hit) if self._pages else None
 
+    def places_of(self, hits: list[int]) -> list[int]:
+        """Return the rows of some hits, of those that are shown; of at most a few hundred."""
+        return self._pages.places_of(hits) if self._pages else []
+
     def shown_ids(self) -> list[int]:
         """Return the ids of all rows shown."""
         return self._pages.ids() if self._pages else []

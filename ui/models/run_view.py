@@ -15,7 +15,7 @@ from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import unreadable
 from clalign.runs.ownership import is_owned
-from clalign.runs.pages import count_hits
+from clalign.runs.pages import count_hits, hits_between
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
 from clalign.values.shards import shard_of
@@ -74,6 +74,8 @@ class RunView(QObject):
     noun, nouns = "Query", "Queries"
     table: TableKind = HIT_TABLE
     layout = Layout()
+    plotted = "score"
+    """Of a hit, what the histogram is made of: a key of `clalign.runs.pages.PLOTTED`."""
 
     def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -317,6 +319,15 @@ class RunView(QObject):
         path, query = self.path, self.profile
         return lambda: read_histogram(path, query)
 
+    def ask_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
+        """Ask for the ids of the hits in a bar of the histogram, best first."""
+        self._reader.ask((id(self), "bar"), self._bar_question(low, high), take)
+
+    def _bar_question(self, low: float, high: float) -> Callable[[], list[int]]:
+        """Return what finds the hits in a bar of the histogram of the query in view."""
+        path, query, value = self.path, self.profile, self.plotted
+        return lambda: hits_between(path, query, value, low, high)
+
     def _take_histogram(self, answer: Histogram | Exception) -> None:
         if not isinstance(answer, Exception) and self.no_histogram_words() is None:
             self.histogram = answer
@@ -341,7 +352,7 @@ class RunView(QObject):
         self._timer.stop()
         self._watch.stop()
         self.hits.close()
-        for name in ("histogram", "counts"):
+        for name in ("histogram", "counts", "bar"):
             self._reader.forget((id(self), name))
         if self._run is not None:
             self._run.close()

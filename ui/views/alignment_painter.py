@@ -6,11 +6,9 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from .. import formatting, theme
+from ..formatting import short_name
 from ..models.alignment_layout import Line, confidence
 from ..models.residue_colors import background_of, letter_on
-
-NUMBERS = 7
-"""Columns that the numbers after a line need."""
 
 
 class LinePainter:
@@ -32,6 +30,7 @@ class LinePainter:
         self.height = metrics.height() + 1
         self.baseline = metrics.ascent()
         self.margin = 0.0
+        self.letters = self.digits = 0
 
     def in_font(self, font: QFont) -> LinePainter:
         """Return the same in letters of another size."""
@@ -39,10 +38,28 @@ class LinePainter:
         made.scheme, made.nucleic = self.scheme, self.nucleic
         return made
 
-    def make_room(self, names: list[str], most: int) -> None:
-        """Leave so much room on the left that names fit, if they are not longer than `most` letters."""
-        letters = min(most, max((len(name) for name in names), default=0))
-        self.margin = (letters + NUMBERS + 1) * self.cell
+    def make_room(self, names: list[str], most: int, largest: int) -> None:
+        """Leave room on the left for names and numbers.
+
+        Parameters
+        ----------
+        names : list of str
+            A name of more than `most` letters is shown by the part of it that says most.
+        most : int
+            With 0 there are no names, nor numbers at the right ends.
+        largest : int
+            The largest number there is.
+        """
+        self.letters = min(
+            most, max((len(name if len(name) <= most else short_name(name)) for name in names), default=0)
+        )
+        self.digits = len(formatting.count(largest))
+        self.margin = (self.letters + (self.letters > 0) + self.digits + 1) * self.cell
+
+    @property
+    def after(self) -> int:
+        """Columns that the numbers at the right ends need, which stand there where names stand on the left."""
+        return self.digits + 1 if self.letters else 0
 
     def paint(self, painter: QPainter, shown: Line, x: float, y: float) -> None:
         """Draw a line."""
@@ -76,17 +93,19 @@ class LinePainter:
 
     def _paint_margins(self, painter: QPainter, shown: Line, x: float, y: float) -> None:
         right_side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        names = QRectF(x, y, self.margin - (NUMBERS + 1) * self.cell, self.height)
-        fits = len(shown.label) * self.cell <= names.width() + 4
-        label = shown.label if fits else formatting.short_name(shown.label)
-        label = painter.fontMetrics().elidedText(label, Qt.TextElideMode.ElideRight, int(names.width()) + 4)
-        painter.drawText(names.adjusted(0, 0, 4, 0), Qt.AlignmentFlag.AlignVCenter, label)
+        if self.letters:
+            # Where no number follows, its room is the name's, too.
+            letters = self.letters if shown.first is not None else self.letters + self.digits + 1
+            label = shown.label if len(shown.label) <= letters else short_name(shown.label)
+            names = QRectF(x, y, letters * self.cell + 4, self.height)
+            label = painter.fontMetrics().elidedText(label, Qt.TextElideMode.ElideRight, int(names.width()))
+            painter.drawText(names, Qt.AlignmentFlag.AlignVCenter, label)
         if shown.first is not None:
             numbers = QRectF(x, y, self.margin - self.cell, self.height)
-            painter.drawText(numbers, right_side, str(shown.first))
-        if shown.last is not None:
+            painter.drawText(numbers, right_side, formatting.count(shown.first))
+        if shown.last is not None and self.letters:
             end = x + self.margin + (len(shown.text) + 1) * self.cell
-            painter.drawText(QPointF(end, y + self.baseline), str(shown.last))
+            painter.drawText(QPointF(end, y + self.baseline), formatting.count(shown.last))
 
     def _paint_confidence(self, painter: QPainter, text: str, left: float, y: float) -> None:
         """Draw marks on a ground that is the stronger the surer the column is."""

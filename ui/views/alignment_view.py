@@ -13,7 +13,7 @@ from clalign.values.hits import Hit
 
 from .. import theme
 from ..models.alignment_layout import Layout, Line, as_text, node_at
-from .alignment_painter import NUMBERS, LinePainter
+from .alignment_painter import LinePainter
 
 MIN_POINTS, MAX_POINTS = 5, 28
 EDGE = 12
@@ -31,7 +31,7 @@ class AlignmentView(QAbstractScrollArea):
     Parameters
     ----------
     narrow : bool
-        For a dock: small letters, short margins.
+        For a dock: small letters, and all the room for residues: no names beside the lines.
     """
 
     node_chosen = Signal(int)
@@ -121,12 +121,13 @@ class AlignmentView(QAbstractScrollArea):
     def n_columns(self) -> int:
         """Columns of the alignment that fit beside the margins."""
         room = self.viewport().width() - 2 * EDGE - self.lines.margin
-        return max(10, int(room / self.lines.cell) - NUMBERS)
+        return max(10, int(room / self.lines.cell) - self.lines.after)
 
     def _arrange(self) -> None:
         names = [self.profile, self.hit.name] if self.hit else []
-        most = 10 if self.narrow else 18 if self.viewport().width() < 900 else 30
-        self.lines.make_room(names, most)
+        most = 0 if self.narrow else 18 if self.viewport().width() < 900 else 30
+        longest = max(int(self.card.get("length", 0)), self.hit.length) if self.hit else 0
+        self.lines.make_room(names, most, longest)
         # What the title of a single alignment of two sequences says stands above already.
         several = self.hit is not None and len(self.hit.domains) > 1
         self._lines = self._laid_out(self.n_columns, self.narrow, several)

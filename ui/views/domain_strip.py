@@ -139,12 +139,12 @@ class DomainDelegate(RowDelegate):
 def domain_tip(domain: Domain) -> str:
     """Return what is said of a domain: places, score, E-values, how sure its alignment is."""
     first, last = domain.target_range
-    lines = [f"Domain {domain.number}: {first + 1}–{last}, {formatting.score(domain.score)} bits"]
+    lines = [f"Domain {domain.number}: {formatting.span(first + 1, last)}, {formatting.score(domain.score)} bits"]
     if domain.conditional_evalue is None:
         return f"{lines[0]}, E {formatting.evalue(domain.evalue)}"
     conditional = formatting.evalue(domain.conditional_evalue)
     lines.append(f"conditional E {conditional}, independent E {formatting.evalue(domain.evalue)}")
-    envelope = f"envelope {domain.envelope[0] + 1}–{domain.envelope[1]}"
+    envelope = f"envelope {formatting.span(domain.envelope[0] + 1, domain.envelope[1])}"
     if domain.accuracy is not None:
         envelope += f", expected accuracy {domain.accuracy:.2f}"
     verdict = "significant" if domain.is_included else "reported" if domain.is_reported else "below the limit, pale"

@@ -21,6 +21,12 @@ SERIES = {
 
 DASHES = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine)
 
+SWATCH = 26.0
+"""Width of the piece of a line, or of a bar, that stands before its name in a legend."""
+
+Entry = tuple[str, str]
+"""Of a legend: what is drawn, see `paint_swatch`, and its words."""
+
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 MIDDLE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop
@@ -125,23 +131,52 @@ def _paint_bars(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.
     return tips
 
 
+def paint_swatch(painter: QPainter, area: QRectF, kind: str, colors: theme.Tokens) -> None:
+    """Draw what stands before a name: ``bars``, ``beside``, ``calibration``, ``fit`` or ``cutoff``; else nothing."""
+    middle = area.center()
+    if kind == "bars":
+        painter.setPen(QPen(QColor(colors.accent), 1))
+        painter.setBrush(QColor(colors.bar))
+        painter.drawRect(QRectF(area.left() + 4, middle.y() - 5, 16, 10))
+    elif kind == "beside":
+        diamond(painter, middle, colors)
+    pens = {
+        "calibration": (colors.caution, 2, Qt.PenStyle.SolidLine),
+        "fit": (colors.caution, 2, Qt.PenStyle.DashLine),
+        "cutoff": (colors.good, 1, Qt.PenStyle.DotLine),
+    }
+    if kind in pens:
+        color, width, style = pens[kind]
+        painter.setPen(QPen(QColor(color), width, style))
+        painter.drawLine(QPointF(area.left(), middle.y()), QPointF(area.right(), middle.y()))
+
+
+def paint_legend(painter: QPainter, area: QRectF, entries: tuple[Entry, ...], colors: theme.Tokens) -> QRectF:
+    """Name what is drawn, in as many lines as that needs; returns what is left below it."""
+    metrics = _metrics(painter)
+    height, x, y = metrics.height(), area.left(), area.top()
+    for kind, text in entries:
+        wide = SWATCH + 6 + metrics.horizontalAdvance(text) + 20
+        if x + wide - 20 > area.right() and x > area.left():
+            x, y = area.left(), y + height + 2
+        paint_swatch(painter, QRectF(x, y, SWATCH, height), kind, colors)
+        _words(painter, QRectF(x + SWATCH + 6, y, wide, height), LEFT, text, colors.muted)
+        x += wide
+    return area.adjusted(0, y + height + 8 - area.top(), 0, 0)
+
+
 def _legend(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.Tokens) -> QRectF:
     """Say what bars and marks are; returns what is left below it."""
-    metrics = _metrics(painter)
+    height = _metrics(painter).height()
     if not chart.beside_name:
-        return area.adjusted(0, metrics.height() + 4, 0, 0)
-    height, x = metrics.height(), area.left()
-    painter.setPen(QPen(QColor(colors.accent), 1))
-    painter.setBrush(QColor(colors.bar))
-    painter.drawRect(QRectF(x, area.top() + height / 2 - 5, 16, 10))
-    _words(painter, QRectF(x + 22, area.top(), area.width(), height), LEFT, chart.value_name, colors.muted)
-    x += 22 + metrics.horizontalAdvance(chart.value_name) + 20
-    _diamond(painter, QPointF(x + 6, area.top() + height / 2), colors)
-    _words(painter, QRectF(x + 18, area.top(), area.width(), height), LEFT, chart.beside_name, colors.muted)
-    return area.adjusted(0, 2 * height + 8, 0, 0)
+        return area.adjusted(0, height + 4, 0, 0)
+    return paint_legend(painter, area, (("bars", chart.value_name), ("beside", chart.beside_name)), colors).adjusted(
+        0, height, 0, 0
+    )
 
 
-def _diamond(painter: QPainter, at: QPointF, colors: theme.Tokens) -> None:
+def diamond(painter: QPainter, at: QPointF, colors: theme.Tokens) -> None:
+    """Draw the mark of what stands beside a bar."""
     painter.setPen(QPen(QColor(colors.surface), 1))
     painter.setBrush(QColor(colors.caution_text))
     sides = (QPointF(0, -6), QPointF(5, 0), QPointF(0, 6), QPointF(-5, 0))
@@ -167,7 +202,7 @@ def _paint_bar(
         painter.drawRect(QRectF(min(start, end), middle - thick / 2, max(1.0, abs(end - start)), thick))
     reach = max(start, end)
     if beside is not None and beside > 0:
-        _diamond(painter, QPointF(scale(beside), middle), colors)
+        diamond(painter, QPointF(scale(beside), middle), colors)
         if 0 <= scale(beside) - reach < 70:
             reach = scale(beside) + 6
     if value is not None:
@@ -241,16 +276,15 @@ def _paint_marks(
         while any(box.intersects(other) for other in taken) and box.top() > plot.top():
             box.translate(0, -high - 2)
         taken.append(box)
-        painter.setPen(QPen(QColor(colors.border), 1))
-        painter.drawRoundedRect(box, 4, 4)
+        painter.fillRect(box.adjusted(3, 1, -3, -1), QColor(colors.surface))
         _words(painter, box.adjusted(6, 0, -6, 0), LEFT, mark.text, colors.text)
 
 
 def _paint_fit(painter: QPainter, area: QRectF, chart: FitChart, colors: theme.Tokens) -> list[tuple[QRectF, str]]:
     metrics = _metrics(painter)
-    area = _head(painter, area, chart.title, colors)
-    _words(painter, QRectF(area.left(), area.top(), area.width(), metrics.height()), LEFT, chart.legend, colors.muted)
-    plot = area.adjusted(54, metrics.height() + 10, -8, -2 * metrics.height() - 8)
+    area = paint_legend(painter, _head(painter, area, chart.title, colors), chart.legend, colors)
+    _words(painter, QRectF(area.left(), area.top(), 200, metrics.height()), LEFT, chart.y_axis, colors.muted)
+    plot = area.adjusted(54, metrics.height() + 6, -8, -2 * metrics.height() - 8)
     right = chart.left + chart.width * len(chart.counts)
     across = Scale(chart.left, right, plot.left(), plot.right())
     most = max([*chart.counts, *(y for _, y in chart.curve), 1])

@@ -4,63 +4,113 @@ from __future__ import annotations
 
 import html
 import math
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QMouseEvent, QPen, QShortcut
-from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
+from PySide6.QtWidgets import QLineEdit
 
 from .. import formatting, theme
+from ..models.figures import linear_ticks, tick_text
 from ..models.histogram import Histogram, grouped_cutoffs
-from .parts import label, row
+from .plot_tags import Tag, TagLane
 
 FLOOR = -0.3
 """Bottom of the logarithmic scale: log10 of half a sequence."""
 
-CUTOFF_HEIGHT = 0.72
-"""Place of the words at a model cutoff: above most bars, between the tags of the two thresholds."""
-
-CUTOFF_STEP = 0.07
-"""How much lower the words at the next cutoff stand, which may be close."""
+HIGHEST_CURVE = 4.0
+"""On a linear scale a curve that is so many times higher than the bars is cut off, or they could not be seen."""
 
 ROOM = 0.1
 """Share of the scores' range that can be seen beyond them."""
+
+ACROSS = 38
+"""Pixels below the plot for the scores and what they are."""
+
+LINE_COLORS = {"report": "muted", "significant": "text"}
 
 LEAP = 10
 """Steps that a threshold moves with Shift."""
 
 
-class CountAxis(pg.AxisItem):
+class ChartAxis(pg.AxisItem):
+    """An axis as all charts have it: round numbers, a quiet line at each, the title at the end."""
+
+    def __init__(self, side: str, room: float) -> None:
+        super().__init__(side)
+        self._every = room
+        self.enableAutoSIPrefix(False)
+        self.setGrid(255)
+        self.setStyle(tickAlpha=255, tickLength=0)
+        self.setZValue(-1)
+
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
+        """Return where the numbers are."""
+        return [(1.0, linear_ticks(low, high, max(2, int(size / self._every))))]
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """Return the numbers."""
+        return [tick_text(round(value, 6)) for value in values]
+
+    def resizeEvent(self, event: Any = None) -> None:
+        """Put the title at the end."""
+        super().resizeEvent(event)
+        if self.orientation == "bottom":
+            self.label.setX(self.size().width() - self.label.boundingRect().width())
+
+
+class CountAxis(ChartAxis):
     """Counts, on a linear or a logarithmic scale."""
 
     def __init__(self) -> None:
-        super().__init__("left")
+        super().__init__("left", 44)
         self.is_log = True
-        self.enableAutoSIPrefix(False)
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """Return where the ticks are."""
         if not self.is_log:
-            ticks: list[tuple[float, list[float]]] = super().tickValues(low, high, size)
-            return ticks
-        return [(1.0, [float(p) for p in range(max(0, math.ceil(low)), math.floor(high) + 1)])]
+            return super().tickValues(low, high, size)
+        powers = range(max(0, math.ceil(low)), math.floor(high) + 1)
+        step = max(1, math.ceil(len(powers) * self._every / 2 / max(1.0, size)))
+        return [(1.0, [float(power) for power in powers if power % step == 0])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Return the counts at the ticks."""
-        return [formatting.count(10**v if self.is_log else v) for v in values]
+        """Return the counts at the ticks; half a sequence is none."""
+        counts = [10**v if self.is_log else v for v in values]
+        return [formatting.count(n) if n == round(n) else "" for n in counts]
+
+
+class ScoreField(QLineEdit):
+    """A small field above a plot for a score; Esc leaves it, whatever else Esc does in the window."""
+
+    left = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        """Keep Esc from being a shortcut."""
+        is_key = event.type() in (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress) and isinstance(event, QKeyEvent)
+        if is_key and cast("QKeyEvent", event).key() == Qt.Key.Key_Escape:
+            event.accept()
+            if event.type() == QEvent.Type.KeyPress:
+                self.left.emit()
+            return True
+        return super().event(event)
 
 
 class ScorePlot(pg.GraphicsView):
     """The plot area: a view with two axes, without the library's hidden forms.
 
     Keys: left and right move the significance line, with Shift in larger steps, with Ctrl the report
-    line; L changes the scale; Home shows all scores again.
+    line; L changes the scale; Home shows what was in view at first, End all scores.
     """
 
     threshold_moved = Signal(str, float)
     bar_hovered = Signal(str)
+    bar_clicked = Signal(float, float)
+    """With its bounds."""
+    zoomed = Signal()
 
     def __init__(self) -> None:
         self._dressed: theme.Tokens | None = None
@@ -68,18 +118,23 @@ class ScorePlot(pg.GraphicsView):
         self._lay_out()
         self.data = None
         self.log_counts = True
-        self._zoomed = False
+        self.is_zoomed = False
+        self._pointer: QPointF | None = None
+        self._tags: dict[str, str] = {}
+        self._cutoffs: list[Tag] = []
         self._marks: list[pg.InfiniteLine] = []
-        self._editor: QLineEdit | None = None
+        self._editor: ScoreField | None = None
         self._make_items()
         self._make_lines()
         view = self.view
         view.setMouseEnabled(x=True, y=False)
         view.sigRangeChangedManually.connect(self._note_zoom)
-        view.sigXRangeChanged.connect(self._place_tags)
+        view.sigXRangeChanged.connect(self._show_tags)
+        view.sigResized.connect(self._show_tags)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Histogram of scores with thresholds")
         self.scene().sigMouseMoved.connect(self._hover)
+        self.scene().sigMouseClicked.connect(self._click)
         self.dress()
 
     data: Histogram | None
@@ -92,12 +147,13 @@ class ScorePlot(pg.GraphicsView):
         layout.layout.setContentsMargins(1, 1, 1, 1)
         layout.layout.setSpacing(0)
         self.setCentralItem(layout)
-        self.view = layout.addViewBox(row=0, col=1, enableMenu=False)
-        self.counts_axis, self.score_axis = CountAxis(), pg.AxisItem("bottom")
-        self.score_axis.enableAutoSIPrefix(False)
-        for axis, line, column in ((self.counts_axis, 0, 0), (self.score_axis, 1, 1)):
+        self.view = layout.addViewBox(row=1, col=1, enableMenu=False)
+        self.lane = TagLane(self.view)
+        layout.addItem(self.lane, 0, 0, 1, 2)
+        self.counts_axis, self.score_axis = CountAxis(), ChartAxis("bottom", 70)
+        self.score_axis.setHeight(ACROSS)
+        for axis, line, column in ((self.counts_axis, 1, 0), (self.score_axis, 2, 1)):
             axis.linkToView(self.view)
-            axis.setZValue(0.5)
             layout.addItem(axis, line, column)
 
     def _make_items(self) -> None:
@@ -108,15 +164,13 @@ class ScorePlot(pg.GraphicsView):
             self.view.addItem(item)
             item.hide()
         self.score_axis.setLabel("score (bits)")
-        self.counts_axis.setLabel("sequences")
+        self.lane.title = "sequences"
         self._show_numbers(False)
 
     def _make_lines(self) -> None:
         self.lines = {}
-        for name, position in (("report", 0.52), ("significant", 0.9)):
-            line = pg.InfiniteLine(
-                0, 90, movable=True, label=" ", labelOpts={"position": position, "anchors": [(0, 0.5), (1, 0.5)]}
-            )
+        for name in ("report", "significant"):
+            line = pg.InfiniteLine(0, 90, movable=True)
             line.sigPositionChanged.connect(lambda moved, name=name: self._moved(name, moved))
             line.sigPositionChangeFinished.connect(lambda moved, name=name: self._snap(name, moved))
             line.setZValue(30 if name == "report" else 20)
@@ -131,25 +185,19 @@ class ScorePlot(pg.GraphicsView):
         colors = self._dressed = theme.current()
         self.setBackground(colors.surface)
         for axis in (self.counts_axis, self.score_axis):
-            axis.setPen(QPen(QColor(colors.border)))
+            axis.setPen(QPen(Qt.PenStyle.NoPen))
+            axis.setTickPen(QPen(QColor(colors.border)))
             axis.setTextPen(QPen(QColor(colors.muted)))
         self._bars.setPen(pg.mkPen(colors.accent, width=1))
         self._bars.setBrush(QColor(colors.bar))
         self._calibrated.setPen(pg.mkPen(colors.caution, width=2))
         self._fitted.setPen(pg.mkPen(colors.caution, width=2, style=Qt.PenStyle.DashLine))
-        back = QColor(colors.surface)
-        back.setAlpha(230)
         for name, line in self.lines.items():
-            color = colors.text if name == "significant" else colors.muted
-            line.setPen(pg.mkPen(color, width=1.5))
+            line.setPen(pg.mkPen(getattr(colors, LINE_COLORS[name]), width=1.5))
             line.setHoverPen(pg.mkPen(colors.accent, width=3))
-            line.label.setColor(QColor(colors.text))
-            line.label.fill = pg.mkBrush(back)
-            line.label.border = pg.mkPen(color)
         for mark in self._marks:
             mark.setPen(pg.mkPen(colors.good, width=1, style=Qt.PenStyle.DotLine))
-            mark.label.setColor(QColor(colors.good_text))
-            mark.label.fill = pg.mkBrush(back)
+        self.lane.update()
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow the theme."""
@@ -161,13 +209,14 @@ class ScorePlot(pg.GraphicsView):
         """Draw new numbers."""
         cutoffs_differ = self.data is None or self.data.cutoffs != data.cutoffs
         if self.data is not None and self.data.kind != data.kind:
-            self._zoomed = False
-            self.bar_hovered.emit("")  # what was said is of other scores
+            self._leave_number()
+            self._set_zoomed(False)
         self.data = data
         if cutoffs_differ:
             self._show_cutoffs(data)
         self.score_axis.setLabel(html.escape(data.axis))  # it is taken for HTML
         self._draw()
+        self._say_hovered()
 
     def set_log(self, log_counts: bool) -> None:
         """Choose a logarithmic or a linear scale."""
@@ -200,9 +249,16 @@ class ScorePlot(pg.GraphicsView):
             if curve is not None:
                 item.setData(curve[0], self._curve(curve[1]), connect="finite")
         low = FLOOR if self.log_counts else 0.0
-        self.view.setYRange(low, max(heights.max() * 1.1, low + 1), padding=0)
-        if not self._zoomed:
+        self.view.setYRange(low, max(self._top(data, heights.max()) * 1.06, low + 1), padding=0)
+        if not self.is_zoomed:
             self._show_all(data)
+
+    def _top(self, data: Histogram, highest: float) -> float:
+        """Return how high the plot must be for bars and curves."""
+        curves = [curve[1] for curve in map(data.curve, ("calibration", "fit")) if curve is not None and len(curve[1])]
+        tops = [float(self._heights(curve).max()) for curve in curves]
+        most = math.inf if self.log_counts else HIGHEST_CURVE * highest
+        return max([highest, *(top for top in tops if top <= most)])
 
     def _show_numbers(self, shown: bool) -> None:
         """Show the numbers at the axes, which mean nothing before there are scores."""
@@ -218,30 +274,44 @@ class ScorePlot(pg.GraphicsView):
         spread = max(float(np.sqrt(np.average((data.edges[:-1] - middle) ** 2, weights=data.counts))), 5.0)
         low, high = min([max(min(ends), middle - 6 * spread), *thresholds]), max(ends)
         more = max(0.0, data.least_span - (high - low)) / 2
-        whole = min(*ends, float(data.edges[0])) - more, max(*ends, float(data.edges[-1])) + more
-        room = ROOM * (whole[1] - whole[0])
-        self.view.setLimits(xMin=whole[0] - room, xMax=whole[1] + room)
+        self._whole = min(*ends, float(data.edges[0])) - more, max(*ends, float(data.edges[-1])) + more
+        room = ROOM * (self._whole[1] - self._whole[0])
+        self.view.setLimits(xMin=self._whole[0] - room, xMax=self._whole[1] + room)
         self.view.setXRange(low - more, high + more, padding=0.03)
 
+    _whole = (0.0, 1.0)
+
     def show_all(self) -> None:
-        """Show all scores again, after the wheel and drags."""
-        self._zoomed = False
+        """Show what was in view at first, after the wheel and drags."""
+        self._set_zoomed(False)
         self._draw()
 
+    def show_every(self) -> None:
+        """Show all scores, however far away."""
+        self.view.setXRange(*self._whole, padding=0.03)
+        self._set_zoomed(True)
+
     def _note_zoom(self) -> None:
-        self._zoomed = True
+        self._set_zoomed(True)
+
+    def _set_zoomed(self, zoomed: bool) -> None:
+        if zoomed != self.is_zoomed:
+            self.is_zoomed = zoomed
+            self.zoomed.emit()
 
     def _show_cutoffs(self, data: Histogram) -> None:
         for mark in self._marks:
             self.view.removeItem(mark)
         self._marks = []
         near = 0.02 * float(data.edges[-1] - data.edges[0]) if len(data.edges) else 1.0
-        for place, (score, words_) in enumerate(grouped_cutoffs(data.cutoffs, near)):
-            height = CUTOFF_HEIGHT - CUTOFF_STEP * place
-            mark = pg.InfiniteLine(score, 90, label=words_, labelOpts={"position": height})
+        groups = grouped_cutoffs(data.cutoffs, near)
+        self._cutoffs = [Tag(score, words, "good_text") for score, words in groups]
+        for score, _ in groups:
+            mark = pg.InfiniteLine(score, 90)
             self._marks.append(mark)
             self.view.addItem(mark)
         self.dress()
+        self._show_tags()
 
     def set_line(self, name: str, score: float, tag: str) -> None:
         """Put a threshold where it is, with the words on its tag."""
@@ -250,24 +320,22 @@ class ScorePlot(pg.GraphicsView):
         shown = math.isfinite(score) and data is not None and data.has_thresholds and len(data.counts) > 0
         appears = shown and not line.isVisible()
         line.setVisible(shown)
+        self._tags[name] = tag if shown else ""
         if not shown:
+            self._show_tags()
             return
         line.blockSignals(True)
         line.setValue(score)
         line.blockSignals(False)
-        if appears and not self._zoomed and data is not None:
+        if appears and not self.is_zoomed and data is not None:
             self._show_all(data)
-        line.label.setFormat(tag)
-        self._place_tags()
+        self._show_tags()
 
-    def _place_tags(self) -> None:
-        """Keep the tags right of their lines, away from the bars, unless they would leave the plot."""
-        high = self.view.viewRange()[0][1]
-        pixel = self.view.viewPixelSize()[0]
-        for line in (*self.lines.values(), *self._marks):
-            side = 0 if (high - line.value()) / pixel > line.label.boundingRect().width() else 1
-            line.label.anchors = [(side, 0.5), (side, 0.5)]
-            line.label.updatePosition()
+    def _show_tags(self) -> None:
+        """Put words above the lines."""
+        named = [(name, self._tags.get(name, "")) for name in ("significant", "report")]
+        tags = [Tag(self.lines[name].value(), text, LINE_COLORS[name]) for name, text in named if text]
+        self.lane.show_tags([*tags, *self._cutoffs])
 
     def _moved(self, name: str, line: pg.InfiniteLine) -> None:
         self.threshold_moved.emit(name, float(line.value()))
@@ -281,16 +349,39 @@ class ScorePlot(pg.GraphicsView):
             line.setValue(snapped)
 
     def _hover(self, place: QPointF) -> None:
-        if self.data is not None and self.view.sceneBoundingRect().contains(place):
-            self.bar_hovered.emit(self.data.bar_at(self.view.mapSceneToView(place).x()))
+        self._pointer = place
+        self._say_hovered()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Say nothing of a bar any more."""
+        self._pointer = None
+        self._say_hovered()
+        super().leaveEvent(event)
+
+    def _score_at(self, place: QPointF | None) -> float | None:
+        """Return the score at a place of the scene; None outside of the plot."""
+        inside = place is not None and self.data is not None and self.view.sceneBoundingRect().contains(place)
+        return float(self.view.mapSceneToView(place).x()) if inside else None
+
+    def _say_hovered(self) -> None:
+        """Say what is under the pointer now, which may be other scores than before."""
+        score = self._score_at(self._pointer)
+        self.bar_hovered.emit("" if score is None or self.data is None else self.data.bar_at(score))
+
+    def _click(self, event: Any) -> None:
+        """Tell which bar was clicked."""
+        score = self._score_at(event.scenePos()) if event.button() == Qt.MouseButton.LeftButton else None
+        bar = None if score is None or self.data is None or event.double() else self.data.bounds_at(score)
+        if bar is not None:
+            self.bar_clicked.emit(*bar)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move a threshold."""
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.ask_number(self._main_line(), QPointF(self.width() / 2, 8))
-        elif event.key() == Qt.Key.Key_Home:
-            self.show_all()
+        elif event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            (self.show_all if event.key() == Qt.Key.Key_Home else self.show_every)()
         elif step is None:
             super().keyPressEvent(event)
         else:
@@ -306,6 +397,12 @@ class ScorePlot(pg.GraphicsView):
         """Return the threshold that plain keys move: pairs of sequences have only the other one."""
         return "significant" if self.lines["significant"].isVisible() else "report"
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Close the field for a number: what was typed counts."""
+        if self._editor is not None:
+            self._editor.editingFinished.emit()
+        super().mousePressEvent(event)
+
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Let a number be typed for the nearer threshold."""
         x = self.view.mapSceneToView(self.mapToScene(event.position().toPoint())).x()
@@ -317,14 +414,13 @@ class ScorePlot(pg.GraphicsView):
         """Open a small field for the score of a threshold."""
         if self._editor is not None:
             self._editor.deleteLater()
-        editor = QLineEdit(f"{self.lines[name].value():.1f}", self)
+        editor = ScoreField(f"{self.lines[name].value():.1f}", self)
         editor.setAccessibleName(f"Score of the {name} threshold")
         editor.setToolTip("Score, in the units of the axis; Enter sets it, Esc leaves it")
         editor.setFixedWidth(90)
         editor.move(int(min(max(0, place.x() - 45), self.width() - 90)), int(place.y()))
         editor.editingFinished.connect(lambda: self._take_number(name))
-        escape = QShortcut(QKeySequence("Esc"), editor, context=Qt.ShortcutContext.WidgetShortcut)
-        escape.activated.connect(self._leave_number)
+        editor.left.connect(self._leave_number)
         self._editor = editor
         editor.show()
         editor.selectAll()
@@ -342,65 +438,10 @@ class ScorePlot(pg.GraphicsView):
         if editor is None:
             return
         try:
-            score = float(editor.text().replace(",", "."))
+            score = float(editor.text().replace(",", ".").replace("−", "-")) if editor.isModified() else math.nan
         except ValueError:
             score = math.nan
         if math.isfinite(score):
             self.lines[name].setValue(score)
         editor.deleteLater()
         self.setFocus()
-
-
-class HistogramView(QWidget):
-    """Plot, legend, and the sentence that says what is shown.
-
-    Parameters
-    ----------
-    compact : bool
-        As a strip below the table: without the legend.
-    """
-
-    threshold_moved = Signal(str, float)
-    kind_chosen = Signal(str)
-
-    def __init__(self, compact: bool) -> None:
-        super().__init__()
-        self.plot = ScorePlot()
-        self.kinds = QComboBox()
-        self.kinds.setAccessibleName("Scores that the histogram shows")
-        self.kinds.activated.connect(lambda: self.kind_chosen.emit(self.kinds.currentData()))
-        self.kinds.hide()
-        self.legend = label("", "muted", wrap=True)
-        self.sentence = label("", "muted", wrap=True)
-        self.bar_words = label(" ", "muted")
-        if compact:
-            self.plot.counts_axis.showLabel(False)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(8, 4, 8, 4)
-        box.setSpacing(2)
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        top = row(None, self.kinds)
-        top.setContentsMargins(0, 0, 0, 0)
-        box.addLayout(top)
-        for widget in (self.legend, self.plot, self.bar_words, self.sentence):
-            box.addWidget(widget, 1 if widget is self.plot else 0)
-        self.legend.setVisible(not compact)
-        self.sentence.setVisible(not compact)
-        self.plot.threshold_moved.connect(self.threshold_moved)
-        self.plot.bar_hovered.connect(self._show_bar)
-
-    def show_histogram(self, data: Histogram, sentence: str) -> None:
-        """Show new numbers and what they are."""
-        self.plot.show_histogram(data)
-        self.kinds.setVisible(bool(data.kinds))
-        for kind, text in data.kinds.items() if not self.kinds.count() else ():
-            self.kinds.addItem(text, kind)
-        self.kinds.setCurrentIndex(self.kinds.findData(data.kind))
-        self.kinds.setToolTip(sentence)
-        marks = {"calibration": "—", "fit": "- -", "note": "    "}
-        self.legend.setText("\n".join(f"{marks[kind]}  {text}" for kind, text in data.legend()))
-        self.sentence.setText(sentence)
-
-    def _show_bar(self, text: str) -> None:
-        self.bar_words.setText(text or " ")

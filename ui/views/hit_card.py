@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from ..formatting import short_name
 from ..models.alignment_layout import Layout
 from ..models.residue_colors import SCHEMES
 from ..models.run_view import RunView
@@ -49,7 +50,8 @@ class HitCard(QWidget):
         self._line = label("", wrap=True, selectable=True)
         self._estimates = label("", "muted", wrap=True)
         self._node = label("", "muted", wrap=True)
-        self._verified = label("", "muted")
+        self._verified = label("", "muted", wrap=True)
+        self._rows = ElidedLabel("", "muted")
         self._note = label("", wrap=True, selectable=True)
         self._empty = EmptyPanel("format-align-center", "No hit selected", "Select a hit to see its alignment here.")
         self._stack = QStackedWidget()
@@ -79,17 +81,13 @@ class HitCard(QWidget):
             "filter-check-outline", "Show what the score of this sequence is made of",
             self.explain_asked.emit, "Explain",
         )  # fmt: skip
-        buttons = row(verify, self.explain, self._verified)
-        if self.alignment.narrow:
-            buttons.addStretch(1)
-            head.addWidget(self._name)
-        else:
-            buttons.insertWidget(0, self._name, 1)
-            head.addLayout(buttons)
-        for widget in (self._description, self._line, self._estimates, self._note, self.strip):
+        narrow = self.alignment.narrow
+        head.addWidget(self._name) if narrow else head.addLayout(row((self._name, 1), verify, self.explain))
+        for widget in (self._description, self._line, self._estimates, self._verified, self._note, self.strip):
             head.addWidget(widget)
-        if self.alignment.narrow:
-            head.addLayout(buttons)
+        if narrow:
+            head.addLayout(row(verify, self.explain, None))
+            head.addWidget(self._rows)
         head.addWidget(self._node)
         box.addLayout(head)
         box.addWidget(self._main_part(), 1)
@@ -145,6 +143,8 @@ class HitCard(QWidget):
         self._show_note()
         self.show_node("")
         self._verified.setText(VERIFIED.get(hit.verified, ""))
+        self._verified.setVisible(bool(self._verified.text()))
+        self._rows.setText(f"Above {short_name(run.card['name'])}, below {short_name(hit.name)}")
         self.strip.show_hit(hit)
         self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
 

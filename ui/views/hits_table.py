@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QItemSelectionModel, QMimeData, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -298,6 +298,16 @@ class HitsTable(QTableView):
             self.copy()
             return
         super().keyPressEvent(event)
+
+    def choose_rows(self, places: list[int]) -> None:
+        """Select some rows, and scroll to the first."""
+        chosen = QItemSelection()
+        for place in places:
+            chosen.select(self.hits.index(place, 0), self.hits.index(place, len(self.kind.columns) - 1))
+        first = self.hits.index(places[0], 1)
+        self.selectionModel().setCurrentIndex(first, QItemSelectionModel.SelectionFlag.NoUpdate)
+        self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+        self.scrollTo(first, QAbstractItemView.ScrollHint.PositionAtCenter)
 
     def choose_row(self, place: int) -> None:
         """Select one row and scroll to it."""

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
+from .. import formatting
 from ..event_loop import defer
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
 from .explain_sheet import ExplainSheet
-from .histogram_plot import HistogramView
+from .facts_paragraph import FACTS, WORDS, FactsParagraph
+from .histogram_view import HistogramView
 from .hit_card import HitCard
 from .hits_table import HitsPanel
-from .parts import EmptyPanel, FactsLabel, IconButton, IconLabel, Later, button, label, row, split, stacked, title_label
+from .parts import EmptyPanel, IconButton, IconLabel, Later, button, label, row, split, stacked, title_label
 from .report_page import ReportPage
 
 if TYPE_CHECKING:
@@ -34,6 +36,21 @@ OF_SEVERAL = ("overview", "domains")
 
 STALE_MS = 1500
 """What is made of all hits is made anew no more often than this while a search runs."""
+
+
+MOST_CHOSEN = 500
+"""Hits of a bar that are selected, the best of them."""
+
+
+def bar_words(bar: str, n_hits: int, n_chosen: int, elsewhere: bool) -> str:
+    """Return what came of a click on a bar, which `bar` describes; the table may be in another tab."""
+    where = " in the tab Hits" if elsewhere else ""
+    if not n_hits:
+        return f"{bar}: none of them is a hit"
+    if n_chosen == n_hits:
+        return f"{bar}: {formatting.plural(n_hits, 'hit')} selected{where}"
+    hits = formatting.plural(n_hits, "hit")
+    return f"{bar}: {hits}, of which {formatting.count(n_chosen)} of those in the table are selected{where}"
 
 
 class ResultsPage(QWidget):
@@ -138,6 +155,11 @@ class ResultsPage(QWidget):
         shown = self.tabs.currentWidget()
         return next(name for name, place in self._places.items() if place is shown)
 
+    def has_tab(self, name: str) -> bool:
+        """Whether its run has something for a part to show."""
+        place = self._places.get(name)
+        return place is not None and self.tabs.isTabVisible(self.tabs.indexOf(place))
+
     def show_tab(self, name: str) -> None:
         """Bring a part into view."""
         self.tabs.setCurrentWidget(self._places[name])
@@ -213,7 +235,7 @@ class ResultsPage(QWidget):
 
     def _head(self) -> QVBoxLayout:
         self._title = title_label()
-        self._summary, self._statistics = FactsLabel("", "muted"), FactsLabel("", "muted")
+        self._summary, self._statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
         self.profiles = QComboBox()
         self.profiles.setAccessibleName("Profile or query whose results are shown")
         self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
@@ -315,12 +337,27 @@ class ResultsPage(QWidget):
         made = HistogramView(compact)
         made.threshold_moved.connect(self.run.set_threshold)
         made.kind_chosen.connect(self.run.set_score_kind)
+        made.bar_clicked.connect(lambda low, high: self._choose_bar(made, low, high))
         made.plot.set_log(self._log_counts)
         box = holder.layout() or QVBoxLayout(holder)
         box.setContentsMargins(0, 0, 0, 0)
         box.addWidget(made)
         made.setVisible(self.run.no_histogram_words() is None)
         return made
+
+    def _choose_bar(self, view: HistogramView, low: float, high: float) -> None:
+        """Select the hits of a bar of the histogram."""
+        data = self.run.histogram
+
+        def take(answer: list[int] | Exception) -> None:
+            if isinstance(answer, Exception) or self.run.histogram is None or data is None:
+                return
+            places = self.hits.model.places_of(answer[:MOST_CHOSEN])
+            if places:
+                self.hits.table.choose_rows(places)
+            view.say_of_bar(bar_words(data.bar_at(low), len(answer), len(places), view is self._large))
+
+        self.run.ask_bar(low, high, take)
 
     def _plots(self) -> list[HistogramView]:
         return [view for view in (self._small, self._large) if view is not None]

@@ -124,6 +124,14 @@ def survivors_of(run: RunFile, profile: int) -> Survivors:
     return Survivors(*columns)
 
 
+def hits_with_msv_score(run: RunFile, profile: int, low: float, high: float) -> list[int]:
+    """Return the ids of the hits whose MSV score is from `low` to below `high` bits, best first."""
+    rows = [np.empty(0, np.int64)]
+    for first, _, values in run.scores(profile):
+        rows.append(np.flatnonzero((values >= 1000 * low) & (values < 1000 * high)) + first)
+    return HitQueries(run.connection).in_rows(profile, np.concatenate(rows))
+
+
 def targets_at(run: RunFile, profile: int, stage: str, rejected: bool) -> Survivors:
     """Return the targets that passed a stage, or came to it and were rejected, in falling order of their scores.
 

@@ -22,9 +22,6 @@ MAX_BARS = 2000
 REACH = 3.0
 """The plot goes so many times as far beyond the threshold as that is from the score that most targets have."""
 
-LEAST_SPAN = 20.0
-"""Of few targets, or of many with the same score, whole numbers are shown on the axis, too."""
-
 SHORTEST_CURVE = 2
 """Bars that a curve needs at least."""
 
@@ -65,11 +62,6 @@ class PairHistogram(Histogram):
         return 1.0
 
     @property
-    def least_span(self) -> float:
-        """How many units of score are in view at least."""
-        return LEAST_SPAN
-
-    @property
     def last_shown(self) -> float:
         """Up to where the scores are shown at first: relatives far to the right would squeeze what chance gives."""
         if not np.isfinite(self.report_score) or self.report_score <= self.usual:
@@ -85,6 +77,13 @@ class PairHistogram(Histogram):
     def n_beyond(self) -> int:
         """Number of targets to the right of `last_shown`."""
         return self.n_from(self.last_shown) if len(self.counts) else 0
+
+    def further_words(self) -> str:
+        """Return how many relatives are out of view, and up to which score."""
+        if not self.n_beyond:
+            return ""
+        best = formatting.count(float(self.edges[-1]) - 1)
+        return f"{formatting.plural(self.n_beyond, 'target')} further right, up to {best}: show all"
 
     def curve(self, name: str) -> Curve | None:
         """Return the expected counts: solid where they come from tables, dashed where they were fitted."""
@@ -133,7 +132,8 @@ class PairHistogram(Histogram):
             lines.append(("note", f"For comparison, a fit to this run gives {_numbers(fitted)}"))
         return lines
 
-    def _bounds(self, low: float, high: float) -> str:
+    def bar_bounds(self, low: float, high: float) -> str:
+        """Return the words for the scores of a bar."""
         last = round(high) - 1
         return f"with a score of {low:g}" if last <= low else f"with scores from {low:g} to {last}"
 

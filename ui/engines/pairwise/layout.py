@@ -25,9 +25,10 @@ def pair_title(row: PairRow) -> list[str]:
         head = f"{bits} bits ({raw}) · E {formatting.evalue(row.domain.evalue)}"
     if not n:
         return [head, "no residues are aligned"]
-    shares = [f"identities {pair.n_identical}/{n} ({formatting.share(row.identity)}{formatting.THIN}%)"]
+    of = formatting.count
+    shares = [f"identities {of(pair.n_identical)}/{of(n)} ({formatting.share(row.identity)}{formatting.THIN}%)"]
     if row.card["alphabet"] == "amino":  # of nucleic acids they are the identities
-        shares.append(f"positives {pair.n_positive}/{n} ({formatting.share(row.positives)}{formatting.THIN}%)")
+        shares.append(f"positives {of(pair.n_positive)}/{of(n)} ({formatting.share(row.positives)}{formatting.THIN}%)")
     gaps = "no gaps"
     if pair.n_gaps:
         gaps = f"{formatting.plural(pair.n_gaps, 'gap')} ({formatting.plural(pair.n_gap_residues, 'column')})"
@@ -36,11 +37,11 @@ def pair_title(row: PairRow) -> list[str]:
 
 def pair_places(row: PairRow) -> list[str]:
     """Return what of both sequences is aligned; of nucleic acids with the strand of the query."""
-    (query_from, query_to), (target_from, target_to) = row.query_ends, row.target_ends
+    query, target = formatting.span(*row.query_ends), formatting.span(*row.target_ends)
     strand = "" if row.card["alphabet"] == "amino" else f" · {row.strand} strand"
     return [
-        f"query {query_from}–{query_to} ({formatting.share(row.query_coverage)}{formatting.THIN}%)",
-        f"target {target_from}–{target_to} ({formatting.share(row.target_coverage)}{formatting.THIN}%){strand}",
+        f"query {query} ({formatting.share(row.query_coverage)}{formatting.THIN}%)",
+        f"target {target} ({formatting.share(row.target_coverage)}{formatting.THIN}%){strand}",
     ]
 
 

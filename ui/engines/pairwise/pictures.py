@@ -14,7 +14,7 @@ from clalign.values.hits import Hit
 
 from ... import formatting, theme
 from ...models.alignment_layout import Line
-from ...views.alignment_painter import NUMBERS, LinePainter
+from ...views.alignment_painter import LinePainter
 from .dot_painter import (
     BOTTOM,
     TOP,
@@ -72,11 +72,12 @@ class AlignmentPicture:
         self.title = f"{card['name']} and {hit.name}"
         self._lines = LinePainter(theme.mono_font(LETTER_POINTS), QFont())
         self._lines.scheme, self._lines.nucleic, self._lines.colors = scheme, nucleic, theme.LIGHT
-        self._lines.make_room([str(card["name"]), hit.name], NAME_LETTERS)
+        longest = max(int(card["length"]), hit.length)
+        self._lines.make_room([str(card["name"]), hit.name], NAME_LETTERS, longest)
         self._blocks = blocks_of(PairLines(hit, card, PICTURE_COLUMNS))
         self.n_rows = len(self._blocks)
         self._row = max(len(block) for block in self._blocks) * self._lines.height
-        self.width = self._lines.margin + (PICTURE_COLUMNS + NUMBERS) * self._lines.cell + 2 * EDGE
+        self.width = self._lines.margin + (PICTURE_COLUMNS + self._lines.after) * self._lines.cell + 2 * EDGE
 
     def height(self, n_rows: int) -> float:
         """Return the pixels that blocks need, title included."""

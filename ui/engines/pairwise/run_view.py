@@ -26,6 +26,7 @@ class PairRunView(RunView):
     FACTS = (*RunView.FACTS, "scoring", "queries", "strands")
     table = PAIR_TABLE
     layout = PairLayout()
+    plotted = "raw"
     spec: PairwiseSpec | None
     histogram: PairHistogram | None
 
@@ -128,9 +129,7 @@ class PairRunView(RunView):
         line = " Drag the line, or double-click to type a score." if math.isfinite(least) else ""
         if len(data.edges) and data.edges[-1] < least < math.inf:
             line = f" Hits need a score of {formatting.count(math.ceil(least))} or more."
-        beyond = data.n_beyond
-        more = f" {formatting.plural(beyond, 'target')} further right: turn the wheel to see." if beyond else ""
-        return f"{which}{strand}. {self.statistics_words()}{line}{more}".strip()
+        return f"{which}{strand}. {self.statistics_words()}{line}".strip()
 
     def statistics_words(self) -> str:
         """Return which statistics are shown, or why there are none."""

@@ -27,7 +27,8 @@ def fit_chart(fit: dict[str, Any]) -> FitChart:
     curve = tuple(zip(scores.tolist(), expected.tolist(), strict=True))
     edge = fit.get("edge")
     reach = "" if edge is None else f", fitted from {edge:g} bits on"
-    legend = f"Bars: {formatting.plural(sum(counts), 'random sequence')} · line: extreme value distribution{reach}"
+    bars = "bars", formatting.plural(sum(counts), "random sequence")
+    legend = bars, ("calibration", f"extreme value distribution{reach}")
     begin = low if edge is None else float(edge)
     return FitChart(fit["name"], AXIS, low, width, counts, curve, fit["mu"], f"mu {fit['mu']:.2f}", legend, begin)
 
@@ -36,8 +37,8 @@ def sample_chart(value: dict[str, Any]) -> FitChart:
     """Return the scores so far, of a calibration that is still drawing them."""
     low, width, counts = _bars(value["histogram"])
     curve: tuple[Point, ...] = ()
-    legend = f"{formatting.count(value['done'])} of {formatting.plural(value['n'], 'random sequence')}"
-    return FitChart(value["profile"], AXIS, low, width, counts, curve, None, "", legend)
+    bars = f"{formatting.count(value['done'])} of {formatting.plural(value['n'], 'random sequence')}"
+    return FitChart(value["profile"], AXIS, low, width, counts, curve, None, "", (("bars", bars),))
 
 
 def fit_words(fit: dict[str, Any]) -> str:

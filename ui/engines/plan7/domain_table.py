@@ -15,7 +15,7 @@ def _evalue(row: Row, name: str) -> str:
 
 def _places(row: Row, name: str) -> str:
     first, last = getattr(row["domain"], name)
-    return f"{first + 1}–{last}"
+    return formatting.span(first + 1, last)
 
 
 def verdict(domain: Domain) -> str:

@@ -25,6 +25,9 @@ SURPRISE = 3.0
 LEAST_RATIO = 1.25
 """A number this close to the expected one is what chance gives, however many sequences there are."""
 
+WARNING_RATIO = 10.0
+"""Only a number that is so many times off is warned of."""
+
 HMMER2_WORDS = (
     "HMMER2 profiles are searched without filters",
     "Every sequence gets its full Viterbi score, so nothing is left out on the way. The filters are part of HMMER3.",
@@ -45,6 +48,8 @@ class FunnelStep:
         Of all sequences, those that passed.
     expected, verdict : str
         What chance lets pass, and what to think of the difference.
+    by_chance : float or None
+        The number that chance lets pass.
     mark : str
         Severity of the verdict.
     ran : bool
@@ -61,6 +66,7 @@ class FunnelStep:
     mark: str
     ran: bool
     tip: str
+    by_chance: float | None = None
 
 
 TIPS = {
@@ -82,15 +88,19 @@ def read_funnel(path: Path, profile: int) -> list[FunnelStep]:
 def funnel_steps(rows: list[dict[str, Any]]) -> list[FunnelStep]:
     """Return the stages in words."""
     total = rows[0]["passed"] if rows else 0
+    n_reported = next((row["passed"] for row in rows if row["stage"] == "reported"), 0)
     steps, before = [], total
     for row in rows:
-        verdict, mark = judge(row["stage"], row["passed"], row["expected"]) if row["ran"] and total else ("", "")
+        verdict, mark = (
+            judge(row["stage"], row["passed"], row["expected"], n_reported) if row["ran"] and total else ("", "")
+        )
         expected = "" if row["expected"] is None or not row["ran"] else _expected(row["expected"], row["limit"])
         passed = row["passed"]
         steps.append(
             FunnelStep(
                 row["stage"], row["label"], passed, max(0, before - passed), passed / max(1, total), expected,
                 verdict if row["ran"] else "not used in this search", mark, row["ran"], TIPS[row["stage"]],
+                row["expected"] if row["ran"] else None,
             )
         )  # fmt: skip
         before = row["passed"]
@@ -102,17 +112,24 @@ def _expected(count: float, limit: float) -> str:
     return f"expected {shown} (P ≤ {limit:g})"
 
 
-def judge(stage: str, passed: int, expected: float | None) -> tuple[str, str]:
-    """Return what to think of a number of survivors, and how serious that is."""
+def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) -> tuple[str, str]:
+    """Return what to think of a number of survivors, and how serious that is.
+
+    A family lets more through than chance does, and its distant relatives, too: only what is far more than both is a
+    warning.
+    """
     if expected is None or stage == "bias":
         return "", ""
     spread = SURPRISE * math.sqrt(max(expected, 1.0))
     if passed > expected + spread and passed > LEAST_RATIO * expected:
         if stage == "forward":
             return "more than chance: probably members of the family", "note"
-        return "more than chance: a large family, or bias", "caution"
+        if passed > WARNING_RATIO * max(expected, n_reported):
+            return "far more than chance and hits explain: biased composition?", "caution"
+        return "more than chance: a large family, or bias", "note"
     if passed < expected - spread and LEAST_RATIO * passed < expected:
-        return "fewer than chance: unusual sequences, or another composition", "caution"
+        few = "fewer than chance: unusual sequences, or another composition"
+        return few, "caution" if WARNING_RATIO * passed < expected else "note"
     return "as chance has it", "good"
 
 

@@ -2,43 +2,91 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtCore import QModelIndex, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QPushButton, QSizePolicy, QWidget
 
 from ... import formatting, theme
 from ...models.text_table import ROW_ROLE, Row
+from ...views.figure_painter import Scale, diamond
 from ...views.lab_page import LabTable
+from ...views.legend import Legend
 from ...views.parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, label, row, set_role, split, stacked
 from .funnel import FunnelStep, SurvivorTable, share_words, stage_title
 
+LEAST = 0.5
+"""Where bars begin: so that a single sequence can be seen."""
+
+EDGE, TICK = 6.0, 60.0
+"""Pixels beside the bars, and between two numbers of the scale."""
+
+LEGEND = [("bars", "sequences that passed, on a logarithmic scale"), ("beside", "expected by chance")]
+
 
 class FunnelBar(QWidget):
-    """A share of all sequences on a logarithmic scale, in the middle like a funnel."""
+    """How many sequences passed, and how many chance lets pass, on the scale that stands above all bars."""
 
     def __init__(self) -> None:
         super().__init__()
         self._passed = self._total = 0
+        self._expected: float | None = None
         self.setMinimumSize(60, 18)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
 
-    def show_share(self, passed: int, total: int) -> None:
-        """Show another share."""
-        self._passed, self._total = passed, total
+    def show_share(self, passed: int, total: int, expected: float | None) -> None:
+        """Show other numbers."""
+        self._passed, self._total, self._expected = passed, total, expected
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the bar."""
-        if not self._passed:
+        if not self._total:
             return
-        share = math.log1p(self._passed) / math.log1p(max(1, self._total))
-        width = max(2.0, share * self.width())
-        bar = QRectF((self.width() - width) / 2, self.height() / 2 - 7, width, 14)
-        painter = QPainter(self)
-        painter.fillRect(bar, QColor(theme.current().bar))
+        painter, colors, scale = QPainter(self), theme.current(), scale_of(self._total, self.width())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        middle = self.height() / 2
+        painter.setPen(QPen(QColor(colors.border), 1))
+        for tick in scale.ticks(TICK):
+            painter.drawLine(QPointF(scale(tick), 0), QPointF(scale(tick), self.height()))
+        if self._passed:
+            painter.setPen(QPen(QColor(colors.accent), 1))
+            painter.setBrush(QColor(colors.bar))
+            painter.drawRect(QRectF(EDGE, middle - 6, scale(self._passed) - EDGE, 12))
+        if self._expected is not None:
+            diamond(painter, QPointF(max(EDGE, scale(max(self._expected, LEAST))), middle), colors)
+
+
+class FunnelScale(QWidget):
+    """The numbers of the scale above the bars."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._total = 0
+        self.setMinimumHeight(16)
+
+    def show_total(self, total: int) -> None:
+        """Show another scale."""
+        self._total = total
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Write the numbers."""
+        if not self._total:
+            return
+        painter, scale = QPainter(self), scale_of(self._total, self.width())
+        painter.setPen(QColor(theme.current().muted))
+        for tick in scale.ticks(TICK):
+            text = formatting.count(tick)
+            wide = painter.fontMetrics().horizontalAdvance(text)
+            left = min(max(0.0, scale(tick) - wide / 2), self.width() - wide)
+            painter.drawText(QPointF(left, self.height() - 4), text)
+
+
+def scale_of(total: int, width: float) -> Scale:
+    """Return the scale of the bars: logarithmic, from half a sequence to all."""
+    return Scale(LEAST, max(2, total), EDGE, width - EDGE, True)
 
 
 class StageRow:
@@ -51,7 +99,7 @@ class StageRow:
         self.share, self.expected = label("", "muted"), label("", "muted")
         self.mark, self.verdict = IconLabel("check", "muted"), label("", "muted")
         self._step: FunnelStep | None = None
-        line, below = 2 * place, 2 * place + 1
+        line, below = 2 * place + 1, 2 * place + 2
         for column, widget in enumerate((self.name, self.bar, self.passed, self.share, self.rejected)):
             grid.addWidget(widget, line, column)
         said = row(self.expected, self.mark, self.verdict, None, spacing=6, margins=(0, 0, 0, 6))
@@ -77,7 +125,7 @@ class StageRow:
         self._step = step
         self.name.setText(step.label)
         self.name.setToolTip(step.tip)
-        self.bar.show_share(step.passed, total)
+        self.bar.show_share(step.passed, total, step.by_chance)
         self.passed.setText(formatting.count(step.passed))
         self.passed.setToolTip(f"Show these {formatting.plural(step.passed, 'sequence')}")
         self.passed.setAccessibleName(f"{step.label}: {formatting.count(step.passed)}, show these")
@@ -122,11 +170,16 @@ class FunnelView(QWidget):
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(0)
         self._grid.setColumnStretch(1, 1)
+        self.scale, legend = FunnelScale(), Legend()
+        self._grid.addWidget(self.scale, 0, 1)
+        legend.show_entries(LEGEND)
         explain = IconButton(
             "filter-check-outline", "Send one sequence of your choice through every filter",
             lambda: self.explain_asked.emit(None), "Explain one sequence…",
         )  # fmt: skip
-        made.setLayout(stacked(self.sentence, self._grid, row(explain, None), margins=(16, 10, 16, 8), spacing=-1))
+        made.setLayout(
+            stacked(self.sentence, legend, self._grid, row(explain, None), margins=(16, 10, 16, 8), spacing=-1)
+        )
         return made
 
     def _listed(self) -> QWidget:
@@ -162,6 +215,7 @@ class FunnelView(QWidget):
         while len(self.rows) < len(steps):
             self.rows.append(StageRow(self._grid, len(self.rows), self.stage_asked.emit))
         total = steps[0].passed if steps else 0
+        self.scale.show_total(total)
         for made, step in zip(self.rows, steps, strict=True):
             made.show_step(step, total)
         self.sentence.setText(sentence)

@@ -81,6 +81,11 @@ class ProfileHistogram(Histogram):
         return AXES[self.kind]
 
     @property
+    def unit(self) -> str:
+        """What scores are counted in."""
+        return "bits"
+
+    @property
     def n_looked_at(self) -> float:
         """Number of sequences that were looked at so far, also by filters before these scores."""
         return self.n_random or self.n_scores
@@ -128,7 +133,8 @@ class ProfileHistogram(Histogram):
             lines.append(("fit", f"Fitted to this run: {numbers}. {self.fit.words}."))
         return lines
 
-    def _bounds(self, low: float, high: float) -> str:
+    def bar_bounds(self, low: float, high: float) -> str:
+        """Return the words for the scores of a bar."""
         return f"from {low:g} to {high:g} bits"
 
 

@@ -27,12 +27,12 @@ def domain_title(hit: Hit, domain: Domain) -> list[str]:
     """Return what stands above an alignment, in parts that may each have a line of their own."""
     n_domains = max(hit.n_domains, len(hit.domains))
     head = f"Domain {domain.number} of {n_domains} · {formatting.score(domain.score)} bits"
-    model = f"model {domain.profile_range[0] + 1}–{domain.profile_range[1]}"
-    places = f"{model} · sequence {domain.target_range[0] + 1}–{domain.target_range[1]}"
+    model = f"model {formatting.span(domain.profile_range[0] + 1, domain.profile_range[1])}"
+    places = f"{model} · sequence {formatting.span(domain.target_range[0] + 1, domain.target_range[1])}"
     if domain.conditional_evalue is None:
         return [f"{head} · E {formatting.evalue(domain.evalue)}", places]
     evalues = f"c-E {formatting.evalue(domain.conditional_evalue)} · i-E {formatting.evalue(domain.evalue)}"
-    envelope = f"envelope {domain.envelope[0] + 1}–{domain.envelope[1]}"
+    envelope = f"envelope {formatting.span(domain.envelope[0] + 1, domain.envelope[1])}"
     if domain.accuracy is not None:
         envelope += f" · accuracy {domain.accuracy:.2f}"
     below = [] if domain.is_reported else ["below the limit for domains"]

@@ -67,6 +67,12 @@ class SearchPage(ResultsPage):
         elif self.tab == "funnel":
             self.funnel_asked.emit()
 
+    def show_facts(self) -> None:
+        """Show what is known about the run; only HMMER3 has filters."""
+        super().show_facts()
+        has_filters = not self.run.cards or any(card["origin"] != "hmmer2" for card in self.run.cards)
+        self.tabs.setTabVisible(self.tabs.indexOf(self._funnel), has_filters)
+
     def show_histogram(self) -> None:
         """Draw the histogram as it is now, and what stands beside it."""
         if self.tab == "funnel":

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from clalign.engines.plan7.funnel import hits_with_msv_score
+from clalign.runs.run_file import open_run
 from clalign.values.hits import Hit
 
 from ... import formatting
@@ -26,6 +28,7 @@ class ProfileRunView(RunView):
     layout = ProfileLayout()
     histogram: ProfileHistogram | None
     score_kind: ScoreKind = "msv"
+    plotted = "uncorrected"
 
     @property
     def is_scan(self) -> bool:
@@ -55,6 +58,17 @@ class ProfileRunView(RunView):
     def _histogram_question(self) -> Callable[[], ProfileHistogram]:
         path, profile, kind = self.path, self.profile, self.score_kind
         return lambda: read_profile_histogram(path, profile, kind)
+
+    def _bar_question(self, low: float, high: float) -> Callable[[], list[int]]:
+        if self.histogram is None or self.histogram.kind != "msv":
+            return super()._bar_question(low, high)
+        path, profile = self.path, self.profile
+
+        def found() -> list[int]:
+            with open_run(path) as run:
+                return hits_with_msv_score(run, profile, low, high)
+
+        return found
 
     def tag(self, name: str, short: bool) -> str:
         """Return the words on the tag of a threshold line."""

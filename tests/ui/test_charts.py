@@ -1,0 +1,199 @@
+"""How charts are drawn: what is said above a plot, what is in view, what a click in it does."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QImage, QPainter
+from PySide6.QtTest import QTest
+
+from clalign.ui import theme
+from clalign.ui.engines.plan7.calibration import fit_chart
+from clalign.ui.engines.plan7.histogram import ProfileHistogram
+from clalign.ui.models.histogram import Histogram
+from clalign.ui.views.alignment_painter import LinePainter
+from clalign.ui.views.facts_paragraph import FACTS, WORDS, FactsParagraph
+from clalign.ui.views.figure_painter import paint_swatch
+from clalign.ui.views.histogram_plot import HIGHEST_CURVE, ScorePlot
+from clalign.ui.views.histogram_view import HistogramView
+from clalign.values.evalues import GumbelFit
+from clalign.values.profiles import Calibration
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def histogram(kind: str = "viterbi", location: float = 0.0) -> ProfileHistogram:
+    """Ten thousand scores around a place, with curves, thresholds close to each other, and cutoffs."""
+    edges = np.arange(-40.0, 60.25, 0.25)
+    counts = np.round(400 * np.exp(-(((edges[:-1] - location) / 6) ** 2))).astype(np.int64)
+    return ProfileHistogram(
+        edges, counts, int(counts.sum()), 20.0, 22.0, {"ga": 21.0, "tc": 24.0}, kind, 1e4,
+        Calibration("gumbel", -3.0, 0.7), GumbelFit(-2.0, 0.4, 10_000, "Fit is good"),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def view(qtbot: Any) -> HistogramView:
+    made = HistogramView(compact=False)
+    qtbot.addWidget(made)
+    made.resize(700, 480)
+    made.show()
+    made.show_histogram(histogram(), "What it shows.")
+    made.plot.set_line("report", 20.0, "shown from 20.0 bits · 65 hits\nE 10 · P 8.3e-4\n10 false hits by chance")
+    made.plot.set_line("significant", 22.0, "significant from 22.0 bits · 62 hits\nE 0.01 · P 8.3e-7\n0.01 by chance")
+    qtbot.waitUntil(lambda: made.plot.view.width() > 400)
+    return made
+
+
+def at(plot: ScorePlot, score: float, up: float = 0.5) -> QPoint:
+    low, high = plot.view.viewRange()[1]
+    return plot.mapFromScene(plot.view.mapViewToScene(QPointF(score, low + up * (high - low))))
+
+
+@pytest.mark.parametrize("width", [360, 700, 1400])
+def test_tags_cover_neither_bars_nor_each_other(qtbot: Any, view: HistogramView, width: int) -> None:
+    view.resize(width, 480)
+    plot = view.plot
+    qtbot.waitUntil(lambda: abs(plot.view.width() - width) < 150)
+    for first, second in ((20.0, 22.0), (-30.0, 55.0), (55.0, 55.5)):
+        plot.set_line("report", first, "shown from some score · 65 hits\nE 10 · P 8.3e-4")
+        plot.set_line("significant", second, "significant from some score · 62 hits\nE 0.01 · P 8.3e-7")
+        qtbot.wait(10)
+        boxes = [box for _, _, box in plot.lane.placed]
+        assert len(boxes) == 4, "two thresholds and two cutoffs"
+        assert not any(one.intersects(other) for one, other in combinations(boxes, 2))
+        assert all(box.bottom() <= 0 and box.left() >= 0 for box in boxes)
+        assert -min(box.top() for box in boxes) <= plot.lane.size().height(), "all of it is above the plot"
+        assert plot.lane.geometry().bottom() <= plot.view.geometry().top() + 1
+
+
+@pytest.mark.parametrize("log_counts", [True, False])
+def test_curves_are_in_view_on_both_scales(view: HistogramView, log_counts: bool) -> None:
+    plot, data = view.plot, histogram()
+    plot.set_log(not log_counts)
+    plot.set_log(log_counts)
+    top = plot.view.viewRange()[1][1]
+    for name in ("calibration", "fit"):
+        highest = data.curve(name)[1].max()
+        assert highest > data.counts.max() or name == "fit", "one of them is higher than the bars"
+        assert top > (np.log10(highest) if log_counts else highest)
+
+
+def test_a_curve_far_above_the_bars_leaves_them_to_be_seen(view: HistogramView) -> None:
+    few = histogram()
+    few = ProfileHistogram(few.edges, few.counts // 100, 40, 20.0, 22.0, kind="forward", n_random=1e6,
+                           calibration=Calibration("exponential", -30.0, 0.7))  # fmt: skip
+    view.plot.set_log(False)
+    view.show_histogram(few, "")
+    assert few.curve("calibration")[1].max() > HIGHEST_CURVE * few.counts.max()
+    assert view.plot.view.viewRange()[1][1] < 2 * few.counts.max()
+
+
+def test_a_single_score_is_no_solid_block(view: HistogramView) -> None:
+    view.show_histogram(Histogram(np.array([5.0, 5.25]), np.array([1]), 1, -np.inf, -np.inf), "")
+    view.plot.show_all()
+    low, high = view.plot.view.viewRange()[0]
+    assert (5.25 - 5.0) / (high - low) < 0.05
+
+
+def test_the_field_for_a_score_is_closed_by_escape_and_by_a_click_elsewhere(view: HistogramView) -> None:
+    plot, moved = view.plot, []
+    plot.lines["report"].setValue(20.04)
+    plot.threshold_moved.connect(lambda *move: moved.append(move))
+    for leave in ("escape", "click", "another kind"):
+        QTest.mouseDClick(plot.viewport(), LEFT, pos=at(plot, 20.0))
+        editor = plot._editor
+        assert editor is not None
+        assert editor.isVisible()
+        if leave == "escape":
+            QTest.keyClick(editor, Qt.Key.Key_Escape)
+        elif leave == "click":
+            QTest.mouseClick(plot.viewport(), LEFT, pos=at(plot, -35.0))
+        else:
+            view.show_histogram(histogram("msv"), "")
+        assert plot._editor is None, leave
+        assert not moved, "a threshold that was only looked at stays"
+
+
+def test_what_is_said_of_a_bar_follows_the_scores(view: HistogramView) -> None:
+    plot = view.plot
+    place = plot.view.mapViewToScene(QPointF(0.1, 0.5))
+    plot.scene().sigMouseMoved.emit(place)
+    assert view.bar_words.text() == "400 sequences from 0 to 0.25 bits"
+    other = histogram(location=20.0)
+    view.show_histogram(other, "")
+    there = plot.view.mapSceneToView(place).x()
+    assert view.bar_words.text() == other.bar_at(there) != ""
+    view.show_histogram(histogram("msv"), "")
+    assert view.bar_words.text() == (histogram("msv").bar_at(plot.view.mapSceneToView(place).x()) or " ")
+    plot.leaveEvent(QEvent(QEvent.Type.Leave))
+    assert view.bar_words.text() == " "
+
+
+def test_a_zoom_is_bounded_and_taken_back(view: HistogramView) -> None:
+    plot = view.plot
+    first = plot.view.viewRange()[0]
+    assert view.back.isHidden()
+    for _ in range(60):
+        plot.view.scaleBy((1.5, 1))
+    plot.view.sigRangeChangedManually.emit([True, False])
+    low, high = plot.view.viewRange()[0]
+    assert low > -60
+    assert high < 80
+    assert not view.back.isHidden()
+    QTest.mouseClick(view.back, LEFT)
+    assert plot.view.viewRange()[0] == pytest.approx(first)
+    assert view.back.isHidden()
+    QTest.keyClick(plot, Qt.Key.Key_End)
+    assert plot.view.viewRange()[0][0] <= -40 < 60 <= plot.view.viewRange()[0][1]
+
+
+def colors_of(kind: str, tokens: theme.Tokens) -> set[str]:
+    image = QImage(26, 16, QImage.Format.Format_RGB32)
+    image.fill(tokens.surface)
+    painter = QPainter(image)
+    paint_swatch(painter, image.rect().toRectF(), kind, tokens)
+    painter.end()
+    return {image.pixelColor(x, y).name().upper() for x in range(26) for y in range(16)}
+
+
+@pytest.mark.parametrize("tokens", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
+def test_legends_show_the_colors_that_are_drawn(view: HistogramView, tokens: theme.Tokens) -> None:
+    kinds = [kind for kind, _ in view.legend.entries]
+    assert kinds == ["bars", "calibration", "fit"]
+    assert tokens.bar in colors_of("bars", tokens)
+    for kind in ("calibration", "fit"):
+        assert tokens.caution in colors_of(kind, tokens)
+    fit = {"name": "f", "mu": 1.0, "lambda": 0.7, "n": 3, "histogram": {"low": 0, "width": 1, "counts": [1, 2]}}
+    assert [kind for kind, _ in fit_chart(fit).legend] == ["bars", "calibration"]
+
+
+def test_names_and_numbers_take_no_more_room_than_they_need(qtbot: Any) -> None:
+    lines = LinePainter(theme.mono_font(10), QFont())
+    lines.make_room(["sp|Q01314|AKT1_BOVIN", "Pkinase"], 18, 1480)
+    assert lines.margin == pytest.approx((len("AKT1_BOVIN") + 1 + len("1 480") + 1) * lines.cell)
+    lines.make_room(["sp|Q01314|AKT1_BOVIN", "Pkinase"], 0, 480)
+    assert lines.margin == pytest.approx((len("480") + 1) * lines.cell)
+    assert lines.after == 0
+
+
+def test_a_paragraph_takes_a_second_line_before_it_leaves_anything_out(qtbot: Any) -> None:
+    facts, words = FactsParagraph(FACTS), FactsParagraph(WORDS)
+    for made in (facts, words):
+        qtbot.addWidget(made)
+        made.setText("1 376 significant · 5 more reported · 573 230 sequences searched in 4.1 s · on a device")
+    metrics = QFontMetrics(facts.font())
+    wide = metrics.horizontalAdvance(facts.text())
+    assert facts.lines(wide) == [facts.text()]
+    assert facts.lines(2 * wide // 3) == ["1 376 significant · 5 more reported",
+                                          "573 230 sequences searched in 4.1 s · on a device"]  # fmt: skip
+    assert "".join(words.lines(2 * wide // 3)) == words.text()
+    assert facts.heightForWidth(2 * wide // 3) > facts.heightForWidth(wide)
+    for width in (wide // 3, wide // 6):
+        for made in (facts, words):
+            shown = made.lines(width)
+            assert len(shown) <= 2
+            assert shown[-1].endswith("…")
+            assert all(metrics.horizontalAdvance(line.rstrip()) <= width for line in shown)

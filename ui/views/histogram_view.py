@@ -1,0 +1,80 @@
+"""The score histogram with what stands around it: legend, sentence, ways to see more or less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+
+from ..models.histogram import Histogram
+from .histogram_plot import ScorePlot
+from .legend import Legend
+from .parts import ElidedLabel, button, label, row, stacked
+
+
+class HistogramView(QWidget):
+    """Plot, legend, and the sentence that says what is shown.
+
+    Parameters
+    ----------
+    compact : bool
+        As a strip below the table: without the legend.
+    """
+
+    threshold_moved = Signal(str, float)
+    kind_chosen = Signal(str)
+    bar_clicked = Signal(float, float)
+
+    def __init__(self, compact: bool) -> None:
+        super().__init__()
+        self.plot = ScorePlot()
+        self.kinds = QComboBox()
+        self.kinds.setAccessibleName("Scores that the histogram shows")
+        self.kinds.activated.connect(lambda: self.kind_chosen.emit(self.kinds.currentData()))
+        self.kinds.hide()
+        self.legend, self.sentence = Legend(), label("", "muted", wrap=True)
+        self.bar_words = ElidedLabel(" ", "muted")
+        self.further = self._link("", self.plot.show_every, "Show all scores (End)")
+        self.back = self._link("Back to the first view", self.plot.show_all, "Show the scores around the thresholds "
+                               "again (Home)")  # fmt: skip
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        top, below = row((self.legend, 1)), row((self.bar_words, 1), self.further, self.back)
+        (below if compact else top).addWidget(self.kinds, 0, Qt.AlignmentFlag.AlignTop)
+        parts = (top, (self.plot, 1), below, self.sentence)
+        self.setLayout(stacked(*parts, margins=(8, 4, 8, 4), spacing=2))
+        self.legend.setVisible(not compact)
+        self.sentence.setVisible(not compact)
+        self.plot.threshold_moved.connect(self.threshold_moved)
+        self.plot.bar_clicked.connect(self.bar_clicked)
+        self.plot.bar_hovered.connect(self.say_of_bar)
+        self.plot.zoomed.connect(self._show_ways)
+
+    def _link(self, text: str, call: Callable[[], object], tip: str) -> QPushButton:
+        made = button(text, call, "link", tip)
+        made.hide()
+        return made
+
+    def _show_ways(self) -> None:
+        """Offer to see what is out of view."""
+        data = self.plot.data
+        self.further.setText(data.further_words() if data is not None else "")
+        self.further.setVisible(bool(self.further.text()) and not self.plot.is_zoomed)
+        self.back.setVisible(self.plot.is_zoomed)
+
+    def show_histogram(self, data: Histogram, sentence: str) -> None:
+        """Show new numbers and what they are."""
+        self.plot.show_histogram(data)
+        self.kinds.setVisible(bool(data.kinds))
+        for kind, text in data.kinds.items() if not self.kinds.count() else ():
+            self.kinds.addItem(text, kind)
+        self.kinds.setCurrentIndex(self.kinds.findData(data.kind))
+        self.kinds.setToolTip(sentence)
+        self.legend.show_entries([("bars", data.bars_words()), *data.legend()])
+        self.sentence.setText(sentence)
+        self._show_ways()
+
+    def say_of_bar(self, text: str) -> None:
+        """Say something of the bar under the pointer, or of the one that was clicked."""
+        self.bar_words.setText(text or " ")
