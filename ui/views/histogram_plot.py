@@ -13,8 +13,9 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
 from PySide6.QtWidgets import QLineEdit
 
+from clalign.values.axes import linear_ticks, tick_text
+
 from .. import formatting, theme
-from ..models.figures import linear_ticks, tick_text
 from ..models.histogram import Histogram, grouped_cutoffs
 from .plot_tags import Tag, TagLane
 

@@ -8,9 +8,11 @@ from PySide6.QtCore import QModelIndex, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QPushButton, QSizePolicy, QWidget
 
+from clalign.values.axes import Scale
+
 from ... import formatting, theme
 from ...models.text_table import ROW_ROLE, Row
-from ...views.figure_painter import Scale, diamond
+from ...views.figure_painter import diamond
 from ...views.lab_page import LabTable
 from ...views.legend import Legend
 from ...views.parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, label, row, set_role, split, stacked
