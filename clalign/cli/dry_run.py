@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from clalign.cli.run_places import RunPlace
 
 
+MOST_SHOWN = 16
+"""Devices of a cluster."""
+
+
 def add_dry_run_option(group: argparse._ArgumentGroup) -> None:
     """Add ``--dry-run``."""
     group.add_argument(
@@ -61,14 +65,17 @@ def lines_of(found: dict[str, Any], files: list[tuple[str, str]]) -> Iterator[st
     yield f"queries:   {found['queries']}"
     yield f"targets:   {found['n_sequences']:,} sequences of {found['n_residues']:,} residues"
     yield f"cells:     {found['cells']:.3g}"
-    for device in found["devices"]:
+    shown, n_more = found["devices"][:MOST_SHOWN], len(found["devices"]) - MOST_SHOWN
+    for device in shown:
         speed = f", {device['gcups']:.3g} GCUPS when it was measured" if device["gcups"] else ""
         yield f"device:    {device['name']} ({device['id']}){speed}"
+    if n_more > 0:
+        yield f"           and {n_more:,} more"
     yield f"time:      {_time(found)}"
     if found["memory_bytes"]:
         yield f"memory:    about {size_text(found['memory_bytes'])}"
-    for device in found["devices"]:
-        if device["kind"] in ("gpu", "accelerator"):
+    for device in shown:
+        if device["kind"] in ("gpu", "accelerator") or found["are_workers"]:
             yield f"           about {size_text(device['memory_bytes'])} of {device['name']} ({device['id']})"
     if found["disk_bytes"]:
         yield f"disk:      at most about {size_text(found['disk_bytes'])}"
@@ -81,7 +88,8 @@ def _time(found: dict[str, Any]) -> str:
 
     seconds, building = found["seconds"], found["build_seconds"]
     if seconds is None:
-        text = "not known, since this device was never measured: clalign selftest measures it"
+        which = "this device was" if len(found["devices"]) == 1 else "one of these devices was"
+        text = f"not known, since {which} never measured: clalign selftest measures it"
     else:
         text = f"{'at most ' if found['is_most'] else ''}about {duration(seconds)}"
     devices = found["devices"]

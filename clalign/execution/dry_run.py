@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
 from clalign.compute.batching import RESIDENT_SHARE, RESIDUE_BYTES, SEQUENCE_BYTES
@@ -20,8 +21,14 @@ from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of
 
+if TYPE_CHECKING:
+    from clalign.execution.cluster.asking import Unbuilt
+
 UNITS_AT_ONCE = 2
 """While one is computed the next one is sent."""
+
+ASKED_AT_ONCE = 32
+"""Devices of workers, of which each has to be opened there."""
 
 MOST_LOOKED_AT = 256
 """Queries among which the longest one is sought: it takes the most memory."""
@@ -65,7 +72,8 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
     dict
         ``queries`` (in words), ``n_sequences``, ``n_residues``, ``cells``, ``seconds`` (None if not known) and
         ``is_most``, ``build_seconds``, ``memory_bytes`` of the host, ``disk_bytes``, and ``devices``: of each ``id``,
-        ``name``, ``kind``, ``gcups``, ``memory_bytes``, ``programs`` and how many of them are ``new``.
+        ``name``, ``kind``, ``gcups``, ``memory_bytes``, ``programs`` and how many of them are ``new``;
+        ``are_workers`` tells whether they are those of a cluster, and the memory that of the worker.
 
     Raises
     ------
@@ -73,19 +81,24 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         What the run would raise.
     """
     rehearsals: list[Rehearse] = []
-    _look_at_cluster(task)
     with ExitStack() as stack:
-        openings = [stack.enter_context(opening_of(pick, task.context)) for pick in picks_of(task)]
+        far, n_here = _at_workers(task, stack)
+        picks = [] if far else picks_of(task)
+        openings = [stack.enter_context(opening_of(pick, task.context)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
             work = load(replace(task, foresee=rehearsals.append))
         task.run.set_facts(spec=task.spec.to_dict(), database=work.report.to_dict(), **work.store())
         sessions = [stack.enter_context(session) for session in _opened(openings, task)]
-        for text in cautions_of(task.run, work, sessions[0].device if len(openings) == 1 else None):
+        known = far or [(session.device, session.unbuilt) for session in sessions]
+        for text in cautions_of(task.run, work, known[0][0] if len(known) == 1 else None):
             task.warn(text)
         part = part_of(task, work)
         plan = plan_of_part(work, part)
-        devices = [_needs(session, plan, task.run, rehearsals, work) for session in sessions]
-        found = work.estimate(plan.n_cells, [session.device for session in sessions])
+        units = [_unit(device, plan, task.run, rehearsals) for device, _ in known]
+        devices = _needs(known, units, work)
+        for device in devices if far else ():
+            device["memory_bytes"] += PROGRAM_BYTES + _compiling_bytes(device)  # of the worker
+        found = work.estimate(plan.n_cells, [device for device, _ in known])
     building = [BUILD_SECONDS.get(device["kind"], 0.0) * device["new"] for device in devices]
     searched: Targets = work.targets if part is None else part
     return {
@@ -96,27 +109,34 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         "seconds": found.seconds,
         "is_most": found.is_most,
         "build_seconds": max(building),
-        "memory_bytes": max(found.memory_bytes, _host_bytes(devices)),
+        "memory_bytes": max(found.memory_bytes, _host_bytes([] if far else devices, n_here)),
         "disk_bytes": found.disk_bytes,
         "devices": devices,
+        "are_workers": bool(far),
     }
 
 
-def _look_at_cluster(task: Task[Any]) -> None:
-    """Connect to a cluster that is asked for, and tell that its workers were not asked for their devices.
+def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, Unbuilt]], int]:
+    """Return the devices of workers of a cluster, if it is asked for and has any, and the workers on this machine.
 
-    Those on this machine are not started for that.
+    The latter are not started: they have its devices.
     """
     cluster = cluster_of(task.spec.to_dict()["device"])
     if cluster is None:
-        return
-    workers = "The workers"
-    if not cluster[1].startswith("local:"):
-        from clalign.execution.cluster.connecting import Connection
+        return [], 0
+    words, address = cluster
+    if address.startswith("local:"):
+        n = int(address.removeprefix("local:"))
+        task.warn(f"{n} workers on this machine share its devices: the time is that of one process.")
+        return [], n
+    from clalign.execution.cluster.asking import devices_of
+    from clalign.execution.cluster.connecting import Connection
 
-        with Connection(cluster[1], task.context.check) as connection:
-            workers = f"The workers that there are now ({len(connection.workers()):,})"
-    task.warn(f"{workers} were not asked for their devices: time and memory are those of one device of this machine.")
+    connection = stack.enter_context(Connection(address, task.context.check))
+    found = devices_of(connection, words, task.warn)
+    if not found:
+        task.warn("The cluster has no worker now: time and memory are those of one device of this machine.")
+    return found, 0
 
 
 def _opened(openings: list[Opening], task: Task[Any]) -> Iterator[Session]:
@@ -136,23 +156,33 @@ def _opened(openings: list[Opening], task: Task[Any]) -> Iterator[Session]:
         raise last
 
 
-def _needs(session: Session, plan: Plan[Any], run: RunFile, rehearsals: list[Rehearse], work: Work) -> dict[str, Any]:
-    """Return what a device needs: memory, and programs."""
-    device, unit = session.device, Rehearsal(session.device)
-    if device.kind != "reference" and plan.n_rows and plan.n_cells:
-        unit = _first_unit(device, plan, run)
-        for rehearse in rehearsals:
-            ahead = Rehearsal(device)
-            with _whatever_happens():
-                rehearse(ahead)
-            unit.programs.update(ahead.programs)
+def _unit(device: Device, plan: Plan[Any], run: RunFile, rehearsals: list[Rehearse]) -> Rehearsal:
+    """Return what a device is asked for: memory, and programs."""
+    if device.kind == "reference" or not plan.n_rows or not plan.n_cells:
+        return Rehearsal(device)
+    unit = _first_unit(device, plan, run)
+    for rehearse in rehearsals:
+        ahead = Rehearsal(device)
+        with _whatever_happens():
+            rehearse(ahead)
+        unit.programs.update(ahead.programs)
+    return unit
+
+
+def _needs(known: list[tuple[Device, Unbuilt]], units: list[Rehearsal], work: Work) -> list[dict[str, Any]]:
+    """Return what devices need; those of workers are asked at the same time what they have compiled."""
     targets = RESIDUE_BYTES * work.targets.n_residues + SEQUENCE_BYTES * len(work.targets)
-    kept = min(targets, RESIDENT_SHARE * device.memory_bytes) if device.kind in ("gpu", "accelerator") else 0
-    return {
-        "id": device.id, "name": device.name, "kind": device.kind, "gcups": device.gcups,
-        "memory_bytes": float(kept + UNITS_AT_ONCE * unit.n_bytes),
-        "programs": len(unit.programs), "new": len(session.unbuilt(unit.programs)),
-    }  # fmt: skip
+    found = []
+    with ThreadPoolExecutor(ASKED_AT_ONCE, "asks devices") as pool:
+        new = pool.map(lambda unbuilt, unit: len(unbuilt(list(unit.programs))), (one for _, one in known), units)
+        for (device, _), unit, n_new in zip(known, units, new, strict=True):
+            kept = min(targets, RESIDENT_SHARE * device.memory_bytes) if device.kind in ("gpu", "accelerator") else 0
+            found.append({
+                "id": device.id, "name": device.name, "kind": device.kind, "gcups": device.gcups,
+                "memory_bytes": float(kept + UNITS_AT_ONCE * unit.n_bytes),
+                "programs": len(unit.programs), "new": n_new,
+            })  # fmt: skip
+    return found
 
 
 def _first_unit(device: Device, plan: Plan[Any], run: RunFile) -> Rehearsal:
@@ -179,8 +209,9 @@ def _whatever_happens() -> suppress:
     return suppress(Exception)
 
 
-def _host_bytes(devices: list[dict[str, Any]]) -> float:
+def _host_bytes(devices: list[dict[str, Any]], n_workers: int) -> float:
     """Return the memory of the host that inputs and program take, which are there now, and what comes upon that."""
+    n_times = max(1, n_workers)
     most = PROGRAM_BYTES
     if sys.platform != "win32":
         import resource
@@ -188,5 +219,9 @@ def _host_bytes(devices: list[dict[str, Any]]) -> float:
         most = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * (1 if sys.platform == "darwin" else 1024)
     for device in devices:
         if device["kind"] == "cpu":
-            most += device["memory_bytes"] + (COMPILING_BYTES if device["new"] else 0)
-    return most
+            most += n_times * (device["memory_bytes"] + _compiling_bytes(device))
+    return most + n_workers * PROGRAM_BYTES
+
+
+def _compiling_bytes(device: dict[str, Any]) -> float:
+    return COMPILING_BYTES if device["kind"] == "cpu" and device["new"] else 0.0

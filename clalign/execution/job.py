@@ -223,7 +223,7 @@ def _by_workers(
 
     with tracing.span("connect to the cluster", "start"), Connection(address, task.context.check) as connection:
         home = Home(connection, words, task.context, task.warn, task.pick_device)
-        home.check_versions()
+        connection.check_versions()
         with tracing.span("read the inputs", "reading"):
             work = load(task)
         shift = _Shift(task, work, Crew(task.run, task.context, task.warn), MANY)

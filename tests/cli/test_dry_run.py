@@ -119,6 +119,20 @@ def test_it_ends_as_the_checks_of_the_run_do(
 
 
 @pytest.mark.usefixtures("worker_here")
+def test_workers_on_this_machine_have_its_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are not started, but their memory is counted."""
+    sizes = []
+    for more in ([], ["--cluster", "local:40"]):
+        words = ["--dry-run", "--progress", "json", "--device", "reference", *more, str(PROFILE), str(PROTEINS)]
+        assert main(["hmmsearch", *words]) == ExitCode.DONE
+        shown = capsys.readouterr()
+        sizes.append(finished(shown.err)["memory_bytes"])
+    assert "40 workers on this machine share its devices" in shown.err
+    assert "(reference)" in shown.out
+    assert sizes[1] > sizes[0] + 1e9
+
+
+@pytest.mark.usefixtures("worker_here")
 def test_one_after_the_other_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The run that follows finds what it finds without one."""
     words = ["--device", "reference", "-q", "--tblout", "-", str(PROFILE), str(PROTEINS)]

@@ -19,8 +19,11 @@ import pytest
 
 import clalign
 from clalign.compute.opencl import choice
+from clalign.engines.engine import engine_named
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import at_worker, connecting, ends, home, members, shards
+from clalign.execution.job import Task
+from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import cluster_of
 from clalign.values.sequences import Sequence, SequenceDatabase
@@ -183,6 +186,20 @@ def test_a_device_that_fails_twice_ends_the_job_where_it_is_the_only_one(
     assert [text for text in context.texts if "tried once more" in text]
 
 
+def test_a_dry_run_asks_workers_for_their_devices(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = Devices(monkeypatch)
+    spec = spec_of("sw", tmp_path).on(f"reference@{address_of(cluster)}")
+    with create_run(tmp_path / "run.clalign", engine="pairwise", spec=spec.to_dict(), state="new") as run:
+        found = engine_named("pairwise").foresee(Task(run, spec, devices.pick, Counting()))
+    assert {device["id"] for device in found["devices"]} == {f"{name}/reference" for name in cluster.workers().values()}
+    assert devices.opened == [], "here"
+    assert found["are_workers"]
+    assert found["seconds"] > 0
+    assert all(device["memory_bytes"] > 1e7 for device in found["devices"])
+
+
 def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
     at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,7 +247,7 @@ def test_a_late_worker_with_another_version_is_left_out(
         return {worker: ("it has clalign 9", "") for worker in workers if worker == first} | real(self, [])
 
     monkeypatch.setattr(connecting.Connection, "unlike", unlike)
-    monkeypatch.setattr(home.Home, "check_versions", lambda self: None)
+    monkeypatch.setattr(connecting.Connection, "check_versions", lambda self: None)
     context = Counting()
     found = run_on(address_of(cluster), "sw", expected[0], tmp_path, monkeypatch, context)
     same_as_one_device("sw", found, expected, tmp_path)

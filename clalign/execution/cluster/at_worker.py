@@ -21,7 +21,7 @@ import numpy as np
 
 from clalign.compute import opening
 from clalign.compute.opening import LISTEN_SECONDS
-from clalign.compute.sessions import nobody_told
+from clalign.compute.sessions import ProgramChoice, nobody_told
 from clalign.databases.cache import keep_to_limit, kept_shards, shard_folder
 from clalign.errors import Cancelled, ClalignError, DeviceError, ExitCode, OutOfDeviceMemory
 from clalign.execution.cluster import shards
@@ -108,6 +108,12 @@ def look(words: str) -> Look:
     found = [device.to_dict() for device in devices]
     have = [path.name for path in kept_shards()]
     return Look(platform.node(), str(shard_folder()), found, texts, have, problem)
+
+
+def unbuilt(device: dict[str, Any], choices: Sequence[ProgramChoice]) -> list[ProgramChoice]:
+    """Return those programs that a device here has to compile when they are needed."""
+    with opening.open_session(Device.from_dict(device)) as session:
+        return session.unbuilt(choices)
 
 
 def hold(job: str, name: Reference, data: bytes, *_after: object) -> bool:

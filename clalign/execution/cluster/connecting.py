@@ -6,10 +6,11 @@ import asyncio
 import importlib
 import logging
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 import clalign
 from clalign.compute.opening import LISTEN_SECONDS
@@ -19,6 +20,9 @@ from clalign.formats.scratch import Scratch
 
 CONNECT_SECONDS = 15
 """So long a scheduler may take to answer."""
+
+LOOKING_SECONDS = 120.0
+"""So long a worker may look for its devices."""
 
 MOST_LOCAL = 256
 
@@ -30,6 +34,8 @@ ALSO = ("cloudpickle", "pyopencl")
 INSTALL = "pip install 'clalign[cluster]'"
 
 Versions = Mapping[str, Any]
+
+Answer = TypeVar("Answer")
 
 
 def loaded() -> Any:
@@ -112,6 +118,19 @@ class Connection(ExitStack):
             raise self.lost() from error
         return {str(address): str(facts.get("name", address)) for address, facts in found.items()}
 
+    def asked(self, function: Callable[..., Answer], *given: Any, workers: Iterable[str]) -> dict[str, Answer]:
+        """Call a function on some workers at the same time; return what it returned, by the addresses of those."""
+        futures = {
+            address: self.client.submit(function, *given, workers=[address], allow_other_workers=False, pure=False)
+            for address in workers
+        }
+        until = time.monotonic() + LOOKING_SECONDS
+        while any(future.status == "pending" for future in futures.values()) and time.monotonic() < until:
+            self._check()
+            time.sleep(LISTEN_SECONDS)
+        found = self.gathered([future for future in futures.values() if future.status == "finished"])
+        return {address: found[future] for address, future in futures.items() if future in found}
+
     def gathered(self, futures: Sequence[Any]) -> dict[Any, Any]:
         """Return what finished futures came to; those are left out whose worker has gone with it.
 
@@ -138,6 +157,18 @@ class Connection(ExitStack):
             f"The scheduler of the cluster ({self.address}) cannot be reached any more.",
             "What is finished is kept: continue when it runs again, or on another device.",
         )
+
+    def check_versions(self) -> None:
+        """Refuse workers that have other versions than home.
+
+        Raises
+        ------
+        DeviceNotFound
+            If there are any; both versions are named.
+        """
+        workers = self.workers()
+        for worker, (text, hint) in self.unlike(list(workers)).items():
+            raise DeviceNotFound(f"The worker {workers[worker]} ({worker}) cannot take part: {text}.", hint)
 
     def unlike(self, workers: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return of workers that differ from here in what they have installed: what differs, and what to do."""

@@ -14,9 +14,9 @@ import numpy as np
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.errors import ClalignError, DeviceError, DeviceNotFound, ExitCode
 from clalign.execution.cluster import at_worker
-from clalign.execution.cluster.connecting import Connection
+from clalign.execution.cluster.connecting import LOOKING_SECONDS, Connection
 from clalign.execution.cluster.ends import Ends
-from clalign.execution.cluster.members import Parcels, RemoteDevice, Worker
+from clalign.execution.cluster.members import Parcels, RemoteDevice, Worker, named
 from clalign.execution.cluster.rows import UNIT_PATIENCE, Spread, WorkersCutter
 from clalign.execution.pace import Pace
 from clalign.execution.units import Scored, Unit
@@ -37,9 +37,6 @@ WAIT_SECONDS = 60.0
 
 END_SECONDS = 5.0
 """So long workers may take to forget a job of which all is stored."""
-
-LOOKING_SECONDS = 120.0
-"""So long a worker may look for its devices."""
 
 MOST_AGAIN = 100
 """Units that a device may be sent once more, one after the other, before it counts as failing."""
@@ -74,18 +71,6 @@ class Home:
         self._waiting_since = time.monotonic()
         self._refused: dict[str, None] = {}
         self._stack = ExitStack()
-
-    def check_versions(self) -> None:
-        """Refuse workers that have other versions than home.
-
-        Raises
-        ------
-        DeviceNotFound
-            If there are any; both versions are named.
-        """
-        workers = self._connection.workers()
-        for worker, (text, hint) in self._connection.unlike(list(workers)).items():
-            raise DeviceNotFound(f"The worker {workers[worker]} ({worker}) cannot take part: {text}.", hint)
 
     def work(self, begin: Callable[[Device], Writer[Any]]) -> None:
         """Let workers compute.
@@ -204,7 +189,7 @@ class Home:
             return
         devices = [Device.from_dict(facts) for facts in look.devices]
         for device in devices:
-            self._writer = self._begin(self._named(device, name))
+            self._writer = self._begin(named(device, name))
         plan = self._writer.planner.plan
         if self._parcels is None:
             self._parcels = Parcels(self._connection, plan)
@@ -215,10 +200,6 @@ class Home:
             self._writer.planner.join(remote.cutter, gives_way=False)
             self._devices.append(remote)
         self._writer.planner.n_executors = max(1, len(self._devices))
-
-    @staticmethod
-    def _named(device: Device, worker: str) -> Device:
-        return replace(device, id=f"{worker}/{device.id}")
 
     def _cutter(self, device: Device, address: str) -> WorkersCutter:
         cutter = self._writer.planner.plan.cutter_for(device)
@@ -349,8 +330,8 @@ class Home:
         remote.n_again = 0
         remote.measure(result.cells, result.seconds)
         writer.planner.delivered(unit, remote.cutter, result.cells)
-        named = self._named(remote.device, remote.worker.name)
-        writer.store(unit, Scored(scores, None, hits_of=found.hits_of), replace(result, scores=scores), named)
+        device = named(remote.device, remote.worker.name)
+        writer.store(unit, Scored(scores, None, hits_of=found.hits_of), replace(result, scores=scores), device)
 
     def _fail(self, remote: RemoteDevice, unit: Unit[Any], failure: at_worker.Failure) -> None:
         """Do without a device that fails, or with smaller units; raise what is no matter of a device."""

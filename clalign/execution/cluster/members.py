@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -123,6 +123,11 @@ class Parcels:
             found = digest_of_shard(self.database(number), self.outline(number), shard)
             self._digests[number, shard] = found
         return self._digests[number, shard]
+
+
+def named(device: Device, worker: str) -> Device:
+    """Return a device as it is called at home."""
+    return replace(device, id=f"{worker}/{device.id}")
 
 
 def _at_home(*_: object) -> Any:
