@@ -52,7 +52,7 @@ NAMES_AT_ONCE = 1 << 19
 
 Integers = npt.NDArray[np.int64]
 
-LENGTH_EDGES = np.unique(np.round(2.0 ** (np.arange(0, 4 * 40) / 4)).astype(np.int64))
+LENGTH_EDGES = np.array(sorted({round(2.0 ** (n / 4)) for n in range(4 * 40)}), np.int64)
 """Lower ends of the bins of the histogram of lengths, about four to an octave."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TextIO
 
 import numpy as np
@@ -12,8 +13,6 @@ from clalign.engines.export import write_lines
 from clalign.engines.plan7 import hmmer3_text as text
 from clalign.engines.plan7.export_source import Query, Source, hits, queries, sides, target_widths
 from clalign.engines.plan7.funnel import FILTERS, funnel_of, survivors_of
-from clalign.formats.tables import Card
-from clalign.values.hits import Hit
 
 FILTER_NAMES = {"msv": "MSV", "bias": "bias", "viterbi": "Vit", "forward": "Fwd"}
 """What HMMER calls the filters."""
@@ -26,7 +25,6 @@ def write_hmmer3_head(source: Source, stream: TextIO) -> None:
 
 def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     """Write the part of a profile and return the number of hits."""
-    count = _write_hits(source, stream, query)
     found = {row["stage"]: row for row in funnel_of(source.run, query.number, source.cards[query.number])}
     report = source.run.fact("database") or {}
     _, cells, seconds = source.keys.work_of(query.number)
@@ -36,9 +34,15 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     n_passed = [found[stage]["passed"] for stage in FILTERS]
     limits = [found[stage]["limit"] for stage in FILTERS]
     funnel = _funnel(source, query, (found["all"]["passed"], n_residues), n_passed, limits)
-    write_lines(stream, text.statistics_lines(funnel, False))
-    write_lines(stream, text.speed_lines(source.origin.device, cells, seconds))
-    return count
+    write_lines(
+        stream,
+        chain(
+            _hits_and_domains(source, query),
+            text.statistics_lines(funnel, False),
+            text.speed_lines(source.origin.device, cells, seconds),
+        ),
+    )
+    return len(query.keys)
 
 
 def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
@@ -49,34 +53,28 @@ def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
     limits = [next((row["limit"] for row in funnel_of(source.run, 0) if row["stage"] == s), None) for s in FILTERS]
     count = 0
     for query in queries(source, every=True):
-        count += _write_hits(source, stream, query)
+        source.context.check()
         n_passed = [int(n) for n in passed[:, query.number]]
         funnel = _funnel(source, query, (len(source.cards), n_nodes), n_passed, limits)
-        write_lines(stream, text.statistics_lines(funnel, True))
-        write_lines(stream, ["//"])
+        write_lines(stream, chain(_hits_and_domains(source, query), text.statistics_lines(funnel, True), ["//"]))
+        count += len(query.keys)
     if source.sequences is None and source.choice.hits is None:
         write_lines(stream, ["# Sequences without hits are left out: the file is not the one that was scanned."])
     write_lines(stream, [text.closing(source.origin)])
     return count
 
 
-def _write_hits(source: Source, stream: TextIO, query: Query) -> int:
-    """Write the query, its hits and their domains."""
+def _hits_and_domains(source: Source, query: Query) -> Iterator[str]:
+    """Yield the query, its hits and their domains."""
     choice, is_scan = source.choice, source.is_scan
     layout = text.Layout(choice.width, choice.accessions, choice.alignments, is_scan)
-
-    def pairs() -> Iterator[tuple[Card, Hit]]:
-        for number, hit in hits(source, query):
-            yield source.cards[number], hit
-
     found = (sides(source, number, hit)[1] for number, hit in hits(source, query))
-    head = text.query_lines(query.name, query.length, query.accession, query.description, is_scan)
-    write_lines(stream, head)
-    write_lines(stream, text.hit_lines(found, _longest_shown(source, query), layout))
-    write_lines(stream, ["", ""])
-    write_lines(stream, text.domain_lines(pairs(), layout))
-    write_lines(stream, ["", ""])
-    return len(query.keys)
+    both = ((source.cards[number], hit) for number, hit in hits(source, query))
+    yield from text.query_lines(query.name, query.length, query.accession, query.description, is_scan)
+    yield from text.hit_lines(found, _longest_shown(source, query), layout)
+    yield from ("", "")
+    yield from text.domain_lines(both, layout)
+    yield from ("", "")
 
 
 def _longest_shown(source: Source, query: Query) -> int:
@@ -90,20 +88,23 @@ def _longest_shown(source: Source, query: Query) -> int:
 def _funnel(
     source: Source, query: Query, targets: tuple[int, int], n_passed: list[int], limits: list[float | None]
 ) -> text.Funnel:
-    spec, run = source.spec, source.run
+    spec = source.spec
     names = FILTER_NAMES.values()
     return text.Funnel(
         n_targets=targets[0],
         n_units=targets[1],
         n_query_units=query.length,
         stages=[(name, n, limit or 0.0) for name, n, limit in zip(names, n_passed, limits, strict=True)],
-        search_space=run.fact("n_targets", 0) if spec.n_targets is None else spec.n_targets,
-        domain_search_space=(
-            run.n_reported(query.number, query.number) if spec.n_domain_targets is None else spec.n_domain_targets
-        ),
+        search_space=source.n_targets if spec.n_targets is None else spec.n_targets,
+        domain_search_space=_n_reported(source, query) if spec.n_domain_targets is None else spec.n_domain_targets,
         is_given=spec.n_targets is not None,
         domain_is_given=spec.n_domain_targets is not None,
     )
+
+
+def _n_reported(source: Source, query: Query) -> int:
+    """Return how many targets of a query are reported, whether or not all of them are written."""
+    return len(query.keys) if source.choice.hits is None else source.run.n_reported(query.number, query.number)
 
 
 def _passed_by_row(source: Source) -> npt.NDArray[np.int32]:

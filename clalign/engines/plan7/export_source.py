@@ -61,6 +61,11 @@ class Source(GeneralSource):
         return "hmmer3" in self.origins
 
     @cached_property
+    def n_targets(self) -> float:
+        """What E-values count."""
+        return float(self.run.fact("n_targets", 0))
+
+    @cached_property
     def sequences(self) -> SequenceDatabase | None:
         """The sequences, if they are still those that were searched."""
         if self.run.fact("database") is None:
@@ -136,6 +141,8 @@ def _sequences(source: Source, every: bool) -> Iterator[Query]:
 
 def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
     """Yield number of the profile and hit, best first."""
+    if not query.keys:  # as of most sequences in a scan
+        return
     for key, hit in zip(query.keys, source.stored(query.keys, query.number), strict=True):
         if not source.choice.significant or is_significant(hit):
             yield key.query, hit
