@@ -4,6 +4,11 @@ Run under a display, or without one::
 
     xvfb-run -a -s "-screen 0 2000x1200x24" python docs/screenshots.py
 
+With ``--runs`` they are of runs of your own, every tab of each, and of the pages that belong to no run; in other sizes,
+and as on screens with small pixels, to look at them all::
+
+    python docs/screenshots.py --runs proteome.clalign genomes.clalign --size 900x600 --scale 2 --out pictures
+
 Every picture is taken from the window as a user would see it; nothing is drawn by hand.
 """
 
@@ -16,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +34,14 @@ from clalign.databases.examples import load_examples, load_pair_examples
 from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
+from clalign.ui.engines.register import ladders
+from clalign.ui.models.documents import COMPARISON, SYNCHRONIZATION
 from clalign.ui.settings import Settings
 from clalign.ui.shell.app import make_application, open_window
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
 from clalign.ui.views.explain_sheet import ExplainSheet
+from clalign.ui.views.parts import AskedView, Later
 from clalign.ui.views.results_page import ResultsPage
 from clalign.ui.views.rung_page import RungPage
 from clalign.ui.worker_process import default_worker
@@ -268,6 +277,93 @@ def photograph_error(window: MainWindow, shots: Photographer, folder: Path) -> N
     shots.take("error")
 
 
+def settled(window: MainWindow) -> None:
+    """Wait until everything that the page in view asked for is there."""
+    controller = window.controller
+    for _ in range(2):
+        rest(0.3)
+        wait_until(lambda: controller.reader.is_idle and controller.inspector.is_idle, "The page")
+
+
+def is_filled(page: ResultsPage) -> bool:
+    """Return whether the tab in view shows what it is for."""
+    place = page._places[page.tab]
+    shown = place.content if isinstance(place, Later) else place
+    if isinstance(shown, AskedView):
+        return getattr(shown, "content", True) is not None
+    return getattr(shown, "figure", True) is not None
+
+
+def photograph_page(window: MainWindow, shots: Photographer, stem: str) -> None:
+    """Go through the tabs of the run in view."""
+    page = window.controller.page
+    assert page is not None
+    wait_until(lambda: bool(page.run.cards) and not page.run.is_due and not page.run.hits.is_busy, "The run")
+    settled(window)
+    for place, name in enumerate(page.TABS):
+        if page.tabs.isTabVisible(place):
+            page.show_tab(name)
+            settled(window)
+            wait_until(lambda: is_filled(page), name)
+            shots.take(f"{stem}-{name}", 0.2)
+    if page.run.shows_all:
+        for name in ("histogram", "aligned", "funnel"):
+            page.show_tab(name)
+            page.run.show_one()
+            settled(window)
+            shots.take(f"{stem}-{name}-one", 0.2)
+    if "hits" in page.TABS:
+        page.show_tab("hits")
+        window.controller.hits.export_hits()
+        shots.take(f"{stem}-export")
+        window.sheets.close_sheet()
+
+
+def photograph_rest(window: MainWindow, shots: Photographer, folder: Path) -> None:
+    """Take what belongs to no run: forms, laboratory, library, help."""
+    controller = window.controller
+    controller.show_start()
+    shots.take("start")
+    controller.sources.open_quietly([str(folder / "domains.hmm"), str(folder / "swissprot_sample.fasta.gz")])
+    settled(window)
+    for name, form in (("search", controller.search), ("compare", controller.pairs), ("align", controller.align)):
+        form.open_sheet()
+        shots.take(f"form-{name}")
+        form.sheet.form.toggle_more()
+        shots.take(f"form-{name}-more")
+    window.sheets.close_sheet()
+    for kind in (*ladders(), COMPARISON, SYNCHRONIZATION):
+        controller.labs.open(kind)
+        shots.take(f"lab-{kind}")
+    controller.search.profiles.open_profile(str(folder / "domains.hmm"))
+    settled(window)
+    shots.take("profile-of-file")
+    controller.library.show()
+    settled(window)
+    shots.take("library")
+    controller.help.show()
+    shots.take("help")
+    controller.help.show("glossary")
+    shots.take("glossary")
+    for name, open_it in (
+        ("preferences", controller.preferences), ("paste", controller.sources.paste_sequences),
+        ("keys", window.show_keys), ("about", window.about), ("device", controller.devices.device_details),
+    ):  # fmt: skip
+        open_it()
+        shots.take(f"sheet-{name}")
+        window.sheets.close_sheet()
+
+
+def photograph_runs(window: MainWindow, shots: Photographer, folder: Path, runs: list[Path]) -> None:
+    """Walk through runs of your own, and all other pages."""
+    controller = window.controller
+    wait_until(lambda: controller.workspace.devices_known, "The devices")
+    for run in runs:
+        controller.sources.open_paths([str(run.resolve())])
+        photograph_page(window, shots, run.stem)
+    photograph_rest(window, shots, folder)
+
+
 def make_files(folder: Path) -> Path:
     """Write the files for the pictures of an error and of a longer search."""
     examples = {example.id: example for example in load_examples()}
@@ -293,7 +389,10 @@ def main() -> int:
     parser.add_argument("--hmmer3", action="store_true", help="only those of HMMER3 profiles, without the ladder")
     parser.add_argument("--pairs", action="store_true", help="only those of comparisons of sequences")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "images")
+    parser.add_argument("--runs", type=Path, nargs="+", help="every tab of these runs, and all pages of no run")
+    parser.add_argument("--scale", type=float, default=1, help="2 for a screen of small pixels")
     options = parser.parse_args()
+    os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
     width, height = (int(part) for part in options.size.split("x"))
     options.out.mkdir(parents=True, exist_ok=True)
     app = make_application(sys.argv[:1])
@@ -308,6 +407,7 @@ def main() -> int:
             window = open_window(settings, default_worker(), [])
             window.resize(width, height)
             walk = photograph_search if options.hmmer3 else photograph_pairs if options.pairs else photograph
+            walk = partial(photograph_runs, runs=options.runs) if options.runs else walk
             walk(window, Photographer(window, options.out, theme), make_files(folder))
             window.close()
             QApplication.sendPostedEvents()

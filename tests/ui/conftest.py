@@ -171,6 +171,12 @@ def hmmer3_run(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
+def families(tmp_path: Path) -> Path:
+    """A finished run of three HMMER3 profiles, whose hits lie on common sequences."""
+    return HMMER3.make_families(tmp_path / "families.clalign")
+
+
+@pytest.fixture
 def hmmer3() -> ModuleType:
     """The functions that make such runs up."""
     return HMMER3

@@ -10,7 +10,7 @@ import numpy as np
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.survivors import Survivors, pack_survivors
 from clalign.engines.plan7.tables import BATCHES
-from clalign.runs.run_file import BatchResult, RunFile, create_run
+from clalign.runs.run_file import BatchResult, RunFile, create_run, open_run
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
 
@@ -113,4 +113,20 @@ def make_run(path: Path, profiles: str = "", targets: str = "", name_: str = "Ma
                       n_targets=ROWS, versions={"clalign": "0"}, state="running")  # fmt: skip
         add_batch(run)
         run.set_facts(state="done", finished=finished)
+    return path
+
+
+def make_families(path: Path) -> Path:
+    """Write a run of three profiles: the second hits one of the sequences of the first, the third none."""
+    make_run(path)
+    with open_run(path, writable=True) as run:
+        run.set_profiles([card(), card(name="Other", accession="PF00002.1"), card(name="None-3")])
+        found = hit(14, 30.0, -40.0, -38.0)
+        places = [(5, 33), (200, 228)]  # the first lies where a domain of the other family lies
+        domains = tuple(replace(part, target_range=place, envelope=place)
+                        for part, place in zip(found.domains, places, strict=True))  # fmt: skip
+        scores = Scores(np.arange(ROWS, dtype=np.int64), np.zeros(ROWS, np.int32))
+        run.add_batch(BatchResult(1, 0, ROWS, scores, (replace(found, domains=domains),), 1e7, 0.1, "GPU"))
+        run.add_batch(BatchResult(2, 0, ROWS, scores, (), 1e7, 0.1, "GPU"))
+        run.set_facts(state="done")
     return path

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,36 +14,19 @@ from PySide6.QtTest import QTest
 
 from clalign.engines.overview import read_overview
 from clalign.jobs import QuietContext
-from clalign.runs.run_file import BatchResult, open_run
+from clalign.runs.run_file import open_run
 from clalign.ui.models.architectures import Asked, question, shown_words
 from clalign.ui.models.family_colors import SAFE, family_colors, letters_on
 from clalign.ui.models.heat_map import HeatMap
+from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.overview import COLUMNS, QueriesModel
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.architecture_painter import ArchitecturePicture
 from clalign.ui.views.heat_map_view import HeatMapPicture
 from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.results_page import ResultsPage
-from clalign.values.hits import Scores
 
 LEFT = Qt.MouseButton.LeftButton
-
-
-@pytest.fixture
-def families(hmmer3_run: Callable[..., Path], hmmer3: ModuleType) -> Path:
-    """A run of three profiles: the second hits one of the sequences of the first, the third none."""
-    path = hmmer3_run()
-    with open_run(path, writable=True) as run:
-        run.set_profiles([hmmer3.card(), hmmer3.card(name="Other", accession="PF00002.1"), hmmer3.card(name="None-3")])
-        hit = hmmer3.hit(14, 30.0, -40.0, -38.0)
-        places = [(5, 33), (200, 228)]  # the first lies where a domain of the other family lies
-        domains = tuple(replace(part, target_range=place, envelope=place)
-                        for part, place in zip(hit.domains, places, strict=True))  # fmt: skip
-        scores = Scores(np.arange(hmmer3.ROWS, dtype=np.int64), np.zeros(hmmer3.ROWS, np.int32))
-        run.add_batch(BatchResult(1, 0, hmmer3.ROWS, scores, (replace(hit, domains=domains),), 1e7, 0.1, "GPU"))
-        run.add_batch(BatchResult(2, 0, hmmer3.ROWS, scores, (), 1e7, 0.1, "GPU"))
-        run.set_facts(state="done")
-    return path
 
 
 @pytest.fixture
@@ -151,7 +132,7 @@ def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) ->
     assert sum(len(one.domains) for one in view.content.found) > n_kept
 
 
-def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: ResultsPage) -> None:
+def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: ResultsPage, press: Any) -> None:
     together.show_tab("aligned")
     view: Any = together._aligned.content
     qtbot.waitUntil(lambda: view.panel is not None)
@@ -162,6 +143,13 @@ def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: Result
     assert rows.n_rows == n_domains
     assert "Score (bits)" in view.panel.view.scores
     assert set(rows.notes.columns) == {"RF"}
+    together.run.set_profile(2)
+    qtbot.waitUntil(lambda: view.panel is None)
+    together.run.set_profile(ALL_PROFILES)
+    qtbot.waitUntil(lambda: "at a time" in view.empty._heading.text())
+    press(view, "Show that of the selected hit")
+    qtbot.waitUntil(lambda: view.panel is not None)
+    assert together.run.profile == 0
     together.run.set_profile(2)
     qtbot.waitUntil(lambda: view.panel is None)
     together.show_tab("hits")

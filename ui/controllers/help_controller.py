@@ -51,6 +51,7 @@ class HelpController(Controller):
             self._page = HelpPage(HelpPages())
             self._app.window.center.addWidget(self._page)
         self._app.show_page(self._page, "Help")
+        self._app.window.details.show_source(None)  # what it showed belongs to another page
         if document:
             self._page.open_document(document)
 

@@ -62,6 +62,7 @@ class LibraryController(Controller):
             self._page.action_asked.connect(self._act)
             self._app.window.center.addWidget(self._page)
         self._app.show_page(self._page, "Library of runs")
+        self._app.window.details.show_source(None)  # what it showed belongs to another page
         self._read()
 
     def refresh(self) -> None:

@@ -219,7 +219,7 @@ class ResultsController(Controller):
         view.significant.setVisible(_judges(page))
         if run.shows_all:
             view.close_view()
-            view.say(f"One {noun} at a time", f"Choose a {noun} above to see its hits aligned to it.")
+            view.say(f"One {noun} at a time", f"Choose a {noun} above to see its hits aligned to it.", run)
             return
         if view.panel is None:
             view.say("Aligning the hits", "From the paths that the search has found.")

@@ -370,6 +370,10 @@ class RunView(QObject):
     def _hits_from(self, name: str) -> str:
         return formatting.plural(self.counts[name], "hit")
 
+    def show_one(self) -> None:
+        """Show the hits of one query alone: of that of the chosen hit."""
+        self.set_profile(self.hit.profile if self.hit is not None else 0)
+
     def no_histogram_words(self) -> tuple[str, str] | None:
         """Return heading and text where a histogram would make no sense; None where it does."""
         if not (self.shows_all and self.cards):

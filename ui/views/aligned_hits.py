@@ -7,7 +7,9 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QStackedWidget, QWidget
 
 from ..models.rows_view import RowsView
-from .parts import ElidedLabel, EmptyPanel, row, stacked
+from ..models.run_view import RunView
+from .one_at_a_time import OneAtATime
+from .parts import ElidedLabel, row, stacked
 from .rows_page import RowsPanel
 
 
@@ -27,7 +29,7 @@ class AlignedHits(QWidget):
         self.significant.setChecked(True)
         self.significant.toggled.connect(lambda _: self.ask())
         self.words = ElidedLabel("", "muted")
-        self.empty = EmptyPanel("format-align-justify", "", "")
+        self.empty = OneAtATime("format-align-justify")
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         top = row((self.words, 1), self.significant, margins=(12, 6, 12, 2))
@@ -47,8 +49,9 @@ class AlignedHits(QWidget):
         if self._is_old:
             self.ask()
 
-    def say(self, heading: str, text: str) -> None:
-        """Say why there is nothing."""
+    def say(self, heading: str, text: str, too_many: RunView | None = None) -> None:
+        """Say why there is nothing; if a run shows too many queries, offer one."""
+        self.empty.offer(too_many)
         self.words.setText("")
         self.empty.say(heading, text)
         self._stack.setCurrentWidget(self.empty)

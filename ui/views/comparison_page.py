@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QTabWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QTabWidget
 
 from .. import formatting
 from ..models import device_words
@@ -11,8 +10,9 @@ from ..models.comparison import ComparisonView
 from ..models.figures import Chart
 from ..models.workspace import Workspace
 from .figure_view import FigureView
-from .lab_page import LabPage, LabTable, whole_number
-from .parts import EmptyPanel, clear_layout, label, notice_row, row, scrolled, split
+from .flow import Flow
+from .lab_page import NUMBER_WIDTH, LabPage, LabTable, whole_number
+from .parts import EmptyPanel, clear_layout, label, notice_row, scrolled, split
 
 NODES, RESIDUES = 200, 20_000_000
 
@@ -33,7 +33,7 @@ class ComparisonPage(LabPage):
         self.comparison, self.workspace = comparison, workspace
         self.nodes, self.residues = QLineEdit(str(NODES)), QLineEdit(formatting.count(RESIDUES))
         self.ticks: dict[str, QCheckBox] = {}
-        self._devices = QGridLayout()
+        self._devices = Flow(spacing=24)
         self.table = LabTable(comparison.table, "Devices")
         self.table.setMinimumHeight(110)
         self.speeds, self.curves = FigureView("Speed of each device"), FigureView("Time against database size")
@@ -54,26 +54,20 @@ class ComparisonPage(LabPage):
         self.show_comparison()
 
     def _add_setup(self) -> None:
-        holder = QWidget()
-        holder.setLayout(self._devices)
-        self._devices.setContentsMargins(0, 0, 0, 0)
-        self._devices.setHorizontalSpacing(24)
-        self.add_field("Devices", holder, 0, span=4)
-        self.setup.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.add_field("Nodes of the profile", self.nodes, 1)
-        self.add_field("Residues", self.residues, 1, 1)
+        self._devices.setContentsMargins(12, 4, 12, 4)
+        self.box.insertLayout(1, self._devices)
+        self.add_field("Nodes of the profile", self.nodes, NUMBER_WIDTH)
+        self.add_field("Residues", self.residues, NUMBER_WIDTH)
         for field in (self.nodes, self.residues):
-            field.setMaximumWidth(150)
             field.textChanged.connect(lambda: self._show_running())
-        self.setup.setColumnStretch(4, 1)
-        self.setup.addLayout(row(None, self.stop_button, self.run_button), 1, 4)
+        self.add_together(self.stop_button, self.run_button)
 
     def show_devices(self) -> None:
         """Offer the devices there are; those that are ready are ticked."""
         before = {name: tick.isChecked() for name, tick in self.ticks.items()}
         clear_layout(self._devices)
         self.ticks = {}
-        for place, device in enumerate(self.workspace.devices):
+        for device in self.workspace.devices:
             tick = QCheckBox(device_words.title(device))
             usable = device.is_usable
             ready = usable and device.kind != "reference"
@@ -82,10 +76,9 @@ class ComparisonPage(LabPage):
             tick.setToolTip(device_words.line(device) if usable else device.problem)
             tick.toggled.connect(lambda: self._show_running())
             self.ticks[device.id] = tick
-            self._devices.addWidget(tick, place // 2, place % 2)
+            self._devices.addWidget(tick)
         if not self.ticks:
-            self._devices.addWidget(label("Looking for devices…", "muted"), 0, 0)
-        self._devices.setColumnStretch(2, 1)
+            self._devices.addWidget(label("Looking for devices…", "muted"))
         self._show_running()
 
     def show_comparison(self) -> None:

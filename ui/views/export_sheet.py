@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -24,6 +25,7 @@ from clalign.errors import OptionError
 from clalign.formats.writers import TAB_SEPARATED
 
 from .. import formatting
+from .flow import Flow
 from .parts import button, label, row
 from .sheet import Sheet
 
@@ -94,17 +96,30 @@ class ExportSheet(Sheet):
 
     def _add_forms(self) -> None:
         self.body.addWidget(label("As", "muted"))
-        grid = QGridLayout()
-        grid.setVerticalSpacing(2)
-        n_lines = -(-len(self._choices.forms) // 2)
         for number, form in enumerate(self._choices.forms):
-            made = QRadioButton(form.words)
-            self.forms.addButton(made, number)
-            grid.addWidget(made, number % n_lines, number // n_lines)
-        self.body.addLayout(grid)
+            self.forms.addButton(QRadioButton(form.words), number)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(2)
+        self.body.addLayout(self._grid)
+        self._place_forms(self.preferred_width)
         names = [form.name for form in self._choices.forms]
         self.forms.button(names.index(self._choices.form) if self._choices.form in names else 0).setChecked(True)
         self.body.addSpacing(8)
+
+    def _place_forms(self, width: int) -> None:
+        """Put the forms into two columns, or into one where they would not fit."""
+        made, room = self.forms.buttons(), width - 2 * 20 - 12  # margins and a scroll bar
+        half = -(-len(made) // 2)
+        needed = sum(max(b.sizeHint().width() for b in part) for part in (made[:half], made[half:]) if part)
+        n_lines = half if needed + self._grid.horizontalSpacing() <= room else len(made)
+        for place, choice in enumerate(made):
+            self._grid.addWidget(choice, place % n_lines, place // n_lines)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the forms anew."""
+        self._place_forms(self.width())
+        super().resizeEvent(event)
 
     def _add_columns(self) -> None:
         """Add a line for the names of columns, which only one of the forms needs."""
@@ -129,7 +144,7 @@ class ExportSheet(Sheet):
         self._columns_line.setVisible(named is not None)
         safe_tip = "Puts ' before names that begin with =, +, - or @"
         self._tips: dict[QWidget, str] = {self._columns_line: "", self.is_safe: safe_tip, self._flank_line: ""}
-        self.body.addLayout(row(self.is_safe, None, self._flank_line))
+        self.body.addLayout(Flow(self.is_safe, self._flank_line, spacing=24))
         self.body.addSpacing(8)
 
     def _add_column(self, name: str) -> None:

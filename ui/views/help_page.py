@@ -37,6 +37,7 @@ class HelpPage(QWidget):
         self.list = QListWidget()
         self.list.setProperty("role", "dock")
         self.list.setWordWrap(True)
+        self.list.setSpacing(3)
         self.list.setAccessibleName("Documents")
         self.list.currentItemChanged.connect(lambda item: self._open(item) if item is not None else None)
         self.text = QTextBrowser()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QStackedWidget, QVBoxLayout, QWidget
 
 from ..formatting import short_name
 from ..models.alignment_layout import Layout
@@ -12,6 +12,7 @@ from ..models.residue_colors import SCHEMES
 from ..models.run_view import RunView
 from .alignment_view import AlignmentView
 from .domain_strip import DomainStrip
+from .flow import Flow
 from .parts import ElidedLabel, EmptyPanel, IconButton, label, row
 
 VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on the reference: differs"}
@@ -61,7 +62,9 @@ class HitCard(QWidget):
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(0)
         if tools:
-            box.addLayout(self._tools())
+            bar = Flow(*self._tools(), spacing=4, between=2)
+            bar.setContentsMargins(12, 8, 12, 4)
+            box.addLayout(bar)
         box.addWidget(self._stack, 1)
 
     def _shown(self) -> QWidget:
@@ -97,24 +100,21 @@ class HitCard(QWidget):
         """Return the alignment with what belongs beside it."""
         return self.alignment
 
-    def _tools(self) -> QHBoxLayout:
+    def _tools(self) -> list[QWidget]:
+        """Return what stands above the alignment."""
         self.schemes = QComboBox()
         self.schemes.setAccessibleName("Residue colors")
         for key, text in SCHEMES.items():
             self.schemes.addItem(text, key)
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
-        tools = row(
+        return [
             label("Colors", "muted"),
             self.schemes,
             IconButton("magnify-minus-outline", "Smaller letters (Ctrl+-)", lambda: self.alignment.zoom(-1)),
             IconButton("magnify-plus-outline", "Larger letters (Ctrl++, Ctrl+wheel)", lambda: self.alignment.zoom(1)),
-            None,
             IconButton("content-copy", "Copy the alignment as text", self.copy_text, "Copy as text"),
             IconButton("content-copy", "Copy the matched parts as FASTA", self.copy_fasta, "Copy as FASTA"),
-            spacing=4,
-        )
-        tools.setContentsMargins(12, 8, 12, 4)
-        return tools
+        ]
 
     def show_run(self, run: RunView | None) -> None:
         """Follow the chosen hit of a run."""

@@ -21,12 +21,15 @@ from ..models.hit_pages import HitRow
 from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
-from .parts import IconButton, label, row, set_role, set_up_rows, stacked
+from .parts import IconButton, label, row, set_role, set_up_rows, show_titles, stacked, title_width
 
 TYPING_MS = 150
 ROW_HEIGHT = 26
 
 NAMES = ("name", "profile")
+
+OF_THE_ROOM = (*NAMES, "description")
+"""Columns whose widths depend on what the others leave."""
 
 MOST_WIDER = 110
 """Pixels that a column of names gets at most besides its own, where there is room."""
@@ -142,6 +145,8 @@ class HitsTable(QTableView):
         for place, column in enumerate(self.kind.columns):
             self.setColumnWidth(place, column.width)
             self.setColumnHidden(place, not column.shown)
+        titles = [(place, column) for place, column in enumerate(self.kind.columns) if column.key not in OF_THE_ROOM]
+        self._widths = {place: (column.width, column.width) for place, column in titles}
         header.sectionResized.connect(self._note_width)
 
     def _note_width(self, place: int) -> None:
@@ -153,12 +158,14 @@ class HitsTable(QTableView):
         place, header = self._filled, self.horizontalHeader()
         if place is not None and not self.isColumnHidden(place):
             others = header.length() - header.sectionSize(place)
-            self.setColumnWidth(place, max(LEAST_FILLED, self.viewport().width() - others))
+            least = max(LEAST_FILLED, title_width(self, place))
+            self.setColumnWidth(place, max(least, self.viewport().width() - others))
 
     def _widen_names(self) -> None:
         """Give names a part of the room that is left; those that the user made wider or narrower stay."""
         columns = [(place, column) for place, column in enumerate(self.kind.columns) if place != self._filled]
-        needed = sum(column.width for place, column in columns if not self.isColumnHidden(place))
+        widths = {place: max(column.width, self._widths.get(place, (0, 0))[1]) for place, column in columns}
+        needed = sum(width for place, width in widths.items() if not self.isColumnHidden(place))
         spare = max(0, self.viewport().width() - needed - LEAST_FILLED)
         for place, column in columns:
             if column.key in NAMES and self.columnWidth(place) in (0, self._name_widths.get(place, column.width)):
@@ -169,13 +176,16 @@ class HitsTable(QTableView):
         """Let the numbers of the first rows stand whole: scores of genomes have more digits than those of proteins."""
         rows = range(min(self.hits.n_shown, FIRST_ROWS))
         for place, column in enumerate(self.kind.columns):
-            if column.kind == "whole number" and self.columnWidth(place) == column.width:
+            usual, given = self._widths.get(place, (0, -1))
+            if column.kind == "whole number" and self.columnWidth(place) == given:
                 needed = (self.sizeHintForIndex(self.hits.index(row, place)).width() for row in rows)
-                self.setColumnWidth(place, max(column.width, *needed, 0))
+                self._widths[place] = max(usual, *needed, 0), given
+        show_titles(self, self._widths)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Use the new room."""
         super().resizeEvent(event)
+        show_titles(self, self._widths)
         self._widen_names()
         self._fill()
 

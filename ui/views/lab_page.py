@@ -6,7 +6,6 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QGridLayout,
     QLineEdit,
     QSplitter,
     QTableView,
@@ -19,12 +18,29 @@ from ..models import device_words
 from ..models.figures import Chart
 from ..models.text_table import ROW_ROLE, TextTable
 from ..models.workspace import Workspace
-from .parts import ElidedLabel, IconButton, allow_entry, button, label, row, set_role, set_up_rows, stacked, title_label
+from .flow import Flow
+from .parts import (
+    ElidedLabel,
+    IconButton,
+    allow_entry,
+    button,
+    label,
+    row,
+    set_role,
+    set_up_rows,
+    show_titles,
+    stacked,
+    title_label,
+    title_width,
+)
 
 WIDE = 1000
 """From this width on the chart stands beside the table."""
 
 ROW_HEIGHT = 26
+
+BOX_WIDTH, NUMBER_WIDTH = 230, 110
+"""Pixels of a field that chooses, and of one that takes a number."""
 
 
 class LabTable(QTableView):
@@ -45,16 +61,18 @@ class LabTable(QTableView):
         header.setMinimumSectionSize(48)
         for place, column in enumerate(model.columns):
             self.setColumnWidth(place, column.width)
+        self._widths = {place: (column.width, column.width) for place, column in enumerate(model.columns)}
         self._stretched = next((i for i, column in enumerate(model.columns) if column.stretch), -1)
         self.selectionModel().currentChanged.connect(self._choose)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give what is left of the width to the column that can use it, never less than it needs."""
         super().resizeEvent(event)
+        show_titles(self, self._widths)
         model = self.model()
         if self._stretched >= 0 and isinstance(model, TextTable):
             others = sum(self.columnWidth(i) for i in range(len(model.columns)) if i != self._stretched)
-            least = model.columns[self._stretched].width
+            least = max(model.columns[self._stretched].width, title_width(self, self._stretched))
             self.setColumnWidth(self._stretched, max(least, self.viewport().width() - others))
 
     def _choose(self, index: QModelIndex | QPersistentModelIndex) -> None:
@@ -123,10 +141,8 @@ class LabPage(QWidget):
         self.stop_button = button("Stop", self.stop_asked.emit, tip="Stop; what was measured so far is kept")
         self.stop_button.hide()
         self.summary = ElidedLabel("", "muted")
-        self.setup = QGridLayout()
+        self.setup = Flow(spacing=18)
         self.setup.setContentsMargins(12, 4, 12, 8)
-        self.setup.setHorizontalSpacing(10)
-        self.setup.setVerticalSpacing(6)
         self.notices = QVBoxLayout()
         self.notices.setContentsMargins(12, 0, 12, 6)
         self.notices.setSpacing(2)
@@ -153,13 +169,21 @@ class LabPage(QWidget):
         top = row((title_label(self.title), 1), *self.tools.values())
         return stacked(top, self.summary, margins=(12, 8, 8, 6), spacing=2)
 
-    def add_field(self, name: str, field: QWidget, place: int, column: int = 0, span: int = 1) -> None:
-        """Put a field with its name into the setup grid; columns come in pairs."""
-        shown = label(name, "muted")
+    def add_field(self, name: str, field: QWidget, width: int = 0) -> None:
+        """Put a field with its name into the setup, of a width in pixels if one is given."""
+        shown, both = label(name, "muted"), QWidget()
         shown.setBuddy(field)
         field.setAccessibleName(name)
-        self.setup.addWidget(shown, place, 2 * column)
-        self.setup.addWidget(field, place, 2 * column + 1, 1, span)
+        if width:
+            field.setFixedWidth(width)
+        both.setLayout(row(shown, field))
+        self.setup.addWidget(both)
+
+    def add_together(self, *widgets: QWidget) -> None:
+        """Put widgets that belong together into the setup."""
+        made = QWidget()
+        made.setLayout(row(*widgets, spacing=4))
+        self.setup.addWidget(made)
 
     def show_running(self, live: bool, reason: str) -> None:
         """Offer to run or to stop."""

@@ -23,10 +23,15 @@ COLUMNS = (
                mark=lambda r: MARKS.get(r["state"], "caution")),
     TextColumn("Command", "What made it", lambda r: r["kind"], width=90),
     TextColumn("State", "What became of it", lambda r: state_words(r), width=130),
-    TextColumn("Hits", "Reported hits of all queries", lambda r: formatting.count(r["n_hits"]), right=True, width=80),
+    TextColumn("Hits", "Reported hits of all queries", lambda r: hit_words(r), right=True, width=80),
     TextColumn("Made", "When it was begun", lambda r: formatting.moment(r["created"]), width=130),
     TextColumn("Size", "Of the run file", lambda r: formatting.size(r["n_bytes"]), right=True, width=80),
 )  # fmt: skip
+
+
+def hit_words(found: Row) -> str:
+    """Return how many hits a run has; nothing for one that looks for none."""
+    return "" if found["kind"] == "align" else formatting.count(found["n_hits"])
 
 
 def state_words(found: Row) -> str:

@@ -8,14 +8,18 @@ import textwrap
 from typing import Any
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QGridLayout, QLineEdit, QVBoxLayout, QWidget
 
 from clalign.values.specs import Spec, options_of
 
 from .parts import button, label, row, set_role, shrinking
 
-TICK_LETTERS = 44
+TICK_LETTERS = 38
 """Letters of a line beside a box to tick."""
+
+NAME_WIDTH, NARROW_NAME_WIDTH, NARROW = 190, 110, 638
+"""Pixels of the names of options, the same in a narrow form, and how wide that is."""
 
 Field = dataclasses.Field[Any]
 
@@ -37,6 +41,7 @@ class OptionForm(QWidget):
     def __init__(self, spec: type[Spec], found: str) -> None:
         super().__init__()
         self._fields, self._found = options_of(spec), found
+        self._grids: list[QGridLayout] = []
         self._editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
         first = [field for field in self._fields if field.metadata.get("first")]
         self._rest = [field for field in self._fields if field not in first]
@@ -59,8 +64,9 @@ class OptionForm(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(6)
-        grid.setColumnMinimumWidth(0, 190)
+        grid.setColumnMinimumWidth(0, NAME_WIDTH)
         grid.setColumnStretch(1, 1)
+        self._grids.append(grid)
         return grid
 
     def _grid(self, fields: list[Field]) -> QWidget:
@@ -68,7 +74,7 @@ class OptionForm(QWidget):
         grid = self._two_columns(made)
         for place, field in enumerate(fields):
             editor = self._editor(field)
-            words = label(field.metadata["label"])
+            words = label(field.metadata["label"], wrap=True)
             for widget in (words, editor):
                 widget.setToolTip(field.metadata["help"].format(found=self._found))
             words.setBuddy(editor)
@@ -109,6 +115,12 @@ class OptionForm(QWidget):
         number.setPlaceholderText(field.metadata.get("empty", "no limit" if field.default is None else ""))
         number.textChanged.connect(lambda: self.changed.emit())
         return number
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let names take less where there is little room."""
+        for grid in self._grids:
+            grid.setColumnMinimumWidth(0, NAME_WIDTH if self.width() >= NARROW else NARROW_NAME_WIDTH)
+        super().resizeEvent(event)
 
     def toggle_more(self) -> None:
         """Show or hide the other options."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QLineEdit,
@@ -20,7 +20,7 @@ from .. import formatting, theme
 from ..models.heat_map import HeatMap
 from ..models.overview import COLUMNS, LINE_ROLE, SPARK_COLUMN, QueriesModel
 from .heat_map_view import HeatMapView
-from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, set_up_rows, split, stacked
+from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, set_up_rows, show_titles, split, stacked
 
 TYPING_MS = 150
 ROW_HEIGHT = 26
@@ -79,9 +79,15 @@ class QueriesTable(QTableView):
         header.sectionClicked.connect(self._sort)
         for place, column in enumerate(COLUMNS):
             self.setColumnWidth(place, column[2])
+        self._widths = {place: (column[2], column[2]) for place, column in enumerate(COLUMNS[:-1])}
         self._clicks = (-1, 0)
         self.activated.connect(self._open)
         self.doubleClicked.connect(self._open)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let titles stand whole."""
+        super().resizeEvent(event)
+        show_titles(self, self._widths)
 
     def _open(self, index: QModelIndex) -> None:
         line = index.data(LINE_ROLE)
@@ -127,7 +133,7 @@ class OverviewView(AskedView):
         self.table = QueriesTable(self.model)
         self.map = HeatMapView()
         self.empty = EmptyPanel(
-            "view-dashboard-outline", "All queries", "They appear here as soon as there are results."
+            "view-dashboard-outline", "Reading the results", "All queries and their hits appear here."
         )
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._typing.timeout.connect(self._filter)

@@ -82,6 +82,9 @@ def button(text: str, call: Callable[[], object], role: str = "", tip: str = "")
     return made
 
 
+TITLE_PADDING = 6
+"""Pixels left and right of the title of a column, as in the style sheet."""
+
 HANDLE = 7
 """Pixels of an edge that can be dragged, of which a hairline in the middle is drawn."""
 
@@ -424,6 +427,27 @@ def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
     for shown in buttons:
         box.addWidget(shown, 0, Qt.AlignmentFlag.AlignTop)
     return made
+
+
+def title_width(table: QTableView, place: int) -> int:
+    """Return the pixels that the title of a column needs; Qt's hint has room for an arrow in every column."""
+    header = table.horizontalHeader()
+    title = header.model().headerData(place, Qt.Orientation.Horizontal)
+    return header.fontMetrics().horizontalAdvance(str(title or "")) + 2 * TITLE_PADDING
+
+
+def show_titles(table: QTableView, widths: dict[int, tuple[int, int]]) -> None:
+    """Let titles of columns stand whole; a column that somebody made wider or narrower stays.
+
+    Parameters
+    ----------
+    widths : dict
+        By place: the usual width in pixels, and that which the column was given last, which is renewed.
+    """
+    for place, (usual, given) in widths.items():
+        if table.columnWidth(place) == given:
+            widths[place] = usual, max(usual, title_width(table, place))
+            table.setColumnWidth(place, widths[place][1])
 
 
 def set_up_rows(table: QTableView, several: bool = False) -> None:

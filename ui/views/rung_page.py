@@ -13,7 +13,7 @@ from ..models.figures import Chart
 from ..models.ladder import FileField, NumberField, RungView
 from ..models.workspace import Workspace
 from .figure_view import FigureView
-from .lab_page import LabPage, LabTable, TurningSplitter, fill_devices, whole_number
+from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, LabTable, TurningSplitter, fill_devices, whole_number
 from .parts import EmptyPanel, button, clear_layout, notice_row, row, scrolled, shrinking
 
 NOT_RUN = "This experiment was not run yet. Tick Experiments above and run."
@@ -60,23 +60,18 @@ class RungPage(LabPage):
         self.show_ladder()
 
     def _add_setup(self) -> None:
-        fields = self.ladder.of.fields
-        last = 2 * max(2, len(fields))
-        self.add_field("Ladder", self.ladders, 0)
-        self.add_field("Device", self.devices, 0, 1, last - 3)
-        for column in range(1, last, 2):
-            self.setup.setColumnStretch(column, 1)
+        self.add_field("Ladder", self.ladders)
+        self.add_field("Device", self.devices, BOX_WIDTH)
         every = button("Tick all", lambda: self.ladder.want_all(True), "flat", "Run every rung")
         none = button("Tick none", lambda: self.ladder.want_all(False), "flat", "Then tick those to be run")
-        self.setup.addLayout(row(every, none, spacing=2), 0, last)
-        for place, asked in enumerate(fields):
+        for asked in self.ladder.of.fields:
             field = self.fields[asked.key] = self._field(asked)
-            self.add_field(asked.name, field, 1, place)
+            self.add_field(asked.name, field, BOX_WIDTH if isinstance(field, QComboBox) else NUMBER_WIDTH)
         has_experiments = bool(self.ladder.of.experiments)
         self.with_experiments.setChecked(has_experiments)
         self.with_experiments.setToolTip(self.ladder.of.experiments_tip)
-        ticks = [self.with_experiments] if has_experiments else []
-        self.setup.addLayout(row(*ticks, None, self.stop_button, self.run_button), 1, last)
+        self.add_together(every, none, *[self.with_experiments] * has_experiments)
+        self.add_together(self.stop_button, self.run_button)
 
     def _field(self, asked: FileField | NumberField) -> QComboBox | QLineEdit:
         if isinstance(asked, FileField):

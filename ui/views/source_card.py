@@ -14,6 +14,7 @@ from clalign.formats.profile_cards import calibration_words, format_words
 
 from .. import formatting, theme
 from ..models.workspace import Offer, Source
+from .flow import Flow
 from .parts import EmptyPanel, ScrolledCard, button, clear_layout, facts_grid, label, notice_row, row
 
 ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))
@@ -165,7 +166,7 @@ class SourceCard(ScrolledCard):
 
     def _add_buttons(self, source: Source) -> None:
         use = button("Use for the next search", lambda: self.use_asked.emit(source.path))
-        self.box.addLayout(row(use, None, button("Close file", lambda: self.close_asked.emit(source.path))))
+        self.box.addLayout(Flow(use, button("Close file", lambda: self.close_asked.emit(source.path))))
         use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
         for offer in self._offers(source, "foot"):
             self.box.insertLayout(self.box.count() - 1, row(self._button(source, offer), None))
@@ -202,7 +203,7 @@ class SourceCard(ScrolledCard):
         self._add_offers(source)
         for part in report_parts(source.report):
             self.box.addWidget(part)
-        self.box.addLayout(row(label("Take them as", "muted"), box, None))
+        self.box.addLayout(Flow(label("Take them as", "muted"), box))
 
     def _show_profiles(self, source: Source) -> None:
         self._add_offers(source)

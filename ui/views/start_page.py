@@ -167,7 +167,9 @@ class StartPage(QScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the columns beside each other, or the examples below where that is too narrow."""
         directions = QBoxLayout.Direction
-        wide = self.viewport().width() >= LEAST_WIDE
+        columns = [item for place in range(2) if (item := self._columns.itemAt(place)) is not None]
+        needed = self._columns.spacing() + sum(item.minimumSize().width() for item in columns)
+        wide = self.viewport().width() >= max(LEAST_WIDE, needed + 48)  # with what is left and right of them
         self._columns.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
         super().resizeEvent(event)
 

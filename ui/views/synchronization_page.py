@@ -16,8 +16,8 @@ from ..models.figures import Chart
 from ..models.synchronization import TIPS, SynchronizationView, way_name
 from ..models.workspace import Workspace
 from .figure_view import FigureView
-from .lab_page import LabPage, LabTable, TurningSplitter, fill_devices, whole_number
-from .parts import clear_layout, notice_row, row, scrolled, set_role, shrinking
+from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, LabTable, TurningSplitter, fill_devices, whole_number
+from .parts import EmptyPanel, clear_layout, notice_row, scrolled, set_role, shrinking
 
 MOST_RUNS, MOST_SIZE = 1000, 1024
 
@@ -47,7 +47,10 @@ class SynchronizationPage(LabPage):
         self._add_tab("Published tables", LabTable(view.bands, "LBS and ILBS beside the published"), "Ratios")
         self._add_tab("Sets of ILBS", LabTable(view.sets, "Best numbers of sets"), "Time against sets")
         self.tabs.setDocumentMode(True)
+        text = "Choose a device and a program and run it, or open a measurement that was saved on another machine."
+        self.empty = EmptyPanel("timer-sand", "Nothing measured yet", text)
         self.box.addWidget(self.tabs, 1)
+        self.box.addWidget(self.empty, 1)
         self.setFocusProxy(self.run_button)
         self.charts[0][0].row_chosen.connect(self.row_chosen)
         view.changed.connect(self.show_view)
@@ -60,23 +63,21 @@ class SynchronizationPage(LabPage):
         self.groups.setToolTip("Numbers of groups, as in 7-60 or 1,2,8-12")
         self.work.setPlaceholderText("as suits the device")
         self.work.setToolTip("Keys that are sorted, or rounds of numbers passed on")
-        fields: tuple[tuple[str, QComboBox | QLineEdit, int, int], ...] = (
-            ("Device", self.devices, 0, 0), ("Program", self.programs, 0, 1), ("Keys or rounds", self.work, 0, 2),
-            ("Groups", self.groups, 1, 0), ("Work-items of a group", self.group_size, 1, 1),
-            ("Sets of ILBS", self.sets, 1, 2), ("Repeats", self.runs, 2, 1),
+        fields: tuple[tuple[str, QComboBox | QLineEdit, int], ...] = (
+            ("Device", self.devices, BOX_WIDTH), ("Program", self.programs, 0), ("Groups", self.groups, BOX_WIDTH),
+            ("Keys or rounds", self.work, BOX_WIDTH - 70), ("Work-items of a group", self.group_size, NUMBER_WIDTH),
+            ("Sets of ILBS", self.sets, NUMBER_WIDTH), ("Repeats", self.runs, NUMBER_WIDTH),
         )  # fmt: skip
-        for name, field, place, column in fields:
-            self.add_field(name, field, place, column)
+        for name, field, width in fields:
+            self.add_field(name, field, width)
             if isinstance(field, QLineEdit):
                 field.textChanged.connect(lambda: self._show_running())
         for way, tick in self.ways.items():
             tick.setChecked(True)
             tick.setToolTip(TIPS[way])
             tick.toggled.connect(lambda: self._show_running())
-        for column in (1, 3):
-            self.setup.setColumnStretch(column, 1)
-        self.setup.addLayout(row(*self.ways.values(), None), 3, 0, 1, 5)
-        self.setup.addLayout(row(None, self.stop_button, self.run_button), 3, 5)
+            self.setup.addWidget(tick)
+        self.add_together(self.stop_button, self.run_button)
 
     def _add_tab(self, title: str, table: LabTable, name: str) -> None:
         figure = FigureView(name)
@@ -92,6 +93,8 @@ class SynchronizationPage(LabPage):
         """Show what is known now."""
         view = self.view
         self.summary.setText(view.summary())
+        self.tabs.setVisible(bool(view.rows) or view.is_live)
+        self.empty.setVisible(self.tabs.isHidden())
         times, ratios, sets = (figure for _, figure in self.charts)
         times.show_chart(view.times() if view.rows else None)
         ratios.show_chart(view.ratios() if view.bands.rows else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ...views.hit_card import HitCard
 from ...views.parts import IconButton, split
@@ -45,11 +45,9 @@ class PairCard(HitCard):
             self._splitter.setOrientation(beside)
             self._splitter.setSizes(SIZES[beside])
 
-    def _tools(self) -> QHBoxLayout:
-        tools = super()._tools()
+    def _tools(self) -> list[QWidget]:
         tip = "Save the alignment as SVG, PDF or PNG"
-        tools.addWidget(IconButton("export-variant", tip, self.alignment_picture_asked.emit, "Save…"))
-        return tools
+        return [*super()._tools(), IconButton("export-variant", tip, self.alignment_picture_asked.emit, "Save…")]
 
     def show_hit(self) -> None:
         """Show the hit that is chosen now; first only the path of its alignment."""

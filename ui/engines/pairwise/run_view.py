@@ -154,7 +154,7 @@ class PairRunView(RunView):
             return super()._all_done(finished)
         queries = formatting.plural(finished["n_queries"], "query", "queries")
         searched = f"{queries} against {formatting.plural(finished['n_sequences'], 'sequence')}"
-        return f"{searched} {super()._all_done(finished)}"
+        return f"{searched} · {super()._all_done(finished)}"
 
     def _done_so_far(self, verb: str = "compared") -> str:
         return f"so far{self._on_device()}" if self.histogram is None else super()._done_so_far(verb)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QStackedWidget, QWidget
 
 from clalign.values.hits import Hit
 
@@ -62,13 +62,13 @@ class DomainCard(HitCard):
         made.setChildrenCollapsible(True)
         return made
 
-    def _tools(self) -> QHBoxLayout:
+    def _tools(self) -> list[QWidget]:
         tools = super()._tools()
         self.posterior = QCheckBox("Confidence")
         self.posterior.setToolTip("The line that says how sure each column of the alignment is (HMMER3)")
         self.posterior.setChecked(True)
         self.posterior.toggled.connect(self.posterior_chosen)
-        tools.insertWidget(tools.indexOf(self.schemes) + 1, self.posterior)
+        tools.insert(tools.index(self.schemes) + 1, self.posterior)
         return tools
 
     def show_hit(self) -> None:

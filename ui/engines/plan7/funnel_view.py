@@ -11,11 +11,13 @@ from PySide6.QtWidgets import QGridLayout, QPushButton, QSizePolicy, QWidget
 from clalign.values.axes import Scale
 
 from ... import formatting, theme
+from ...models.run_view import RunView
 from ...models.text_table import ROW_ROLE, Row
 from ...views.figure_painter import diamond
 from ...views.lab_page import LabTable
 from ...views.legend import Legend
-from ...views.parts import ElidedLabel, EmptyPanel, IconButton, IconLabel, label, row, set_role, split, stacked
+from ...views.one_at_a_time import OneAtATime
+from ...views.parts import ElidedLabel, IconButton, IconLabel, label, row, set_role, split, stacked
 from .funnel import FunnelStep, SurvivorTable, share_words, stage_title
 
 LEAST = 0.5
@@ -99,12 +101,12 @@ class StageRow:
         self.bar = FunnelBar()
         self.passed, self.rejected = self._link(), self._link()
         self.share, self.expected = label("", "muted"), label("", "muted")
-        self.mark, self.verdict = IconLabel("check", "muted"), label("", "muted")
+        self.mark, self.verdict = IconLabel("check", "muted"), ElidedLabel("", "muted")
         self._step: FunnelStep | None = None
         line, below = 2 * place + 1, 2 * place + 2
         for column, widget in enumerate((self.name, self.bar, self.passed, self.share, self.rejected)):
             grid.addWidget(widget, line, column)
-        said = row(self.expected, self.mark, self.verdict, None, spacing=6, margins=(0, 0, 0, 6))
+        said = row(self.expected, self.mark, (self.verdict, 1), spacing=6, margins=(0, 0, 0, 6))
         grid.addLayout(said, below, 1, 1, 4)
         self._ask = ask
         self.passed.clicked.connect(lambda: self._list(False))
@@ -161,7 +163,7 @@ class FunnelView(QWidget):
         self.shown: tuple[str, bool] | None = None
         self.table = SurvivorTable()
         self.sentence = label("", "muted", wrap=True)
-        self.empty = EmptyPanel("filter-outline", "", "")
+        self.empty = OneAtATime("filter-outline")
         self._splitter = split(self._stages(), self._listed(), shares=(0, 1))
         self.setLayout(stacked(self.empty, self._splitter, spacing=-1))
         self._splitter.hide()
@@ -180,7 +182,7 @@ class FunnelView(QWidget):
             lambda: self.explain_asked.emit(None), "Explain one sequence…",
         )  # fmt: skip
         made.setLayout(
-            stacked(self.sentence, legend, self._grid, row(explain, None), margins=(16, 10, 16, 8), spacing=-1)
+            stacked(self.sentence, legend, self._grid, row(explain, None), None, margins=(16, 10, 16, 8), spacing=-1)
         )
         return made
 
@@ -224,8 +226,9 @@ class FunnelView(QWidget):
         self.empty.hide()
         self._splitter.show()
 
-    def say(self, heading: str, text: str) -> None:
-        """Say why there is no funnel."""
+    def say(self, heading: str, text: str, too_many: RunView | None = None) -> None:
+        """Say why there is no funnel; if a run shows too many profiles, offer one."""
+        self.empty.offer(too_many)
         self.empty.say(heading, text)
         self._splitter.hide()
         self.empty.show()

@@ -135,7 +135,7 @@ class ProfileRunView(RunView):
     def _all_done(self, finished: dict[str, Any]) -> str:
         searched, where = formatting.plural(finished["n_sequences"], "sequence"), super()._all_done(finished)
         if self.is_scan:
-            return f"{searched} scanned with {formatting.plural(len(self.cards), 'profile')} {where}"
+            return f"{searched} scanned with {formatting.plural(len(self.cards), 'profile')} · {where}"
         return f"{searched} searched {where}"
 
     def _done_so_far(self, verb: str = "searched") -> str:
