@@ -14,6 +14,7 @@ from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import (
     Building,
     Check,
+    ProgramChoice,
     ReferenceSession,
     Session,
     nobody_told,
@@ -72,7 +73,7 @@ class Opening:
         session, self._session = self._session, None
         return session
 
-    def foresee(self, rehearse: Rehearse, but_for: Container[str] = ()) -> None:
+    def foresee(self, rehearse: Rehearse, but_for: Container[str] = (), only_new: bool = False) -> None:
         """Have the programs built that stages will need, as soon as the device is open; meanwhile the host goes on.
 
         Parameters
@@ -81,6 +82,9 @@ class Opening:
             Starts on a `Rehearsal` what will be started, in this order. That it fails is of no consequence.
         but_for : container of str
             Kinds of devices for which nothing is built ahead.
+        only_new : bool
+            Whether those programs are left out that were built before: where only some of them will be needed, the
+            others need not even be loaded.
         """
 
         def run() -> None:
@@ -88,9 +92,13 @@ class Opening:
             session = self._opened
             if session is None or session.device.kind == "reference" or session.device.kind in but_for:
                 return
+
+            def note(choice: ProgramChoice) -> None:
+                session.build_ahead(session.unbuilt([choice]) if only_new else [choice])
+
             try:
                 with tracing.span("see what programs are needed", "preparing"):
-                    rehearse(Rehearsal(session.device, lambda choice: session.build_ahead([choice])))
+                    rehearse(Rehearsal(session.device, note))
             except Exception:
                 log.debug("what programs are needed could not be foreseen", exc_info=True)
 

@@ -133,9 +133,6 @@ class Rehearsal:
     def finish(self) -> None:
         """Do nothing."""
 
-    def flush(self) -> None:
-        """Do nothing."""
-
     def reached(self) -> Callable[[], bool]:
         """Return that nothing is to be waited for."""
         return lambda: True

@@ -6,10 +6,10 @@ processor runs through it at full speed, and meanwhile the card filters the next
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 
-from clalign.compute.opening import Opening, open_session
+from clalign.compute.opening import Opening, Rehearse, open_session
 from clalign.compute.sessions import Check, Session
 from clalign.errors import DeviceError
 from clalign.values.devices import Device
@@ -28,6 +28,9 @@ class Host(ExitStack):
         What the session calls now and then; it may raise `Cancelled`.
     is_needed : bool
         Whether there may be something that suits it.
+    helps : sequence of callable
+        Start on a session that computes nothing what the processor may have to do, so that its programs are built
+        while the card computes.
 
     Attributes
     ----------
@@ -36,7 +39,12 @@ class Host(ExitStack):
     """
 
     def __init__(
-        self, device: Device, pick_device: Callable[[str], Device], check: Check, is_needed: bool = True
+        self,
+        device: Device,
+        pick_device: Callable[[str], Device],
+        check: Check,
+        is_needed: bool = True,
+        helps: Sequence[Rehearse] = (),
     ) -> None:
         super().__init__()
         self.session: Session | None = None
@@ -44,6 +52,8 @@ class Host(ExitStack):
         self._opening: Opening | None = None
         if is_needed and device.kind in ("gpu", "accelerator"):
             self._opening = self.enter_context(Opening(lambda: open_session(pick_device("cpu"), check)))
+            for rehearse in helps:
+                self._opening.foresee(rehearse, only_new=True)
 
     def session_for(self, beside: Session) -> Session:
         """Return the processor's session; `beside`, one of the card, where there is none."""

@@ -74,6 +74,8 @@ class Task(Generic[SpecOf]):
     foresee : callable
         Told what will be started on every device as soon as that is known (see `Opening.foresee`), so that programs
         are built while the rest of the input is read.
+    foresee_help : callable
+        Told likewise what the processor that helps a card will start.
     """
 
     run: RunFile
@@ -84,6 +86,7 @@ class Task(Generic[SpecOf]):
     pick_devices: Callable[[str], tuple[list[Device], list[str]]] | None = None
     beside: tuple[str, ...] = ()
     foresee: Callable[[Rehearse], None] = lambda rehearse: None
+    foresee_help: Callable[[Rehearse], None] = lambda rehearse: None
 
     def warn(self, text: str) -> None:
         """Tell something the user must know, and keep it with the run."""
@@ -204,12 +207,12 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
 def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> tuple[Work, _Shift]:
     """Compute on devices of this machine."""
     crew = Crew(task.run, task.context, task.warn)
-    picks = picks_of(task)
+    picks, helps = picks_of(task), list[Rehearse]()
     with ExitStack() as stack:
         openings = [stack.enter_context(opening_of(pick, task.context, crew.check)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
-            work = load(replace(task, foresee=partial(_foresee, openings)))
-        shift = _Shift(task, work, crew, len(openings))
+            work = load(replace(task, foresee=partial(_foresee, openings), foresee_help=helps.append))
+        shift = _Shift(task, work, crew, len(openings), helps)
         crew.work(openings, shift.serve)
     return work, shift
 
@@ -291,8 +294,9 @@ def stand_by(device: Device, begun: Callable[[], Sequence[Device]], n_devices: i
 class _Shift:
     """What the executors of a job share: it begins when the first device is there."""
 
-    def __init__(self, task: Task[Any], work: Work, crew: Crew, n_devices: int) -> None:
+    def __init__(self, task: Task[Any], work: Work, crew: Crew, n_devices: int, helps: Sequence[Rehearse] = ()) -> None:
         self._task, self._work, self._crew, self._n_devices = task, work, crew, n_devices
+        self._helps = helps
         self._writer: Writer[Any] | None = None
         self._beginning = threading.Event()
         self._hosts: dict[str, None] = {}
@@ -311,7 +315,7 @@ class _Shift:
             session.device, lambda: [one.device for one in tuple(shares.values())], self._n_devices, self._crew.check
         )
         has_host = writer.planner.plan.has_host
-        with Host(session.device, self._task.pick_device, self._crew.check, has_host) as host:
+        with Host(session.device, self._task.pick_device, self._crew.check, has_host, self._helps) as host:
             try:
                 Executor(session, host, run, writer, tell, has_host and session.device.kind == "cpu").compute()
             finally:

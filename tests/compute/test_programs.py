@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -20,16 +21,21 @@ from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opencl.kernels import is_kept
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.rehearsal import Rehearsal, probe_batch
-from clalign.compute.sessions import ProgramChoice
+from clalign.compute.sessions import ProgramChoice, nothing_to_check
 from clalign.databases.profile_library import load_library
+from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.pairwise.inputs import load_inputs
 from clalign.engines.pairwise.rehearsing import rehearse as rehearse_comparison
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.plan7.profile_search import foresee
 from clalign.engines.plan7.rehearsing import rehearse
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import KernelBuildError, OutOfDeviceMemory
+from clalign.execution.host import Host
+from clalign.execution.job import Task
 from clalign.formats.matrices import load_matrix
 from clalign.jobs import QuietContext
+from clalign.runs.run_file import create_run
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.devices import Device
@@ -37,6 +43,7 @@ from clalign.values.filters import FilterLimits
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence
 from clalign.values.synthetic import random_batch, random_local_profile
+from tests.computing import compute_search
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 
@@ -267,6 +274,73 @@ def test_queries_share_programs_on_cards() -> None:
         query = Sequence("query", "", rng.integers(0, 20, length).astype(np.uint8))
         SMITH_WATERMAN.start(needed, batch, PairwiseQuery(query, scoring))
     assert len(needed.programs) <= 14
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[ProgramChoice], set[ProgramChoice]]:
+    """The programs that are launched on devices, and those that are built ahead."""
+    launched, ahead = set[ProgramChoice](), set[ProgramChoice]()
+    launch, build_ahead = OpenCLSession.launch, OpenCLSession.build_ahead
+
+    def noted(
+        session: OpenCLSession, source: str, entry: str, defines: dict[str, object], *more: Any, **at: int
+    ) -> None:
+        launched.add(ProgramChoice.of(source, defines))
+        launch(session, source, entry, defines, *more, **at)
+
+    def noted_ahead(session: OpenCLSession, choices: Any) -> None:
+        chosen = list(choices)
+        ahead.update(chosen)
+        build_ahead(session, chosen)
+
+    monkeypatch.setattr(OpenCLSession, "launch", noted)
+    monkeypatch.setattr(OpenCLSession, "build_ahead", noted_ahead)
+    return launched, ahead
+
+
+def test_an_alignment_is_rehearsed_to_its_end(
+    tmp_path: Path, watched: tuple[set[ProgramChoice], set[ProgramChoice]]
+) -> None:
+    launched, ahead = watched
+    spec = AlignmentSpec((str(EXAMPLES / "three_proteins.fasta"),), device="cpu")
+    with create_run(tmp_path / "run.clalign", engine="msa", spec=spec.to_dict(), state="new") as run:
+        compute_search(run, spec, pick_device, QuietContext())
+    assert {choice.source for choice in launched} == {"pair_hmm_vector", "annealing_item", "refinement_item"}
+    assert launched <= ahead
+
+
+def test_the_processor_beside_a_card_gets_all_that_domains_need(
+    tmp_path: Path, watched: tuple[set[ProgramChoice], set[ProgramChoice]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched, _ = watched
+    profiles, targets = (str(EXAMPLES / name) for name in ("rrm_1_hmmer3.hmm", "swissprot_sample.fasta.gz"))
+    spec = SearchSpec(profiles, targets, device="cpu")
+    with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
+        compute_search(run, spec, pick_device, QuietContext())
+    needed = {choice for choice in launched if choice.source.endswith("_simd4")}
+    assert needed
+
+    asked, is_known = list[ProgramChoice](), threading.Event()
+    helps: list[Any] = []
+    task = Task(cast(Any, None), spec, pick_device, QuietContext(), foresee_help=helps.append)
+    models, _ = load_library(profiles)
+    foresee(task, models)
+
+    def note(session: OpenCLSession, choices: Any) -> None:
+        asked.extend(choices)
+        if len(asked) == 9:
+            is_known.set()
+
+    monkeypatch.setattr(OpenCLSession, "build_ahead", note)
+    monkeypatch.setattr(OpenCLSession, "unbuilt", lambda session, choices: list(choices))
+    with Host(CARD, pick_device, nothing_to_check, helps=helps):
+        assert is_known.wait(600)
+    assert needed <= set(asked)
+    assert len(set(asked)) == 9, "three stages in three widths"
+    older, _ = load_library(str(EXAMPLES / "rrm_1.hmm"))
+    helps.clear()
+    foresee(task, older)
+    assert not helps, "HMMER2 profiles have no such domains"
 
 
 def test_a_library_is_rehearsed_whatever_it_holds() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from clalign.engines.msa.phases import (
     n_passes,
 )
 from clalign.engines.msa.reading import Blocks, blocks_of_run, given_of, is_begun, rounds_of, sums_of_round
+from clalign.engines.msa.rehearsing import rehearse, rehearse_merging
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import PAIRS, SEQUENCES
 from clalign.engines.msa.training import TrainingRound, blocks_of, next_round, total_counts, what_to_learn
@@ -83,10 +84,16 @@ class AlignmentWork:
             report = report_of(given, task)
         known = None if spec.load_posteriors is None else _known(spec.load_posteriors, given)
         if is_old:
-            return cls(task, given, report, blocks_of_run(run, len(given)), known)
+            return cls(task, given, report, blocks_of_run(run, len(given)), known)._foreseen()
         seed_of(given, spec)  # which may be refused
         pairs = pairs_of(given, spec) if known is None else known.pairs
-        return cls(task, given, report, Blocks(pairs, blocks_of(batch_of(given, pairs))), known)
+        return cls(task, given, report, Blocks(pairs, blocks_of(batch_of(given, pairs))), known)._foreseen()
+
+    def _foreseen(self) -> AlignmentWork:
+        """Have all programs built that will be needed."""
+        self.task.foresee(partial(rehearse, self))
+        self.task.foresee_help(rehearse_merging)
+        return self
 
     @property
     def targets(self) -> AlignmentInput:

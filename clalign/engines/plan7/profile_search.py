@@ -15,7 +15,7 @@ from clalign.databases.reports import InputReport
 from clalign.engines.plan7 import hmmer2_search, hmmer3_search
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
-from clalign.engines.plan7.rehearsing import rehearse
+from clalign.engines.plan7.rehearsing import rehearse, rehearse_domains
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
@@ -71,7 +71,7 @@ class ProfileWork:
         profiles, digest = task.given.get("profiles"), ""
         if profiles is None:
             profiles, digest = load_library(files.profiles, context.check)
-        task.foresee(partial(rehearse, profiles, spec))
+        foresee(task, profiles)
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
@@ -123,6 +123,13 @@ class ProfileWork:
     def summary(self) -> dict[str, Any]:
         """Nothing that every summary has not."""
         return {}
+
+
+def foresee(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
+    """Have the programs built that a search with these profiles will need."""
+    task.foresee(partial(rehearse, profiles, task.spec))
+    if any(hmm.origin == "hmmer3" for hmm in profiles):
+        task.foresee_help(rehearse_domains)
 
 
 def hits_in_steps(session: Session, units: Sequence[tuple[Any, Scored[Any]]]) -> Steps[list[tuple[Hit, ...]]]:

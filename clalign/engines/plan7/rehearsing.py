@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from clalign.compute.rehearsal import Rehearsal, probe_batch
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.stages.hmmer3.decoding import DECODING
+from clalign.stages.hmmer3.envelope import ENVELOPE
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
+from clalign.stages.hmmer3.local_tables import programs_on_processor
+from clalign.stages.hmmer3.sampling import SAMPLING
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.local_profiles import to_local_profile
@@ -40,6 +44,12 @@ def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> N
             VITERBI.start(session, batch, profile)
             if len(seen) <= MOST_TRACED:
                 VITERBI_TRACE.start(session, probe_batch(PROBES_TRACED), profile)
+
+
+def rehearse_domains(session: Rehearsal) -> None:
+    """Take note of what a processor that helps a card needs for domains, however many there are at a time."""
+    for programs in zip(*(programs_on_processor(stage) for stage in (DECODING, ENVELOPE, SAMPLING)), strict=True):
+        session.build_ahead(programs)
 
 
 def _is_searchable(hmm: Hmm) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import lane_backend
-from clalign.compute.sessions import Argument, Buffer, KernelSession, Stage
+from clalign.compute.sessions import Argument, Buffer, KernelSession, ProgramChoice, Stage
 from clalign.values.alphabets import N_CODES
 from clalign.values.devices import Device
 from clalign.values.envelopes import Parts, RowProfiles
@@ -23,6 +23,9 @@ N_SLOTS = 6
 
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that one scratch buffer may take."""
+
+WIDTHS = (16, 8)
+"""Of the vectors in which processors do problems side by side, four floats each; few problems take 4."""
 
 TEAMS_A_UNIT = 8
 """Teams that a compute unit of a GPU works on at the same time."""
@@ -200,7 +203,16 @@ class Portion:
     def launch(self, session: KernelSession, *arguments: Argument) -> None:
         """Enqueue the kernel."""
         geometry = self.n_teams * self.group, self.group
-        session.launch(f"{self.name}_simd4", self.name, self.defines, *geometry, *arguments)
+        session.launch(_source(self.name), self.name, self.defines, *geometry, *arguments)
+
+
+def _source(name: str) -> str:
+    return f"{name}_simd4"
+
+
+def programs_on_processor(stage: Stage[Any, Any, Any]) -> list[ProgramChoice]:
+    """Return the programs that a CPU may need for a stage, that of few problems first."""
+    return [ProgramChoice.of(_source(stage.name), {**stage.defines, "LANES": width}) for width in (4, *WIDTHS)]
 
 
 def portions(
@@ -252,7 +264,7 @@ def portions(
 
 def _width(problems: Problems, chosen: Wide, units: int) -> int:
     """Return the width of vectors for some problems: wide ones, but no core is left without work."""
-    for width in (16, 8):
+    for width in WIDTHS:
         if problems.n_groups(chosen, width // 4) >= 2 * units:
             return width
     return 4

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers, offsets_of
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -69,6 +69,10 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
     def __init__(self, capacity: int | None = None, **defines: int) -> None:
         super().__init__(None, **defines)
         self.capacity = capacity
+
+    def programs(self) -> list[ProgramChoice]:
+        """Return the programs that any input needs."""
+        return [ProgramChoice.of(SOURCE, self.defines)]
 
     def reference(
         self, batch: SparsePosteriors, model: AnnealingChoice, check: Check = nothing_to_check

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, nothing_to_check
 from clalign.stages.pairhmm.annealing import shared
 from clalign.values.multiple_alignments import MultipleAlignment, ResidueMoves, without_empty_columns
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -56,6 +56,10 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
     """The moves of single residues that raise the expected score of an alignment."""
 
     name = "refinement"
+
+    def programs(self) -> list[ProgramChoice]:
+        """Return the programs that any input needs."""
+        return [ProgramChoice.of(SOURCE, self.defines)]
 
     def reference(
         self, batch: SparsePosteriors, model: RefinementChoice, check: Check = nothing_to_check
