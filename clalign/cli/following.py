@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from clalign.errors import Cancelled
 from clalign.formats.writers import ESCAPED
+from clalign.jobs import QuietContext
 
 if TYPE_CHECKING:
     from clalign.formats.tables import Provenance
@@ -31,7 +33,7 @@ CHUNK = 1 << 20
 """Letters that are copied at once."""
 
 END_SECONDS = 10.0
-"""So long an end is waited for of what has been told to stop; it looks up after each hit."""
+"""So long the end of all is waited for that has been told to stop; it looks up after each hit."""
 
 
 class Turns:
@@ -81,7 +83,7 @@ class Turns:
             self._changed.notify_all()
 
 
-class Following:
+class Following(QuietContext):
     """Writes exports of a run that is being computed, each in a thread of its own; they take turns.
 
     Parameters
@@ -119,15 +121,6 @@ class Following:
         """Raise `Cancelled` if what is written is not wanted any more."""
         if self._is_over.is_set():
             raise Cancelled
-
-    def progress(self, *said: Any, **more: Any) -> None:
-        """Say nothing."""
-
-    def partial(self, **said: Any) -> None:
-        """Say nothing."""
-
-    def warn(self, text: str) -> None:
-        """Say nothing."""
 
     def _write(self, what: str, how: dict[str, Any]) -> None:
         from clalign.engines.engine import engine_of
@@ -204,9 +197,10 @@ class Following:
         """Let go what nobody has taken."""
         self._is_over.set()
         self._turns.look_up()
+        until = time.monotonic() + END_SECONDS
         for thread in self._threads.values():
             if thread.ident is not None:
-                thread.join(END_SECONDS)
+                thread.join(max(0.0, until - time.monotonic()))
         for file, _ in self._written.values():
             file.close()
         self._written.clear()

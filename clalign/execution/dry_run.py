@@ -16,6 +16,7 @@ from clalign.compute.opening import Opening, Rehearse, opening_of
 from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
+from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
 from clalign.execution.job import Summary, Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part
 from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
@@ -32,12 +33,6 @@ ASKED_AT_ONCE = 32
 
 MOST_LOOKED_AT = 256
 """Queries among which the longest one is sought: it takes the most memory."""
-
-PROGRAM_BYTES = 100e6
-"""Of the program and its libraries, where the system does not tell."""
-
-COMPILING_BYTES = 350e6
-"""Of the compiler of a processor's driver, beside them."""
 
 BUILD_SECONDS = {"cpu": 1.5, "gpu": 0.2, "accelerator": 0.2}
 """Of a program, on average: PoCL on one core; NVIDIA's compiler, where all that a search of HMMER3 profiles needs (44

@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from clalign.execution.pace import REFERENCE_RATE
 from clalign.values.devices import Device
 
+PROGRAM_BYTES = 100e6
+"""Of the program and its libraries, where the system does not tell."""
+
+COMPILING_BYTES = 350e6
+"""Of the compiler of a processor's driver, beside them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

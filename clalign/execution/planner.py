@@ -205,7 +205,7 @@ class Planner(Generic[Batch]):
         One that has some of the rows looks for a query that lacks them.
         """
         if isinstance(cutter, Choosing):
-            suiting = next((query for query in self._open if cutter.has_some_of(query.ranges)), None)
+            suiting = next((query for query in self._open if cutter.has_some_of(query)), None)
             if suiting is not None or len(self._open) > 2 * self.n_executors:
                 return suiting or self._open.first
             return self._next(run) or self._open.first
@@ -307,6 +307,7 @@ class Planner(Generic[Batch]):
             self._ends.appendleft(query)
             return
         query.lacks_search = True
+        query.n_back += 1
         query.ranges = sorted([*query.ranges, (unit.first, unit.last)])
         self._open.n_rows += unit.last - unit.first
         self._open.add(query)

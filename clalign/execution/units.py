@@ -106,8 +106,8 @@ class Choosing(Protocol):
     def choose(self, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
         """Return rows that suit it best, within one of some ranges."""
 
-    def has_some_of(self, ranges: Sequence[tuple[int, int]]) -> bool:
-        """Return whether it has rows of these at hand."""
+    def has_some_of(self, query: Query[Any]) -> bool:
+        """Return whether it has rows at hand of those that nobody has of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +248,8 @@ class Query(Generic[Batch]):
         Made before the first unit of the query is handed out.
     lacks_search : bool
         Whether it is to be made, or made anew since rows came back of which it may have taken note.
+    n_back : int
+        How often rows came back.
     making : Lock
         Of who makes it.
     """
@@ -260,6 +262,7 @@ class Query(Generic[Batch]):
     best: tuple[int, int] | None
     search: Search[Batch, Any] = field(init=False)
     lacks_search: bool = True
+    n_back: int = 0
     making: Lock = field(default_factory=Lock)
 
 

@@ -109,7 +109,8 @@ def test_large_arrays_arrive_whole(session: OpenCLSession) -> None:
         session._transfers._queue.finish()
         session.finish()
         assert all((wait() == given).all() for wait in waits[::-1])
-    assert len(session.download(session.upload(np.empty(0, np.uint8)), 0, np.uint8)) == 0
+    for send in (session.upload, session.share, session.loaded):
+        assert len(session.download(send(np.empty(0, np.uint8)), 0, np.uint8)) == 0
     assert (session.download(session.zeros(12), (3, 1), np.int32) == 0).all()
 
 

@@ -21,8 +21,9 @@ import clalign
 from clalign.compute.opencl import choice
 from clalign.engines.engine import engine_named
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
-from clalign.execution.cluster import at_worker, connecting, ends, home, members, shards
+from clalign.execution.cluster import at_worker, connecting, ends, home, members, rows, shards
 from clalign.execution.job import Task
+from clalign.execution.units import Query
 from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import cluster_of
@@ -278,6 +279,24 @@ def test_words_for_a_cluster() -> None:
     assert not any(map(cluster_of, ("gpus", "0:1", "local", "Xeon(R) CPU @ 2.40GHz", "0:0,0:1", "local:x")))
 
 
+def test_rows_of_a_query_are_looked_for_again_when_some_come_back_or_a_shard_comes() -> None:
+    chance = np.random.default_rng(5)
+    given = [Sequence.from_text(f"s{n}", "ACDEF" * int(chance.integers(1, 99))) for n in range(40)]
+    spread = rows.Spread(shards.Outline.of(SequenceDatabase.from_sequences(given, AMINO)))
+    bounds = spread.outline.rows.tolist()
+    cutter, query = rows.WorkersCutter(None, "one", spread), Query[Any](0, [(0, bounds[1])], None, 40, 0, None)  # type: ignore[arg-type]
+    spread.hold(1, "one")
+    assert not cutter.has_some_of(query)
+    query.ranges, query.n_back = [(0, bounds[1] + 1)], 1
+    assert cutter.has_some_of(query)
+    query.ranges = [(0, bounds[1])]
+    assert not cutter.has_some_of(query)
+    spread.hold(0, "one")
+    assert cutter.has_some_of(query)
+    spread.forget("one")
+    assert not cutter.has_some_of(query)
+
+
 def test_a_database_in_shards_reads_like_a_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "SHARD_RESIDUES", 200)
     chance = np.random.default_rng(5)
@@ -299,8 +318,8 @@ def test_a_database_in_shards_reads_like_a_whole_one(monkeypatch: pytest.MonkeyP
     held.held.update({number: shards.opened_shard(digest) or {} for number, digest in enumerate(digests)})
     for name in shards.FILES:
         assert np.array_equal(getattr(held.database, name), getattr(whole, name)[:]), name
-    rows = np.array([0, 7, 39])
-    assert held.database.select(rows).codes.tolist() == whole.select(rows).codes.tolist()
+    some = np.array([0, 7, 39])
+    assert held.database.select(some).codes.tolist() == whole.select(some).codes.tolist()
     assert [held.database.header(row) for row in range(40)] == [whole.header(row) for row in range(40)]
     (shards.shard_folder() / digests[0]).write_bytes(b"{}")
     assert shards.opened_shard(digests[0]) is None, "damaged, so it is removed and sent again"

@@ -197,7 +197,12 @@ class OpenCLSession:
             return self._transfers.upload(np.ascontiguousarray(array))
 
     def loaded(self, array: npt.NDArray[Any]) -> cl.Buffer:
-        """Return a buffer with a copy of an array, which kernels may write; the copy is made at once."""
+        """Return a buffer with a copy of an array, which kernels may write; the copy is made at once.
+
+        An empty array gets one byte.
+        """
+        if not array.nbytes:
+            return self.allocate(1)
         array = np.ascontiguousarray(array)
         buffer, there = self.allocate(array.nbytes), np.empty_like(array)
         with self._translated():

@@ -18,9 +18,6 @@ from clalign.compute.sessions import Buffer, Number, Shape
 MARK = np.uint32(0x7FE5A5A5)
 """What results hold before a kernel writes them: as a float no number, as an integer above every score and index."""
 
-TABLE_BYTES = 128
-"""Tables of models begin at multiples of this, as OpenCL's widest vectors do."""
-
 MARKED_BYTES = 16
 """So many bytes behind results keep that."""
 
@@ -38,7 +35,8 @@ MOST_POOLED_BYTES = 2**26
 """Larger buffers are few, and rounding up their sizes would cost much memory."""
 
 ALIGNMENT = 128
-"""Bytes at a multiple of which a buffer in the host's memory begins and ends: the widest vector of OpenCL C."""
+"""Bytes at a multiple of which a buffer in the host's memory begins, and each table of a model: the widest vector of
+OpenCL C."""
 
 DIRECT_PLATFORMS = ("Portable Computing Language",)
 """Drivers whose kernels are known to write into the host's memory itself, so that nothing has to be mapped."""
@@ -141,17 +139,12 @@ class Transfers:
         """Return buffers with copies of some arrays; a CPU reads them all in one piece of the host's memory."""
         if not self.in_place:
             return [self.upload(np.ascontiguousarray(array)) for array in arrays]
-        sizes = [-(-array.nbytes // TABLE_BYTES) * TABLE_BYTES for array in arrays]
-        memory = np.empty(sum(sizes) + TABLE_BYTES, np.uint8)
-        flags, buffers, start = (
-            cl.mem_flags.READ_ONLY | cl.mem_flags.USE_HOST_PTR,
-            [],
-            -memory.ctypes.data % TABLE_BYTES,
-        )
+        sizes = [_aligned(array.nbytes) for array in arrays]
+        memory, buffers, start = in_host_memory(sum(sizes)), [], 0
         for array, size in zip(arrays, sizes, strict=True):
             place = memory[start : start + array.nbytes]
             place.view(array.dtype).reshape(array.shape)[...] = array
-            buffers.append(cl.Buffer(self._context, flags, hostbuf=place))
+            buffers.append(self._at(place, cl.mem_flags.READ_ONLY))
             start += size
         return buffers
 
@@ -300,10 +293,14 @@ def marked_size(n_bytes: int) -> int:
 
 def in_host_memory(n_bytes: int) -> npt.NDArray[np.uint8]:
     """Return so many bytes, and some more, in the host's memory where a device may use them as a buffer."""
-    size = max(1, -(-n_bytes // ALIGNMENT)) * ALIGNMENT
+    size = max(ALIGNMENT, _aligned(n_bytes))
     whole = np.empty(size + ALIGNMENT, np.uint8)
     start = -whole.__array_interface__["data"][0] % ALIGNMENT
     return whole[start : start + size]
+
+
+def _aligned(n_bytes: int) -> int:
+    return -(-n_bytes // ALIGNMENT) * ALIGNMENT
 
 
 def _bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:

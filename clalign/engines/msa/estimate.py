@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from clalign.engines.msa.reading import MAPPED_BYTES
 from clalign.engines.msa.spec import AlignmentSpec
+from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES, Estimate, counted
 from clalign.sizes import size_text
 from clalign.values.devices import Device
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -37,12 +38,6 @@ MERGING_BYTES = 44
 RESIDUE_BYTES = 60
 """Of the alignment, while it is made."""
 
-PROGRAM_BYTES = 100e6
-"""Of the program and its libraries."""
-
-COMPILING_BYTES = 450e6
-"""Of the program while a processor's driver compiles kernels, at their first use; nothing else is there by then."""
-
 SPEED = {1: 0.1, 2: 0.07}
 """A pass over a pair has this share of the cells in a second that the search with profiles has, by sets of gaps."""
 
@@ -56,32 +51,26 @@ MOST_OF_MEMORY = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What an alignment will take.
+class AlignmentEstimate(Estimate):
+    """What an alignment will take, with all that follows on the processor.
+
+    At most so much memory is needed while columns are merged; posteriors beyond a limit do not count, as they are in a
+    temporary file. That file is counted with the run.
 
     Attributes
     ----------
     n_pairs : int
     n_cells : float
         Of the matrices of all pairs, in all passes.
-    seconds : float
-        For these, and for what follows on the processor.
-    memory_bytes : float
-        At most, while columns are merged; posteriors beyond a limit do not count, as they are in a temporary file.
-    disk_bytes : float
-        Of the run, and of that file.
     """
 
-    n_pairs: int
-    n_cells: float
-    seconds: float
-    memory_bytes: float
-    disk_bytes: float
+    n_pairs: int = 0
+    n_cells: float = 0.0
 
 
 def estimate(
     lengths: npt.NDArray[np.int64], spec: AlignmentSpec, device: Device | None = None, n_pairs: int | None = None
-) -> Estimate:
+) -> AlignmentEstimate:
     """Return what an alignment will take.
 
     Parameters
@@ -90,6 +79,7 @@ def estimate(
         Residues of each sequence.
     spec : AlignmentSpec
     device : Device, optional
+        Where it was never measured, the time is that of a slow one.
     n_pairs : int, optional
         That are compared; by default as many as the spec asks for.
     """
@@ -108,9 +98,9 @@ def estimate(
     rate = device.gcups * 1e9 * SPEED[1 if spec.has_one_gap_set else 2] if device is not None else 0.0
     merging = min(posteriors, CANDIDATES_PER_RESIDUE * shorter / max(spec.used_gap_factor, LEAST_FACTOR))
     seconds = passes * cells / (rate or DEVICE_RATE) + MERGING_SECONDS * merging * n
-    memory = max(COMPILING_BYTES, needed_bytes(posteriors, rows, merging, residues))
+    memory = max(PROGRAM_BYTES + COMPILING_BYTES, needed_bytes(posteriors, rows, merging, residues))
     disk = PACKED_BYTES * posteriors + (in_arrays if in_arrays > MAPPED_BYTES else 0)
-    return Estimate(n_pairs, passes * cells, seconds, memory, disk)
+    return AlignmentEstimate(counted(n_pairs, "pair"), seconds, False, memory, disk, n_pairs, passes * cells)
 
 
 def needed_bytes(posteriors: float, rows: float, merging: float, residues: float) -> float:

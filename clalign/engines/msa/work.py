@@ -39,7 +39,7 @@ from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import PAIRS, SEQUENCES
 from clalign.engines.msa.training import TrainingRound, blocks_of, next_round, total_counts, what_to_learn
 from clalign.errors import InputError
-from clalign.execution.estimate import Estimate, counted, rate_of
+from clalign.execution.estimate import Estimate, rate_of
 from clalign.execution.job import Task
 from clalign.execution.units import Phase, Plan, Search, Storing, nothing_concluded
 from clalign.formats.posteriors import read_posteriors
@@ -214,8 +214,7 @@ class AlignmentWork:
         del n_cells  # of rounds of the training that may not be needed, too
         together = replace(devices[0], gcups=rate_of(devices) / 1e9)
         found = estimate(self.given.lengths, self.task.spec, together, len(self.batch))
-        seconds = found.seconds if together.gcups else None
-        return Estimate(counted(found.n_pairs, "pair"), seconds, False, found.memory_bytes, found.disk_bytes)
+        return found if together.gcups else replace(found, seconds=None)
 
     def summary(self) -> dict[str, Any]:
         """Return what such a run counts besides."""

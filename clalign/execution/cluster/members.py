@@ -281,7 +281,7 @@ class RemoteDevice:
             shards = spread.outline.of_rows(unit.first, unit.last)
             after += worker.send_shards(number, shards)
             for shard in shards:
-                spread.holders[shard].add(worker.address)
+                spread.hold(shard, worker.address)
         drop = worker.drop_old(search, [name for _, name in self.out.values()])
         rows = query.number, unit.first, unit.last
         future = worker.submit(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from clalign.execution.cluster.shards import Outline
-from clalign.execution.units import Cutter
+from clalign.execution.units import Cutter, Query
 
 UNIT_PATIENCE = 4.0
 """A unit for a worker takes so many times as long as one at home: it travels."""
+
+
+MOST_REMEMBERED = 4096
+"""Queries of which a worker is known to have no rows that nobody has."""
 
 
 @dataclass
@@ -22,16 +27,26 @@ class Spread:
     outline : Outline
     holders : list of set of str
         Of each shard, by their addresses.
+    n_held : Counter of str
+        How many shards each worker has.
     """
 
     outline: Outline
     holders: list[set[str]] = field(default_factory=list)
+    n_held: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.holders = [set() for _ in range(self.outline.n_shards)]
 
+    def hold(self, shard: int, worker: str) -> None:
+        """Take note that a worker has a shard, or will."""
+        if worker not in self.holders[shard]:
+            self.holders[shard].add(worker)
+            self.n_held[worker] += 1
+
     def forget(self, worker: str) -> None:
         """Take note that a worker has gone."""
+        self.n_held.pop(worker, None)
         for holders in self.holders:
             holders.discard(worker)
 
@@ -57,6 +72,7 @@ class WorkersCutter:
 
     def __init__(self, cutter: Cutter[Any], worker: str, spread: Spread | None) -> None:
         self._cutter, self._worker, self._spread = cutter, worker, spread
+        self._lacking: dict[int, tuple[int, int]] = {}
 
     def choose(self, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
         """Return rows that suit the worker best, within one of some ranges."""
@@ -72,10 +88,20 @@ class WorkersCutter:
                 break
         return best
 
-    def has_some_of(self, ranges: Sequence[tuple[int, int]]) -> bool:
-        """Return whether the worker has rows of these."""
+    def has_some_of(self, query: Query[Any]) -> bool:
+        """Return whether the worker has rows of a query that nobody has; they are not looked for twice in vain."""
         spread = self._spread
-        return spread is None or any(self._worker in spread.holders[shard] for _, _, shard in spread.pieces(ranges))
+        if spread is None:
+            return True
+        state = query.n_back, spread.n_held[self._worker]
+        if self._lacking.get(query.number) == state:
+            return False
+        if any(self._worker in spread.holders[shard] for _, _, shard in spread.pieces(query.ranges)):
+            return True
+        if len(self._lacking) >= MOST_REMEMBERED:
+            self._lacking.clear()
+        self._lacking[query.number] = state
+        return False
 
     def end(self, first: int, last: int, share: float = 1.0) -> int:
         """Return where a unit ends that begins at row `first`."""

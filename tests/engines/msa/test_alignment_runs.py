@@ -22,13 +22,14 @@ from clalign.compute.sessions import Session
 from clalign.engines.engine import engine_named
 from clalign.engines.export import Choice
 from clalign.engines.msa import phases, training
-from clalign.engines.msa.estimate import PROGRAM_BYTES, caution_before_merging, caution_of, estimate
+from clalign.engines.msa.estimate import caution_before_merging, caution_of, estimate
 from clalign.engines.msa.parameters import pairs_of, seed_of
 from clalign.engines.msa.phases import batch_of
 from clalign.engines.msa.reading import given_of, rounds_of
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.splitting import expected_counts, posteriors
 from clalign.errors import Cancelled, ClalignError, DamagedRun, ExitCode, InputError, OutOfDeviceMemory
+from clalign.execution.estimate import PROGRAM_BYTES
 from clalign.execution.job import Task
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run, open_run

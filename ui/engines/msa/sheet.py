@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtWidgets import QComboBox
 
-from clalign.engines.msa.estimate import Estimate, estimate
+from clalign.engines.msa.estimate import AlignmentEstimate, estimate
 from clalign.engines.msa.spec import AlignmentSpec
 
 from ... import formatting
@@ -54,7 +54,7 @@ class AlignSheet(SpecSheet):
     def _said(self) -> list[Notice]:
         return [*self._memory_notices(), *device_notices(self.workspace.known_device)]
 
-    def _estimated(self) -> Estimate | None:
+    def _estimated(self) -> AlignmentEstimate | None:
         source = self.workspace.sequences
         if source is None or source.state != "ready" or self.spec is None:
             return None
@@ -76,7 +76,7 @@ class AlignSheet(SpecSheet):
 
     def _estimate(self) -> str:
         found = self._estimated()
-        return time_words(found.seconds) if found is not None and found.seconds > 0 else ""
+        return time_words(found.seconds) if found is not None and found.seconds else ""
 
     def _reason(self) -> str:
         return reason_not_to_align(self.workspace.sequences)
