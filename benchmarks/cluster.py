@@ -99,11 +99,12 @@ def cluster(folder: Path, n: int) -> Iterator[tuple[Path, list[subprocess.Popen[
     """Start a scheduler and workers; give the scheduler's file, and the processes, the scheduler first."""
     file = folder / "scheduler.json"
     common = ["--scheduler-file", str(file), "--no-dashboard"]
-    commands = [["scheduler", *common, "--port", "0"]]
-    worker = ["worker", *common, "--nthreads", "1", "--memory-limit", "0", "--local-directory", str(folder / "dask")]
-    commands += [[*worker, "--no-nanny"]] * n
+    worker = ["worker", *common, "--nthreads", "1", "--memory-limit", "0", "--no-nanny"]
+    # What a program of Dask leaves in its folder when it is killed, the next one removes.
+    variables = os.environ | {"DASK_TEMPORARY_DIRECTORY": str(folder / "dask")}
     processes = [
-        subprocess.Popen([sys.executable, "-m", "dask", *words], stderr=subprocess.DEVNULL) for words in commands
+        subprocess.Popen([sys.executable, "-m", "dask", *words], stderr=subprocess.DEVNULL, env=variables)
+        for words in [["scheduler", *common, "--port", "0"]] + [worker] * n
     ]
     try:
         until = time.monotonic() + 120

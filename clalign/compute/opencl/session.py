@@ -162,8 +162,7 @@ class OpenCLSession:
         with self._translated():
             other._queue = self._new_queue()
         other._launched, other._last, other._seconds_of, other._is_owner = [], None, {}, False
-        other._queue_name = f"queue {next(self._n_queues)}"
-        other._spans, other._busy = deque(maxlen=KEPT), BusyTime()
+        other._queue_name, other._spans, other._busy = f"queue {next(self._n_queues)}", deque(maxlen=KEPT), BusyTime()
         self._sessions.add(other)
         return other
 
@@ -197,10 +196,7 @@ class OpenCLSession:
             return self._transfers.upload(np.ascontiguousarray(array))
 
     def loaded(self, array: npt.NDArray[Any]) -> cl.Buffer:
-        """Return a buffer with a copy of an array, which kernels may write; the copy is made at once.
-
-        An empty array gets one byte.
-        """
+        """Return a buffer with a copy of an array, which kernels may write; the copy is made at once."""
         if not array.nbytes:
             return self.allocate(1)
         array = np.ascontiguousarray(array)
@@ -256,8 +252,7 @@ class OpenCLSession:
         It is kept under its name for the next launch in this session's queue; a second queue has its own.
         """
         size = 1 << max(10, (n_bytes - 1).bit_length())
-        if self.device.max_buffer_bytes and size > self.device.max_buffer_bytes:
-            size = n_bytes
+        size = n_bytes if 0 < self.device.max_buffer_bytes < size else size
         return self.cached(f"scratch {name} of {size}", self, lambda: self.allocate(size))
 
     def zeros(self, n_bytes: int) -> cl.Buffer:
