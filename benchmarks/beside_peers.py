@@ -94,7 +94,7 @@ def write_parts(path: Path, n_residues: float, n_parts: int) -> tuple[list[Path]
 def ours(folder: Path, *words: Any) -> Spent:
     """Run a command of this program."""
     environment = {**os.environ, "CLALIGN_CACHE_DIR": str(folder / "cache")}
-    command = [sys.executable, "-m", "clalign", *map(str, words)]
+    command = [sys.executable, "-m", "clalign", *words]
     return run_command(command, env=environment, stderr=subprocess.DEVNULL)
 
 
@@ -218,8 +218,8 @@ def compare(options: argparse.Namespace, folder: Path, targets: Path, parts: lis
     query = decode(random_codes(np.random.default_rng([SEED, length]), length))
     file, hits, every = folder / f"query{length}.fasta", folder / "hits.tsv", folder / "scores.tsv"
     file.write_text(f">query{length}\n{query}\n")
-    gaps = ["--gapopen", GAPS.first - GAPS.next, "--gapextend", GAPS.next]
-    command = ["sw", "-q", "--device", options.device, "--top", TOP, *gaps, "-o", os.devnull, "--tsv", hits]
+    gaps = ["--gapopen", str(GAPS.first - GAPS.next), "--gapextend", str(GAPS.next)]
+    command = ["sw", "-q", "--device", options.device, "--top", str(TOP), *gaps, "-o", os.devnull, "--tsv", hits]
     ours(folder, *command, "--scores", every, file, targets)
     name = fastest_variant(parts[0], query)
     found = in_turns(
@@ -292,7 +292,7 @@ def hmmer2(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     together.write_text("".join(path.read_text() for path in options.hmmer2))
     rows = []
     for library, models in [(together, options.hmmer2), *((path, [path]) for path in options.hmmer2)]:
-        command = ["hmmsearch", "-q", "--device", options.device, "-Z", n, "-o", text, library, targets]
+        command = ["hmmsearch", "-q", "--device", options.device, "-Z", str(n), "-o", text, library, targets]
         theirs: list[tuple[str, ...]] = []
 
         def peer(models: Sequence[Path] = models, kept: list[tuple[str, ...]] = theirs) -> Spent:
@@ -339,6 +339,9 @@ def main() -> int:
         path, query, name, out = options.peer_part
         peer_part(Path(path), query, name, Path(out))
         return 0
+    os.environ.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # where modules are compiled in every process, starts take twice as long
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for job in options.only:

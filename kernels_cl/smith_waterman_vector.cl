@@ -28,6 +28,7 @@
      WIDTH     8, 16 or 32: bits of a score; all scores between begin and end must fit if MODE is 1 or 2
      LANES     sequences at once: two vectors of the processor hide the latency of each other
      COLUMNS   residues of each lane a pass
+     MASKS     see common/saturated.h
      SABOTAGE  1 plants a fault, for the test of the tests
 
    Geometry: one work-item a core, work-groups of 1. */
@@ -136,7 +137,7 @@ scores_t next_cell(const scores_t sum, scores_t *e, scores_t *f, scores_t *best,
     *best = LARGER(*best, h);
 #else
     const scores_t gap = LARGER(*e, *f);
-    if (MODE == LOCAL && is_looked_at) *best = LARGER(*best, gap);
+    if (MODE == LOCAL && is_looked_at) *best = larger_by_mask(*best, gap);
     const scores_t after_gap = less_first(gap, s->first);
     const scores_t h = LARGER(sum, after_gap), wider = *e - s->next, deeper = *f - s->next;
     *e = LARGER(wider, h);

@@ -67,11 +67,10 @@ ints highest_before(ints v)
     return v;
 }
 
-/* Whether any lane is above a limit. */
-int any_above(ints v, int limit)
+/* Whether any lane of a comparison holds. */
+int holds(ints comparison)
 {
-    const ints above = v > (ints)(limit);
-    const ulong *parts = (const ulong *)&above;
+    const ulong *parts = (const ulong *)&comparison;
     ulong any = parts[0];
 #pragma unroll
     for (int part = 1; part < LANES / 2; part++) any |= parts[part];
@@ -168,9 +167,12 @@ __kernel void viterbi_score_reweighted(__global const uchar *codes, __global con
                     next_reweighted_rows(rows, steps, emission, 1);
                 else
                     next_reweighted_rows(rows, steps, emission, 0);
+                ints above = (ints)(0);
 #pragma unroll
+                for (int s = 0; s < SEQUENCES; s++) above |= rows[s].best > (ints)(special[0] + rows[s].bonus);
+                if (!holds(above)) continue;
                 for (int s = 0; s < SEQUENCES; s++)
-                    if (any_above(rows[s].best, special[0] + rows[s].bonus))
+                    if (holds(rows[s].best > (ints)(special[0] + rows[s].bonus)))
                         rows[s].bonus = highest_int(rows[s].best) + special[1];
             }
             for (int s = 0; s < SEQUENCES && first + s < n; s++)

@@ -12,23 +12,23 @@ Candidates = tuple[tuple[str, str, tuple[int, ...]], ...]
 """Choice, shape that it is for, values."""
 
 
-def choice(value: int, words: str, *tried: int, shape: str = "", **by_maker: int) -> Any:
+def choice(value: int, words: str, *tried: int, shape: str = "", **by_family: int) -> Any:
     """Return the field of a choice.
 
     Parameters
     ----------
     value : int
-        For CPUs and for makers that are not known.
+        For CPUs and for families that are not known.
     words : str
         What it is called.
     *tried : int
         Values that `clalign tune` tries.
     shape : str
         The kernel's, for which it does.
-    **by_maker : int
-        Values for other devices (`Device.maker`): starting points.
+    **by_family : int
+        Values for other devices (`Device.family`): starting points.
     """
-    return field(default=value, metadata={"words": words, "tried": tried, "shape": shape, "by_maker": by_maker})
+    return field(default=value, metadata={"words": words, "tried": tried, "shape": shape, "by_family": by_family})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class Tuning:
 
     @classmethod
     def of(cls, device: Device) -> Self:
-        """Return the choices for a device: those found on it, else those of its maker."""
-        return cls._of("" if device.kind == "cpu" else device.maker, tuple(device.tuning.items()))
+        """Return the choices for a device: those found on it, else those of its family."""
+        return cls._of(device.family, tuple(device.tuning.items()))
 
     @classmethod
     @cache
-    def _of(cls, maker: str, found: tuple[tuple[str, int], ...]) -> Self:
-        usual = {cls.prefix + f.name: f.metadata["by_maker"].get(maker, f.default) for f in fields(cls)}
+    def _of(cls, family: str, found: tuple[tuple[str, int], ...]) -> Self:
+        usual = {cls.prefix + f.name: f.metadata["by_family"].get(family, f.default) for f in fields(cls)}
         chosen = usual | {name: int(value) for name, value in found if name in usual}
         return cls(*chosen.values())
 

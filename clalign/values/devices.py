@@ -14,6 +14,13 @@ DeviceKind = Literal["gpu", "cpu", "accelerator", "reference"]
 Health = Literal["ready", "not tested", "needs linker", "self-test failed", "not usable"]
 
 
+AVX512_PROCESSORS = (
+    "skylake-avx512", "cascadelake", "cooperlake", "cannonlake", "icelake-client", "icelake-server", "tigerlake",
+    "rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d", "diamondrapids",
+)  # fmt: skip
+"""Intel's processors with vectors of 512 bits, as LLVM calls them. AMD's, which have them as well, differ in speed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """A device as its driver describes it, and what the self-test found.
@@ -77,6 +84,13 @@ class Device:
         """``nvidia``, ``amd`` or ``intel``, by the vendor's name; empty for others."""
         vendor = self.vendor.lower().replace("advanced micro", "amd")
         return next((maker for maker in ("nvidia", "amd", "intel") if maker in vendor), "")
+
+    @property
+    def family(self) -> str:
+        """What choices for speed go by: the maker, or for processors ``avx512`` if PoCL says that it is such a one."""
+        if self.kind != "cpu":
+            return self.maker
+        return "avx512" if self.opencl_version.endswith(tuple(f"-{name}" for name in AVX512_PROCESSORS)) else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the device as plain data."""

@@ -2,7 +2,8 @@
 
    Macros
      WIDTH  8, 16 or 32: bits of a score; sums of 32 bits are plain, whoever uses them knows that they fit
-     LANES  scores in a vector */
+     LANES  scores in a vector
+     MASKS  1: where the processor has registers of masks, `larger_by_mask` makes use of them */
 
 #include "common/vectors.h"
 
@@ -11,6 +12,9 @@
 #endif
 #ifndef LANES
 #define LANES 64
+#endif
+#ifndef MASKS
+#define MASKS 0
 #endif
 
 #if WIDTH == 8
@@ -51,4 +55,26 @@ scores_t saturated_sum(const scores_t a, const scores_t b)
     return __builtin_convertvector(wide, scores_t);
 }
 #define SUM(a, b) saturated_sum(a, b)
+#endif
+
+/* LARGER by a comparison and a choice. Of Intel's units with 64 bytes only one computes maxima, and it is the one that
+   all wait for; the other one can do this. Compilers would make a maximum of it again. */
+#if MASKS && WIDTH == 8 && LANES % 64 == 0 && defined(__AVX512BW__) && __has_builtin(__builtin_ia32_selectb_512)
+typedef char all_bytes_t __attribute__((vector_size(64)));
+
+__attribute__((always_inline))
+scores_t larger_by_mask(const scores_t a, const scores_t b)
+{
+    scores_t larger;
+#pragma unroll
+    for (int k = 0; k < LANES / 64; k++) {
+        const all_bytes_t x = ((const all_bytes_t *)&a)[k], y = ((const all_bytes_t *)&b)[k];
+        ulong is_larger;
+        __asm__("vpcmpgtb %2, %1, %0" : "=Yk"(is_larger) : "v"(x), "v"(y));
+        ((all_bytes_t *)&larger)[k] = __builtin_ia32_selectb_512(is_larger, x, y);
+    }
+    return larger;
+}
+#else
+#define larger_by_mask LARGER
 #endif

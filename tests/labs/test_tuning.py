@@ -69,12 +69,21 @@ def test_devices_carry_what_was_found(cpu: Device, monkeypatch: pytest.MonkeyPat
 
 
 def test_vendors_of_gpus_have_choices_of_their_own(cpu: Device) -> None:
+    cpu = replace(cpu, opencl_version="OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-znver3")
     of_cpu = PairTuning.of(cpu)
     assert PairTuning.of(replace(cpu, vendor="NVIDIA Corporation")) == of_cpu
     gpu = replace(cpu, kind="gpu", vendor="NVIDIA Corporation")
     assert PairTuning.of(gpu) != of_cpu
     assert PairTuning.of(replace(gpu, tuning={"pair.rows": 8})) == replace(PairTuning.of(gpu), rows=8)
     assert PairTuning.of(replace(gpu, vendor="nobody")) == of_cpu
+
+
+@pytest.mark.parametrize(("named", "family"), [("sapphirerapids", "avx512"), ("rocketlake", "avx512"), ("znver4", ""),
+                                               ("haswell", ""), ("", "")])  # fmt: skip
+def test_processors_with_long_vectors_have_choices_of_their_own(cpu: Device, named: str, family: str) -> None:
+    device = replace(cpu, opencl_version=f"OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-{named}", tuning={})
+    assert device.family == family
+    assert (PairTuning.of(device) != PairTuning.of(replace(device, opencl_version="OpenCL 3.0"))) is bool(family)
 
 
 def test_every_choice_has_words_of_its_own(cpu: Device) -> None:
@@ -159,7 +168,8 @@ def test_a_choice_that_changes_scores_of_pairs_is_never_taken(cpu: Device, monke
 
     monkeypatch.setattr(SmithWatermanStage, "start", wrong_for_four)
     monkeypatch.setattr(Tuner, "_rate", lambda self, session, *_: float(PairTuning.of(session.device).columns))
-    tuner = PairTuner(cpu, QuietContext())
+    usual = replace(cpu, opencl_version="OpenCL 3.0")  # whose built-in choice is not four
+    tuner = PairTuner(usual, QuietContext())
     tuner.tuning = replace(tuner.tuning, columns=1)
     assert tuner.find().columns == 2
     problems = {row["value"]: row["problem"] for row in tuner.rows if row["choice"] == "pair.columns"}
@@ -197,10 +207,10 @@ def test_choices_of_pairs_reach_the_kernel(cpu: Device, monkeypatch: pytest.Monk
     assert all((scores > 127).any() for scores in tuner.truth)
     launched.clear()
     assert tuner._trial("vector_bits", 1024, "vector") > 0
-    assert {found[1:] for found in launched} == {(1024, 2)}
+    assert {found[1:] for found in launched} == {(1024, PairTuning.of(cpu).columns)}
     assert {found[0] for found in launched} == {8, 16}
-    assert tuner._trial("columns", 4, "vector") > 0
-    assert launched[-1][1:] == (512, 4)
+    assert tuner._trial("columns", 1, "vector") > 0
+    assert launched[-1][1:] == (512, 1)
 
 
 def test_strips_of_pairs_are_tuned_where_a_gpu_is(cpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:

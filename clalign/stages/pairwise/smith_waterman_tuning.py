@@ -10,7 +10,7 @@ from clalign.compute.tuning import Tuning, choice
 
 @dataclass(frozen=True, slots=True)
 class PairTuning(Tuning):
-    """Measured: NVIDIA (H200).
+    """Measured: NVIDIA (H200), and processors of AMD (Zen 4) and Intel (with AVX-512).
 
     Attributes
     ----------
@@ -31,6 +31,8 @@ class PairTuning(Tuning):
         hide the latency of each other.
     columns : int
         Residues of each lane a pass; 1, 2 or 4.
+    masks : int
+        1 to keep the best scores by comparisons and masks, 0 by maxima.
     """
 
     prefix: ClassVar[str] = "pair."
@@ -48,4 +50,5 @@ class PairTuning(Tuning):
     least_long: int = choice(16, "Smith-Waterman: residues of targets for lanes")
     most_scratch: int = choice(2**28, "Smith-Waterman: bytes for the edges of strips", nvidia=2**31)
     vector_bits: int = choice(512, "Smith-Waterman: bits of all lanes", 256, 512, 1024, shape="vector")
-    columns: int = choice(2, "Smith-Waterman: residues a pass", 1, 2, 4, shape="vector")
+    columns: int = choice(2, "Smith-Waterman: residues a pass", 1, 2, 4, shape="vector", avx512=4)
+    masks: int = choice(0, "Smith-Waterman: best scores by masks", 0, 1, shape="vector", avx512=1)

@@ -165,7 +165,7 @@ def _launch(
     # A cost that is above all scores is as good as any such.
     most = MOST_SCORE if width == 8 else MOST_GAP_COST
     first, next_one = min(scoring.gaps.first, most), min(scoring.gaps.next, most)
-    built_in = {"LANES": tuning.vector_bits // width, "COLUMNS": tuning.columns}
+    built_in = {"LANES": tuning.vector_bits // width, "COLUMNS": tuning.columns, "MASKS": tuning.masks}
     defines = {"MODE": MODES.index(scoring.mode), **built_in, **choices}
     n_items = max(1, session.device.n_compute_units)
     memory = session.scratch("columns", n_items * 2 * model.length * defines["LANES"] * defines["WIDTH"] // 8)

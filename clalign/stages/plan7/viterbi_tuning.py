@@ -10,7 +10,9 @@ from clalign.compute.tuning import Tuning, choice
 
 @dataclass(frozen=True, slots=True)
 class ViterbiTuning(Tuning):
-    """Measured: NVIDIA (H200). Choices for others follow from the registers that are there.
+    """Measured: NVIDIA (H200), processors of AMD (Zen 4) and Intel (with AVX-512).
+
+    Choices for others follow from the registers that are there.
 
     Attributes
     ----------
@@ -30,5 +32,5 @@ class ViterbiTuning(Tuning):
     strip_least: int = choice(32, "sequences a compute unit from which strips are used")
     lanes_group: int = choice(128, "work-items a group of lanes", 32, 64, 128, 256, shape="lanes", amd=64, intel=64)
     lanes_sequences: int = choice(2, "sequences that lanes share")
-    vector_lanes: int = choice(8, "lanes a vector", 8, 16, shape="vector")
-    vector_sequences: int = choice(2, "sequences at once", 1, 2, 3, shape="vector")
+    vector_lanes: int = choice(8, "lanes a vector", 8, 16, shape="vector", avx512=16)
+    vector_sequences: int = choice(2, "sequences at once", 1, 2, 3, 4, shape="vector", avx512=3)
