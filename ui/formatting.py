@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import textwrap
 import time
 from datetime import datetime
@@ -43,6 +44,11 @@ def count(number: float) -> str:
 def span(first: int, last: int) -> str:
     """Return the two ends of a range, as in ``1–3 032``."""
     return f"{count(first)}–{count(last)}"
+
+
+def grouped(text: str) -> str:
+    """Return a text of the engine with its digits in groups as the window writes them."""
+    return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", THIN, text)
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:

@@ -156,11 +156,12 @@ QHeaderView::section { background: $surface; color: $muted; border: none; border
     padding: 5px 6px; }
 QHeaderView::section:vertical { border: none; }
 QTableCornerButton::section { background: $surface; border: none; border-bottom: 1px solid $border; }
-QTabBar::tab { padding: 7px 14px; color: $muted; background: transparent; border: none;
+QTabBar::tab { padding: 7px 9px; color: $muted; background: transparent; border: none;
     border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { color: $text; border-bottom: 2px solid $accent; }
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:focus { color: $accent; }
+QTabBar QToolButton { padding: 0; border-radius: 0; }
 QTabWidget::pane { border: none; border-top: 1px solid $border; }
 QProgressBar { background: $hover; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; }
 QProgressBar::chunk { background: $accent; border-radius: 3px; }

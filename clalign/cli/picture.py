@@ -52,7 +52,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the picture."""
-    from clalign.engines.pictures import Asked, picture_of
+    from clalign.engines.pictures import Asked, picture_of, write_rows
     from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         picture = picture_of(found, asked)
         with told(arguments.output):
             if is_table:
-                _write_table(picture, arguments.output)
+                write_rows(picture, arguments.output)
             elif is_svg:
                 _write_svg(picture, arguments.output, arguments.width)
             else:
@@ -83,16 +83,6 @@ def _check(arguments: argparse.Namespace) -> None:
         raise OptionError("--taxonomy is for the picture of species.", "Add --kind species.")
     if arguments.column and not arguments.taxonomy:
         raise OptionError("--column is of a table of taxonomy.", "Name the table with --taxonomy.")
-
-
-def _write_table(picture: Any, path: str) -> None:
-    from clalign.formats.tables import plain
-    from clalign.formats.writers import replaced_file
-
-    with replaced_file(path) as file:
-        file.write("\t".join(picture.heads) + "\n")
-        for row in picture.rows():
-            file.write("\t".join(plain(str(cell)) for cell in row) + "\n")
 
 
 def _write_svg(picture: Any, path: str, millimeters: float) -> None:

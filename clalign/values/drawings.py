@@ -30,7 +30,7 @@ PALETTES: dict[str, dict[str, str]] = {
 TEXT = 12.0
 """Pixels of letters."""
 
-LETTER = 0.56
+LETTER = 0.62
 """Width of a usual letter, of its height."""
 
 

@@ -12,6 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 
 from clalign.cli import main
 from clalign.engines.engine import engine_of
@@ -27,7 +31,14 @@ from clalign.formats.taxonomy import column_named, read_taxonomy
 from clalign.jobs import QuietContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
+from clalign.ui import theme
+from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.pictures_view import PicturesView
+from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
 from clalign.values.species import UNKNOWN, Taxonomy, species_in, taxon_in
+
+LEFT = Qt.MouseButton.LeftButton
 
 SPECIES = {3: "Homo sapiens", 14: "Mus musculus", 159: "Homo sapiens", 265: ""}
 
@@ -218,3 +229,120 @@ def test_a_picture_of_one_query_says_so(pair_runs: dict[str, Path], tmp_path: Pa
     for kind in KINDS:
         assert read_picture(pair_runs["empty"], Asked(kind, 0)).whole().height > 50
         assert read_picture(pair_runs["scores"], Asked(kind, 0)).whole().height > 50
+
+
+@pytest.fixture
+def shown(qtbot: Any, window: MainWindow, profile_run: Path) -> tuple[ResultsPage, PicturesView]:
+    """The pictures of a run in the window."""
+    window.controller.open_run_page(str(profile_run))
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.run.hits.n_all == 5 and not page.run.hits.is_busy)
+    page.show_tab("pictures")
+    view = page.findChild(PicturesView)
+    qtbot.waitUntil(lambda: view.picture is not None)
+    return page, view
+
+
+def middle(view: PicturesView, part: int) -> QPoint:
+    """Return the place of a part of the picture in view."""
+    assert view.drawing.drawing is not None
+    left, top, right, bottom = view.drawing.drawing.picks.places[part].tolist()
+    return QPoint(round((left + right) / 2), round((top + bottom) / 2))
+
+
+def test_a_click_on_a_bar_selects_its_hit(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
+    page, view = shown
+    drawing = view.drawing.drawing
+    assert drawing is not None
+    wanted = int(drawing.picks.of(1)[0])
+    QTest.mouseMove(view.drawing.viewport(), middle(view, 1))
+    assert "bits" in view.drawing.words_at(middle(view, 1))
+    QTest.mouseClick(view.drawing.viewport(), LEFT, pos=middle(view, 1))
+    qtbot.waitUntil(lambda: page.chosen_ids() == [wanted])
+    assert page.run.hit is not None
+    assert page.run.hit.id == wanted
+    assert view.picked.text() == "1 hit selected in the table"
+    view.show_them.click()
+    assert page.tab == "hits"
+
+
+def test_a_rubber_band_selects_many(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
+    page, view = shown
+    view.show_kind("score-length")
+    qtbot.waitUntil(lambda: view.picture is not None and "length" in view.picture.title)
+    canvas = view.drawing.viewport()
+    QTest.mousePress(canvas, LEFT, pos=QPoint(4, 4))
+    QTest.mouseMove(canvas, QPoint(40, 40))
+    QTest.mouseMove(canvas, QPoint(canvas.width() - 4, canvas.height() - 4))
+    QTest.mouseRelease(canvas, LEFT, pos=QPoint(canvas.width() - 4, canvas.height() - 4))
+    qtbot.waitUntil(lambda: len(page.chosen_ids()) == 5)
+    page.hits.filter_box.setText("SEQ_0014")
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 1)
+    QTest.keyClick(view.drawing, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: view.picked.text().startswith("1 of 5 hits"))
+
+
+def test_species_are_listed_and_looked_up(
+    qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, tmp_path: Path
+) -> None:
+    page, view = shown
+    view.show_kind("species")
+    qtbot.waitUntil(lambda: len(view.species.rows) == 3)
+    view.table.selectRow(0)
+    qtbot.waitUntil(lambda: len(page.chosen_ids()) == 2)
+    lineage = tmp_path / "lineage.tsv"
+    lineage.write_text("#key\tspecies\torder\nHomo sapiens\thuman\tPrimates\n")
+    window.controller.pictures.set_taxonomy(view, str(lineage))
+    qtbot.waitUntil(lambda: view.species.rows[0]["cells"][0] == "human")
+    assert view.columns.isVisible()
+    view.columns.setCurrentIndex(1)
+    view.columns.activated.emit(1)
+    qtbot.waitUntil(lambda: view.species.rows[0]["cells"][0] == "Primates")
+    lineage.write_text("no tabs\n")
+    window.controller.pictures.set_taxonomy(view, str(lineage))
+    qtbot.waitUntil(lambda: "line 1" in message_text(window))
+
+
+def message_text(window: MainWindow) -> str:
+    """Return what the messages of the window say."""
+    return " ".join(words.text() for words in window.messages.findChildren(QLabel))
+
+
+def test_pictures_are_copied_and_saved(
+    qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, tmp_path: Path
+) -> None:
+    _, view = shown
+    for kind in KINDS:
+        view.show_kind(kind)
+        qtbot.waitUntil(lambda kind=kind: view.picture is not None and view.wish.kind == kind)
+    view.copy_asked.emit()
+    data = QGuiApplication.clipboard().mimeData()
+    assert data.hasImage()
+    assert b"Made-3" in bytes(data.data("image/svg+xml").data())
+    view.picture_asked.emit()
+    sheet = window.findChild(SizedPictureSheet)
+    path = tmp_path / "p.svg"
+    sheet.path.setText(str(path))
+    sheet.export_button.click()
+    qtbot.waitUntil(path.exists)
+    root = ET.fromstring(path.read_text())
+    assert root.get("width") == "180mm"
+
+
+def test_pictures_follow_the_run_and_the_theme(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
+    page, view = shown
+    view.show_kind("identity")
+    qtbot.waitUntil(lambda: view.picture is not None and "identity" in view.picture.title)
+    before = view.picture
+    with open_run(page.run.path, writable=True) as run:
+        ids = [key.id for key in HitQueries(run.connection).of_query(0)]
+        run.keep_best(0, len(ids) - 2)
+    page.run.refresh()
+    qtbot.waitUntil(lambda: view.picture is not before and view.picture is not None)
+    assert view.picture is not None
+    assert sum(count for _, _, count in view.picture.rows()) <= len(ids) - 2
+    light = view.drawing.grab().toImage()
+    theme.apply("dark")
+    qtbot.waitUntil(lambda: view.drawing.grab().toImage() != light)
+    theme.apply("light")

@@ -33,6 +33,7 @@ from .help_controller import HelpController
 from .hit_controller import HitController
 from .lab_controller import LabController
 from .library_controller import LibraryController
+from .picture_controller import PictureController
 from .results_controller import ResultsController
 from .session_controller import SessionController
 
@@ -55,6 +56,7 @@ class AppController(AppContext):
         self.explanations = ExplainController(self, self.locating)
         self.hits = HitController(self, self.jobs)
         self.results = ResultsController(self, self.jobs, self.alignments)
+        self.pictures = PictureController(self)
         self.devices = DeviceController(self)
         self.labs = LabController(self, self.sources)
         self.library = LibraryController(self)
@@ -207,6 +209,7 @@ class AppController(AppContext):
         page.posterior_chosen.connect(lambda shown: self.change_preferences({"posterior": shown}))
         self.explanations.connect_page(page)
         self.results.connect_page(page)
+        self.pictures.connect_page(page)
         page.hit_menu_asked.connect(self.hit_menu_asked)
         page.run.hit_changed.connect(self.update_actions)
         page.run.hit_changed.connect(lambda: self._show_details(page))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from clalign.engines.hit_alignments import read_hit_alignment
@@ -19,6 +17,7 @@ from .. import formatting
 from ..desk.alignment_controller import AlignmentController
 from ..desk.app_context import AppContext, Controller
 from ..desk.job_controller import JobController
+from ..desk.picture_files import ask_picture_file
 from ..formatting import told
 from ..models.architectures import Architectures, Asked, question
 from ..models.hit_pages import HitRow
@@ -44,11 +43,12 @@ def _judges(page: ResultsPage) -> bool:
 
 def _load_parts() -> None:
     """Load what some parts of results are made of, beside the window, which would stall for a third of a second."""
-    from ..views import aligned_hits, architecture_view, overview_view
+    from ..views import aligned_hits, architecture_view, overview_view, pictures_view
 
     assert aligned_hits
     assert overview_view
     assert architecture_view
+    assert pictures_view
 
 
 class ResultsController(Controller):
@@ -109,7 +109,7 @@ class ResultsController(Controller):
             self._app.say("note", "There are no hits to be drawn.")
             return
         picture = HeatMapPicture(view.map.heat, view.query_names, f"{page.run.title} – scores in bits")
-        self.open_picture_sheet(picture, f"{self._stem(page)}-map")
+        ask_picture_file(self._app, f"{self._stem(page)}-map", lambda: picture)
 
     # --- architectures ---
 
@@ -164,23 +164,7 @@ class ResultsController(Controller):
         if len(view.canvas.shown) > MOST_DRAWN:
             words = f"the first {words} of {formatting.count(len(view.canvas.shown))}"
         picture = ArchitecturePicture(shown, view.canvas.colors, f"{title} – domains of {words}")
-        self.open_picture_sheet(picture, f"{self._stem(page)}-domains")
-
-    def open_picture_sheet(self, picture: Any, stem: str) -> None:
-        """Ask for format, size and file of a picture, and write it."""
-        from ..views.pictures import save_picture
-        from ..views.sized_picture_sheet import SizedPictureSheet
-
-        sheet = SizedPictureSheet("Save picture", stem, Path.home())
-
-        def save(millimeters: float, path: str) -> None:
-            self._app.window.sheets.close_sheet()
-            font = QFont(QApplication.font())
-            write = partial(save_picture, picture, path, font, millimeters)
-            self._app.write_file(path, "Picture", write, self._app.files)
-
-        sheet.export_asked.connect(save)
-        self._app.window.sheets.open_sheet(sheet)
+        ask_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
 
     def show_domain(self, page: ResultsPage, domain: PlacedDomain) -> None:
         """Show the hit that a domain is of beside the results."""

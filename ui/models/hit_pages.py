@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+import numpy as np
+import numpy.typing as npt
+
 from clalign.runs import pages
 from clalign.values.hits import Hit
 
@@ -38,6 +41,16 @@ class HitRow(Hit):
     def has_no_domain(self) -> bool:
         """Whether the sequence passes, but none of its domains."""
         return self.estimates is not None and not self.reported_domains
+
+
+def places_among(query: pages.HitQuery, hits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the rows (int64[k], rising) of those of some hits that a question lists; made in the reader's thread."""
+    listed = pages.HitPages(query)
+    try:
+        ids = np.array(listed.ids(), np.int64)
+    finally:
+        listed.close()
+    return np.flatnonzero(np.isin(ids, hits)).astype(np.int64)
 
 
 class HitPages(pages.HitPages):

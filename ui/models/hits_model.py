@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QColor
 
@@ -21,7 +24,7 @@ from clalign.runs.run_file import write_note
 
 from .. import formatting, theme
 from .hit_filter import HitFilter, parse_filter
-from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow
+from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow, places_among
 from .hit_table import NO_DOMAIN_TIP, ShownColumn, TableKind
 from .reader import Reader
 
@@ -194,7 +197,8 @@ class HitsModel(QAbstractTableModel):
 
     def close(self) -> None:
         """Let the file go."""
-        self._reader.forget((id(self), "pages"))
+        for question in ("pages", "places"):
+            self._reader.forget((id(self), question))
         self._drop_held()
         if self._pages is not None:
             self._pages.close()
@@ -229,6 +233,16 @@ class HitsModel(QAbstractTableModel):
     def places_of(self, hits: list[int]) -> list[int]:
         """Return the rows of some hits, of those that are shown; of at most a few hundred."""
         return self._pages.places_of(hits) if self._pages else []
+
+    def find_places(self, hits: npt.NDArray[np.int64], take: Callable[[Any], None]) -> None:
+        """Look for the rows of many hits (int64[n] ids); they are handed on (int64[k]) where they still hold."""
+        query = self.query
+
+        def hand_on(answer: Any) -> None:
+            if query == self.query and not isinstance(answer, Exception):
+                take(answer[answer < self.n_shown])
+
+        self._reader.ask((id(self), "places"), lambda: places_among(query, hits), hand_on)
 
     def shown_ids(self) -> list[int]:
         """Return the ids of all rows shown."""

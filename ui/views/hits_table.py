@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QMimeData,
+    QPoint,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -310,10 +320,13 @@ class HitsTable(QTableView):
         super().keyPressEvent(event)
 
     def choose_rows(self, places: list[int]) -> None:
-        """Select some rows, and scroll to the first."""
-        chosen = QItemSelection()
-        for place in places:
-            chosen.select(self.hits.index(place, 0), self.hits.index(place, len(self.kind.columns) - 1))
+        """Select some rows, given from the top, and scroll to the first."""
+        chosen, begin = QItemSelection(), 0
+        for end in range(1, len(places) + 1):
+            if end == len(places) or places[end] != places[end - 1] + 1:
+                last = self.hits.index(places[end - 1], len(self.kind.columns) - 1)
+                chosen.append(QItemSelectionRange(self.hits.index(places[begin], 0), last))
+                begin = end
         first = self.hits.index(places[0], 1)
         self.selectionModel().setCurrentIndex(first, QItemSelectionModel.SelectionFlag.NoUpdate)
         self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)

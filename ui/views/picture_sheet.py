@@ -16,7 +16,7 @@ FORMAT_WORDS = {".svg": "SVG, to be edited", ".pdf": "PDF, in pages", ".png": "P
 
 
 class PictureSheet(Sheet):
-    """Asks for format and file; emits the choices and the path.
+    """Asks for format and file; emits the choices and the path, or only the choices where it is to be copied.
 
     Parameters
     ----------
@@ -27,6 +27,7 @@ class PictureSheet(Sheet):
     """
 
     export_asked = Signal(object, str)
+    copy_asked = Signal(object)
 
     def __init__(self, heading: str, stem: str, folder: Path) -> None:
         super().__init__(heading, 520)
@@ -43,7 +44,8 @@ class PictureSheet(Sheet):
         self.body.addLayout(row(self.path, button("Choose…", self._ask_path)))
         self.body.addWidget(self.problem)
         self.body.addStretch(1)
-        self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.export_button))
+        self.copy_button = button("Copy", self._copy, tip="Put the picture on the clipboard, as pixels and as SVG")
+        self.foot.addLayout(row(self.copy_button, None, button("Cancel", self.close_sheet), self.export_button))
         self.setFocusProxy(self.formats.buttons()[0])
         self.path.textEdited.connect(self._note_name)
         self.path.textChanged.connect(lambda: self.judge())
@@ -104,6 +106,9 @@ class PictureSheet(Sheet):
         if name:
             self._own_name = True
             self.path.setText(name)
+
+    def _copy(self) -> None:
+        self.copy_asked.emit(self.choices())
 
     def _export(self) -> None:
         self.export_asked.emit(self.choices(), self.path.text().strip())

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QSize, QSizeF
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QMimeData, QRectF, QSize, QSizeF
 from PySide6.QtGui import QColor, QFont, QImage, QImageWriter, QPageSize, QPainter, QPdfWriter
 
 from clalign.control_characters import escaped
@@ -24,6 +24,8 @@ MILLIMETERS = 25.4
 
 MOST_PIXELS = 60_000_000
 LONGEST_SIDE = 30_000
+MOST_COPIED = 12_000_000
+"""Pixels of a picture on the clipboard."""
 
 
 class Picture(Protocol):
@@ -70,6 +72,14 @@ def save_picture(picture: Picture, path: str, font: QFont, millimeters: float = 
     content = write(picture, font, millimeters)
     with replaced_file(path) as file:
         file.buffer.write(content)
+
+
+def copied(picture: Picture, font: QFont, millimeters: float = 0.0) -> QMimeData:
+    """Return a picture as it is put on the clipboard: as pixels, and as SVG for who can use it."""
+    made = QMimeData()
+    made.setImageData(_image(picture, font, millimeters, MOST_COPIED))
+    made.setData("image/svg+xml", _svg(picture, font, millimeters))
+    return made
 
 
 def _svg(picture: Picture, font: QFont, millimeters: float) -> bytes:
@@ -127,10 +137,14 @@ def _pdf(picture: Picture, font: QFont, millimeters: float) -> bytes:
 
 
 def _png(picture: Picture, font: QFont, millimeters: float) -> bytes:
-    """Return a picture with twice the pixels, or those of print, or fewer where it would become too large."""
+    return png(_image(picture, font, millimeters, MOST_PIXELS))
+
+
+def _image(picture: Picture, font: QFont, millimeters: float, most: int) -> QImage:
+    """Return a picture with twice the pixels, or those of print, or fewer where it would have more than the most."""
     width, height = picture.width, picture.height(picture.n_rows)
     wanted = millimeters / MILLIMETERS * PNG_DPI / width if millimeters else 2.0
-    scale = min(wanted, math.sqrt(MOST_PIXELS / (width * height)), LONGEST_SIDE / max(width, height))
+    scale = min(wanted, math.sqrt(most / (width * height)), LONGEST_SIDE / max(width, height))
     image = QImage(math.ceil(width * scale), math.ceil(height * scale), QImage.Format.Format_RGB32)
     image.fill(QColor(theme.LIGHT.surface))
     if millimeters:
@@ -141,7 +155,7 @@ def _png(picture: Picture, font: QFont, millimeters: float) -> bytes:
     painter.setFont(font)
     picture.paint(painter, 0, picture.n_rows)
     painter.end()
-    return png(image)
+    return image
 
 
 def png(image: QImage) -> bytes:

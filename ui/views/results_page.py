@@ -22,13 +22,12 @@ from .report_page import ReportPage
 
 if TYPE_CHECKING:
     from .aligned_hits import AlignedHits
-    from .architecture_view import ArchitectureView
-    from .overview_view import OverviewView
+    from .parts import AskedView
     from .rows_page import RowsPanel
 
 TABS = {
-    "hits": "Hits", "histogram": "Histogram", "alignment": "Alignment", "aligned": "All aligned",
-    "overview": "Overview", "domains": "Domains", "report": "Report",
+    "hits": "Hits", "histogram": "Histogram", "pictures": "Pictures", "alignment": "Alignment",
+    "aligned": "All aligned", "overview": "Overview", "domains": "Domains", "report": "Report",
 }  # fmt: skip
 """The parts that all results have, and what stands on their tabs."""
 
@@ -80,6 +79,7 @@ class ResultsPage(QWidget):
     overview_made = Signal(object)
     domains_made = Signal(object)
     aligned_made = Signal(object)
+    pictures_made = Signal(object)
 
     def __init__(self, run: RunView) -> None:
         super().__init__()
@@ -100,11 +100,12 @@ class ResultsPage(QWidget):
             "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
         )
         self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
-        self._overview, self._domains, self._aligned = (
-            Later(make) for make in (_made_overview, _made_domains, _made_aligned)
+        self._overview, self._domains, self._aligned, self._pictures = (
+            Later(make) for make in (_made_overview, _made_domains, _made_aligned, _made_pictures)
         )
         self._overview.made_now.connect(lambda: self.overview_made.emit(self._overview.content))
         self._domains.made_now.connect(lambda: self.domains_made.emit(self._domains.content))
+        self._pictures.made_now.connect(lambda: self.pictures_made.emit(self._pictures.content))
         self._aligned.made_now.connect(lambda: self.aligned_made.emit(self._aligned.content))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
@@ -126,6 +127,7 @@ class ResultsPage(QWidget):
         """Return the widgets of `TABS`, in their order."""
         return {
             "hits": self._hits_tab(), "overview": self._overview, "histogram": self._large_holder,
+            "pictures": self._pictures,
             "alignment": self._hit, "aligned": self._aligned, "domains": self._domains, "report": self.report,
         }  # fmt: skip
 
@@ -296,9 +298,9 @@ class ResultsPage(QWidget):
         self._seen = seen
 
     def _ask_again(self) -> None:
-        for part in (self._overview.content, self._domains.content, self._aligned.content):
-            if part is not None:
-                cast("OverviewView | ArchitectureView | AlignedHits", part).ask()
+        for later in (self._overview, self._domains, self._aligned, self._pictures):
+            if later.content is not None:
+                cast("AskedView | AlignedHits", later.content).ask()
 
     def _make_hits(self) -> None:
         """Make the table and then the strip below it, each in a turn of its own."""
@@ -498,3 +500,9 @@ def _made_aligned() -> QWidget:
     from .aligned_hits import AlignedHits
 
     return AlignedHits()
+
+
+def _made_pictures() -> QWidget:
+    from .pictures_view import PicturesView
+
+    return PicturesView()

@@ -15,13 +15,15 @@ from clalign.engines.pictures.points import Points
 from clalign.engines.pictures.quantiles import Quantiles
 from clalign.engines.pictures.species import SpeciesSummary
 from clalign.errors import OptionError
+from clalign.formats.tables import plain
 from clalign.formats.taxonomy import column_named, read_taxonomy
+from clalign.formats.writers import replaced_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.species import Taxonomy
 
-__all__ = ["KINDS", "Asked", "HitPicture", "picture_of", "read_picture"]
+__all__ = ["KINDS", "Asked", "HitPicture", "picture_of", "read_picture", "write_numbers", "write_rows"]
 
 
 NO_HITS = "Draw a run of hmmsearch, hmmscan or sw; one that has just begun is drawn a little later."
@@ -142,3 +144,17 @@ def read_picture(path: str | Path, asked: Asked, context: JobContext | None = No
     """Return a picture of the hits of a run; see `picture_of`."""
     with open_run(Path(path)) as run:
         return picture_of(run, asked, None, context)
+
+
+def write_rows(picture: HitPicture, path: str | Path) -> None:
+    """Write the numbers behind a picture as a table with tabs; its run must still be open."""
+    with replaced_file(path) as file:
+        file.write("\t".join(picture.heads) + "\n")
+        for row in picture.rows():
+            file.write("\t".join(plain(str(cell)) for cell in row) + "\n")
+
+
+def write_numbers(path: str | Path, asked: Asked, output: str | Path) -> None:
+    """Write the numbers behind a picture of a run."""
+    with open_run(Path(path)) as run:
+        write_rows(picture_of(run, asked), output)

@@ -53,7 +53,7 @@ class Coverage(HitPicture):
         Of one query.
     """
 
-    heads = ("position", "hits")
+    heads = ("position", "aligned_parts")
 
     def __init__(self, numbers: HitNumbers) -> None:
         hits = numbers.hits
@@ -67,8 +67,8 @@ class Coverage(HitPicture):
         covered = 100.0 * np.count_nonzero(self.depth) / self.length
         shown = f"the best {len(self.drawn):,} of {len(hits):,} hits" if len(hits) > len(self.drawn) else "all hits"
         self.sentence = (
-            f"Bars are {shown}, best first; parts of one hit are joined by a line. The curve counts all {len(hits):,}"
-            f" hits: together they cover {covered:.0f} % of the {self.noun}."
+            f"Bars are {shown}, best first; parts of one hit are joined by a line. The curve counts the parts of all"
+            f" {len(hits):,} hits, which cover {covered:.0f} % of the {self.noun} together."
         )
 
     def rows(self) -> Rows:
@@ -130,7 +130,7 @@ class Coverage(HitPicture):
         most = max(1, int(self.depth.max(initial=0)))
         shapes.append(depth_curve(self.depth, scale, y + DEPTH, y, most))
         shapes.append(Line(((scale.start, y + DEPTH), (scale.end, y + DEPTH)), "muted"))
-        told = f"at most {most:,} at a place"
+        told = f"up to {most:,} parts"
         room = width - EDGE - scale.end - 6
         shapes.append(Words(scale.end + 6, y + 8, told, color="muted", room=room, size=NAME_SIZE))
         y += DEPTH + 8

@@ -1,0 +1,138 @@
+"""Pictures of a run's hits: reads what they show, chooses hits in the table, saves and copies them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtWidgets import QFileDialog
+from shiboken6 import isValid
+
+from clalign.engines.pictures import KINDS, Asked, read_picture, write_numbers
+from clalign.errors import ClalignError
+from clalign.formats.taxonomy import read_taxonomy
+
+from .. import formatting
+from ..desk.app_context import Controller
+from ..desk.picture_files import ask_picture_file, copy_picture
+from ..formatting import told
+
+if TYPE_CHECKING:
+    from ..views.pictures_view import PicturesView
+    from ..views.results_page import ResultsPage
+
+TAXONOMY_FILTER = "Tables of taxonomy (*.tsv *.txt *.tab *.gz);;All files (*)"
+
+MOST_CHOSEN = 20_000
+"""Hits that are selected in the table at a time."""
+
+
+class PictureController(Controller):
+    """What the tab Pictures asks for."""
+
+    def connect_page(self, page: ResultsPage) -> None:
+        """Do what a page asks for, as soon as it has pictures."""
+        page.pictures_made.connect(lambda view: self._connect(page, view))
+
+    def _connect(self, page: ResultsPage, view: PicturesView) -> None:
+        view.asked.connect(lambda wish: self.read(page, view, wish))
+        view.taxonomy_asked.connect(lambda: self._choose_taxonomy(view))
+        view.numbers_asked.connect(lambda: self._save_numbers(page, view))
+        view.picture_asked.connect(lambda: self._save(page, view))
+        view.copy_asked.connect(lambda: self._copy(view))
+        view.hits_picked.connect(lambda hits: self.choose_hits(page, view, hits))
+        view.table_asked.connect(lambda: page.show_tab("hits"))
+        view.ask()  # it is looked at already
+
+    @staticmethod
+    def _asked(page: ResultsPage, wish: Asked) -> Asked:
+        query = None if page.run.shows_all else page.run.profile
+        return Asked(wish.kind, query, wish.taxonomy, wish.column)
+
+    def read(self, page: ResultsPage, view: PicturesView, wish: Asked) -> None:
+        """Read what a picture shows, and show it."""
+        run, asked = page.run, self._asked(page, wish)
+        if not run.cards:
+            return
+        if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
+            noun = run.noun.lower()
+            view.say(f"One {noun} at a time", f"Choose a {noun} above to see where its hits lie on it.")
+            return
+
+        def take(answer: Any) -> None:
+            if not isValid(view) or view.wish != wish or self._asked(page, wish) != asked:
+                return
+            if isinstance(answer, Exception):
+                view.say("There is no picture", told(answer, "The hits could not be read"))
+            elif not page.run.hits.n_all and not page.run.hits.is_busy:
+                view.say("No hits to be drawn", "Choose another one above, or search with a higher limit.")
+            else:
+                view.show_picture(answer)
+
+        path = run.path
+        self._app.files.ask_long((str(path), "picture"), lambda context: read_picture(path, asked, context), take)
+
+    def choose_hits(self, page: ResultsPage, view: PicturesView, hits: npt.NDArray[np.int64]) -> None:
+        """Select hits in the table, as far as it shows them."""
+        n_picked = len(hits)
+
+        def take(places: npt.NDArray[np.int64]) -> None:
+            if not isValid(view):
+                return
+            some = places[:MOST_CHOSEN].tolist()
+            if some:
+                page.hits.table.choose_rows(some)
+            words = f"{formatting.plural(n_picked, 'hit')} selected in the table"
+            if len(some) < n_picked:
+                words = f"{formatting.count(len(some))} of {formatting.plural(n_picked, 'hit')} selected in the table"
+                words += "; the table does not show the others" if len(some) == len(places) else ""
+            view.say_picked(words)
+
+        page.run.hits.find_places(np.asarray(hits, np.int64), take)
+
+    def _choose_taxonomy(self, view: PicturesView) -> None:
+        path, _ = QFileDialog.getOpenFileName(self._app.window, "Table of taxonomy", str(Path.home()), TAXONOMY_FILTER)
+        if path:
+            self.set_taxonomy(view, path)
+
+    def set_taxonomy(self, view: PicturesView, path: str) -> None:
+        """Read a table of taxonomy and count by it, or say what is wrong with it."""
+
+        def take(answer: Any) -> None:
+            if not isValid(view):
+                return
+            if isinstance(answer, Exception):
+                words = str(answer) if isinstance(answer, ClalignError) else told(answer, "It could not be read")
+                self._app.say("caution", f"The table of taxonomy is not used. {words}")
+                return
+            n = max(map(len, answer.of.values()))
+            heads = (*answer.heads, *(f"column {place + 2}" for place in range(len(answer.heads), n)))
+            view.set_taxonomy(path, [(head, str(place + 2)) for place, head in enumerate(heads[:n])])
+
+        self._app.files.ask((path, "taxonomy"), partial(read_taxonomy, path), take)
+
+    def _stem(self, page: ResultsPage, view: PicturesView) -> str:
+        return f"{page.run.title.replace(' x ', '-x-').replace(' ', '_')}-{view.wish.kind}"
+
+    def _save_numbers(self, page: ResultsPage, view: PicturesView) -> None:
+        proposed = str(Path.home() / f"{self._stem(page, view)}.tsv")
+        path, _ = QFileDialog.getSaveFileName(self._app.window, "Save the numbers as", proposed, "Table (*.tsv)")
+        if path:
+            write = partial(write_numbers, page.run.path, self._asked(page, view.wish), path)
+            self._app.write_file(path, "Table", write, self._app.files)
+
+    def _save(self, page: ResultsPage, view: PicturesView) -> None:
+        from ..views.drawing_painter import DrawingPicture
+
+        picture = view.picture
+        if picture is not None:
+            ask_picture_file(self._app, self._stem(page, view), lambda: DrawingPicture(picture.whole()))
+
+    def _copy(self, view: PicturesView) -> None:
+        from ..views.drawing_painter import DrawingPicture
+
+        if view.picture is not None:
+            copy_picture(self._app, DrawingPicture(view.picture.whole()))
