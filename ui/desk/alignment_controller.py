@@ -24,6 +24,7 @@ from .. import formatting
 from ..formatting import told
 from ..models.workspace import Offer, Source, stamp_of
 from .app_context import AppContext, Controller
+from .picture_files import copy_picture
 from .source_controller import SourceController
 
 if TYPE_CHECKING:
@@ -267,7 +268,15 @@ class AlignmentController(Controller):
             return
         sheet = RowsPictureSheet(panel, Path(title).name, Path.home())
         sheet.export_asked.connect(lambda choices, path: self._save_picture(panel, title, choices, path))
+        sheet.copy_asked.connect(lambda choices: self._copy_picture(panel, title, choices))
         self._app.window.sheets.open_sheet(sheet)
+
+    def _copy_picture(self, panel: RowsPanel, name: str, choices: RowsChoices) -> None:
+        from ..views.rows_picture import RowsPicture, picture_title
+
+        self._app.window.sheets.close_sheet()
+        picture = RowsPicture(panel.view, choices, picture_title(name, panel.view, choices.part))
+        copy_picture(self._app, picture, choices.millimeters)
 
     def _save_picture(self, panel: RowsPanel, name: str, choices: RowsChoices, path: str) -> None:
         from ..views.pictures import save_picture

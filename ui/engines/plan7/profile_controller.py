@@ -15,6 +15,7 @@ from clalign.jobs import JobContext
 from ... import formatting
 from ...desk.app_context import AppContext, Controller
 from ...desk.form_controller import FormController
+from ...desk.picture_files import copy_picture
 from ...formatting import told
 from .profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
 
@@ -206,7 +207,14 @@ class ProfileController(Controller):
         figure, scheme = view.figure, view.logo.scheme
         sheet = LogoSheet(figure, view.logo.shown_nodes(), Path.home(), scheme)
         sheet.export_asked.connect(lambda choices, path: self._save(figure, choices, path))
+        sheet.copy_asked.connect(lambda choices: self._copy(figure, choices))
         self._app.window.sheets.open_sheet(sheet)
+
+    def _copy(self, figure: LogoFigure, choices: PictureChoices) -> None:
+        from .logo_pictures import LogoPicture
+
+        self._app.window.sheets.close_sheet()
+        copy_picture(self._app, LogoPicture(figure, choices))
 
     def _save(self, figure: LogoFigure, choices: PictureChoices, path: str) -> None:
         from .logo_pictures import save_logo
