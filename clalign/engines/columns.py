@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from clalign.formats.tables import digits, plain
+from clalign.values.species import species_in
 
 Kind = Literal["text", "number", "whole number", "percent", "places", "picture"]
 """What cells hold: ``places`` are a first and a last one, a ``picture`` is drawn beside its number."""
@@ -95,6 +96,9 @@ LENGTH = Column("length", "Length", "Residues of the sequence", "whole number", 
                 value=lambda r: r.hit.length)  # fmt: skip
 ACCESSION = Column("accession", "Accession", "From the sequence file", sort="accession", file="target_accession",
                    meaning="accession of the target", value=lambda r: r.hit.accession)  # fmt: skip
+SPECIES = Column("species", "Species", "What the description names with OS=", sort="species",
+                 meaning="what the description of the target names with OS=",
+                 value=lambda r: species_in(r.hit.description))  # fmt: skip
 VERIFIED = Column("verified", "Verified", "Computed again on the reference: equal, or differs", sort="verified")
 QUERY = Column("profile", "Query", "Query that the sequence is a hit of", sort="profile", file="query",
                meaning="name of the query: a profile in hmmsearch, a sequence in hmmscan and sw",
@@ -108,6 +112,7 @@ HITS = (
     Column("score", "Score", "Score of the sequence", "number", sort="score", filter="score"),
     LENGTH,
     ACCESSION,
+    SPECIES,
     VERIFIED,
     QUERY,
 )

@@ -25,6 +25,7 @@ from clalign.runs.declarations import Declaration, declaration_of
 from clalign.runs.kinds import KINDS, Check, checks_of, sql_of
 from clalign.runs.plain_data import FACTS, parsed
 from clalign.runs.schema import APPLICATION_ID, INDEXES, SCHEMA_VERSION, TABLES
+from clalign.values.species import species_in
 
 CHECKPOINT_PAGES = 8192
 """Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run does so, too."""
@@ -195,6 +196,7 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
     for setting in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {setting}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    connection.create_function("species_in", 1, lambda text: species_in(text or ""), deterministic=True)
     connection.row_factory = lambda cursor, row: connection.checked(cursor, row)
     return connection
 

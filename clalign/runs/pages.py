@@ -22,6 +22,7 @@ ALL_QUERIES = -1
 
 QUERY_NAME = "(SELECT queries.name FROM queries WHERE queries.id = hits.query)"
 TEXTS = ("description", "name", "accession")
+SPECIES = "species_in(description)"
 
 VALUES = {
     **{name: name for name in ("evalue", "score", "bias", "raw", "length", "best_score", "best_evalue", "verified")},
@@ -32,8 +33,13 @@ VALUES = {
     "model_start": "(SELECT min(query_start) FROM parts WHERE parts.hit = hits.id)",
     "coverage": "(SELECT sum(query_end - query_start) FROM parts WHERE parts.hit = hits.id)",
     "note": f"{OF_HIT} IS NULL, {OF_HIT} COLLATE NOCASE",
+    "species": f"{SPECIES} = '', {SPECIES} COLLATE NOCASE",
 }
-"""SQL of what the hits of every engine are sorted and filtered by; those without a note stand last in both orders."""
+"""SQL of what hits of every engine are sorted and filtered by; those without a note, or without a species, stand last
+in both orders."""
+
+TAGGED = {"note": f"coalesce({OF_HIT}, '')", "species": SPECIES}
+"""SQL of texts that are looked in by name; an empty text is in all of them but empty ones."""
 
 NEARLY_UNIQUE = ("name", "accession")
 """Orders with so few ties that what decides them does not matter."""
@@ -45,10 +51,10 @@ class Condition(NamedTuple):
     Attributes
     ----------
     key : str
-        A value that the hit has, ``note``, or ``text`` for name, accession and description; ``any text`` is in the
-        name of the query, too.
+        A value that the hit has, one of `TAGGED`, or ``text`` for name, accession and description; ``any text`` is in
+        the name of the query, too.
     operator : str
-        ``has`` looks for a text within others, whatever its case; an empty one is in every note.
+        ``has`` looks for a text within others, whatever its case; an empty one is in every note and species.
     is_negated : bool
     """
 
@@ -104,8 +110,8 @@ def condition_sql(condition: Condition, sql: Mapping[str, str]) -> tuple[str, li
     if operator != "has":
         return f"{sql[key]} {operator} ?", [value]
     escaped = re.sub(r"([\\%_])", r"\\\1", str(value))
-    wanted = "_%" if key == "note" and not value else f"%{escaped}%"
-    places = [f"coalesce({OF_HIT}, '')"] if key == "note" else [*TEXTS, *[QUERY_NAME] * (key == "any text")]
+    wanted = "_%" if key in TAGGED and not value else f"%{escaped}%"
+    places = [TAGGED[key]] if key in TAGGED else [*TEXTS, *[QUERY_NAME] * (key == "any text")]
     anywhere = " OR ".join(rf"{place} LIKE ? ESCAPE '\'" for place in places)
     return f"{'NOT ' * is_negated}({anywhere})", [wanted] * len(places)
 

@@ -32,6 +32,7 @@ from clalign.jobs import QuietContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.ui import theme
+from clalign.ui.models.row_measures import order_by_species
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.pictures_view import PicturesView
 from clalign.ui.views.results_page import ResultsPage
@@ -346,3 +347,29 @@ def test_pictures_follow_the_run_and_the_theme(qtbot: Any, shown: tuple[ResultsP
     theme.apply("dark")
     qtbot.waitUntil(lambda: view.drawing.grab().toImage() != light)
     theme.apply("light")
+
+
+def test_species_are_a_column_a_filter_and_an_order(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
+    page, _ = shown
+    hits, place = page.run.hits, page.run.table.place("species")
+    assert place is not None
+
+    def names(filtered: str, sort: str | None = None, descending: bool = False) -> list[str]:
+        assert not hits.set_filter(filtered).problem
+        hits.set_order(sort, descending)
+        qtbot.waitUntil(lambda: not hits.is_busy)
+        return [str(hits.data(hits.index(row, place))) for row in range(hits.n_shown)]
+
+    assert names('species:"homo sap"') == ["Homo sapiens"] * 2
+    assert names("-species:homo species:") == ["Mus musculus"]
+    assert len(names("-species:")) == 2
+    assert names("", "species") == ["Homo sapiens", "Homo sapiens", "Mus musculus", "—", "—"]
+    assert names("", "species", descending=True) == ["Mus musculus", "Homo sapiens", "Homo sapiens", "—", "—"]
+
+
+def test_rows_of_an_alignment_stand_by_species() -> None:
+    texts = ["x OS=Mus musculus OX=1", "nothing", "y OS=Homo sapiens", "z OS=mus musculus GN=a"]
+    order = order_by_species(texts)
+    assert order is not None
+    assert order.tolist() == [2, 0, 3, 1]
+    assert order_by_species(["nothing"]) is None

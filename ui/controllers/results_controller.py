@@ -22,6 +22,7 @@ from ..formatting import told
 from ..models.architectures import Architectures, Asked, question
 from ..models.hit_pages import HitRow
 from ..models.overview import question as overview_question
+from ..models.row_measures import order_by_species
 from ..models.rows_view import RowsView
 
 if TYPE_CHECKING:
@@ -223,6 +224,8 @@ class ResultsController(Controller):
             rows = RowsView(alignment, page)
             if (scores == scores).any():
                 rows.scores["Score (bits)"] = scores
+            if (order := order_by_species(alignment.descriptions)) is not None:
+                rows.own_orders["Species"] = order
             sequences = formatting.plural(alignment.n_rows, "row")
             panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, aligned by the paths that were found")
             self._alignments.connect_rows(panel)

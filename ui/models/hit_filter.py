@@ -43,7 +43,7 @@ HIT_WORDS = words_of(HITS, 'Filter: text, "a phrase", -without, E<1e-5, score>20
 _TERM = re.compile(
     r"""\s*(?:
         (?P<field>[A-Za-z]+)\s*(?P<op><=|>=|=|<|>|≤|≥)\s*(?P<number>[^\s"]*)
-      | (?P<not_noted>-?)note:(?:"(?P<noted_phrase>[^"]*)"?|(?P<noted>\S*))
+      | (?P<without>-?)(?P<tag>note|species):(?:"(?P<tagged_phrase>[^"]*)"?|(?P<tagged>\S*))
       | (?P<minus>-?)"(?P<quoted>[^"]*)"?
       | (?P<word>\S+)
     )""",
@@ -77,7 +77,8 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
 
     Words and quoted phrases are looked for in name, accession and description, whatever their case;
     with ``-`` before them they must be missing. After ``note:`` they are looked for in what the user has
-    written beside a hit; ``note:`` alone finds every hit that has a note.
+    written beside a hit; ``note:`` alone finds every hit that has a note. After ``species:`` they are looked for in
+    what descriptions name with OS=.
 
     Parameters
     ----------
@@ -98,9 +99,9 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
             except ValueError:
                 return HitFilter(problem=f"A number is expected after {term['field']}{term['op']}")
             conditions.append(Condition(key, _OPERATORS[term["op"]], number))
-        elif term["not_noted"] is not None:
-            noted = term["noted_phrase"] or term["noted"] or ""
-            conditions.append(Condition("note", "has", noted, bool(term["not_noted"])))
+        elif term["tag"]:
+            phrase = term["tagged_phrase"] or term["tagged"] or ""
+            conditions.append(Condition(term["tag"].lower(), "has", phrase, bool(term["without"])))
         else:
             phrase, is_negated = _phrase(term)
             if phrase:

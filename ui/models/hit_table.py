@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from clalign.engines.columns import HITS, Column, Kind, Sets
+from clalign.values.species import species_in
 
 from .. import formatting
 from .hit_filter import HIT_WORDS, FilterWords
@@ -148,6 +149,7 @@ CELLS: dict[str, tuple[Cell | None, int, bool]] = {
     "score": (lambda r, m: formatting.score(r.score), 84, True),
     "length": (lambda r, m: formatting.count(r.length), 70, False),
     "accession": (lambda r, m: r.accession, 100, False),
+    "species": (lambda r, m: species_in(r.description) or "—", 150, False),
     "verified": (lambda r, m: r.verified or "—", 76, False),
     "profile": (lambda r, m: str(m.cards[r.profile]["name"]), 120, False),
 }

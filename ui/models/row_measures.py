@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from clalign.values.column_statistics import (
     count_letters,
 )
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, is_residue
+from clalign.values.species import species_in
 
 Rows = npt.NDArray[np.int64]
 
@@ -101,6 +103,14 @@ def order_by_name(alignment: RowAlignment) -> Rows:
     """Return the rows by their names, without case."""
     names = [name.casefold() for name in alignment.names]
     return np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+
+
+def order_by_species(descriptions: Sequence[str]) -> Rows | None:
+    """Return the rows by the species that their descriptions name, the others last; None if none names one."""
+    species = [species_in(text).lower() for text in descriptions]
+    if not any(species):
+        return None
+    return np.array(sorted(range(len(species)), key=lambda row: (not species[row], species[row])), np.int64)
 
 
 def order_by_value(values: npt.NDArray[np.float32] | Rows) -> Rows:

@@ -15,6 +15,10 @@ FILTER_ROWS = [
     ('"protein kinase"', "A phrase"),
     ("-fragment", "Hits without this text"),
     ("E<1e-5", "E-value; likewise score, bias, len, domains, domE, domscore with <, <=, =, >=, >"),
+    (
+        'species:"Homo sapiens"',
+        "Hits of a species, which descriptions name with OS=",
+    ),
     ("note:check", "Hits with this text in your note; note: alone finds all that have one"),
     ("score>20 len>200", "Several parts must all hold"),
 ]

@@ -15,6 +15,7 @@ from clalign.engines.columns import (
     QUERY,
     QUERY_ACCESSION,
     QUERY_LENGTH,
+    SPECIES,
     VERIFIED,
     Column,
     Kind,
@@ -70,6 +71,7 @@ HITS = (
            value=lambda r: r.query_coverage / 2 + r.identity / 4 + r.positives / 4),
     replace(LENGTH, tip="Residues of the target"),
     replace(ACCESSION, tip="From the file of the targets"),
+    SPECIES,
     VERIFIED,
     replace(QUERY, tip="Query that the target is a hit of"),
 )  # fmt: skip
