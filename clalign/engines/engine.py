@@ -68,7 +68,8 @@ class Engine:
         of a run what was done, for a report), ``runs`` (a
         `Declaration` of what its runs hold), ``tables`` (the columns of its tab-separated tables, by the names of the
         exports), ``exports`` (each an `Export`, in their order), ``scores_of_all`` (returns of a run and the
-        number of a query the `ScoresOfAll` of its targets), ``remarks``, ``choices`` (what `explain` may begin
+        number of a query the `ScoresOfAll` of its targets), ``stages`` (likewise what passed its filters),
+        ``remarks``, ``choices`` (what `explain` may begin
         with), ``explain_files`` where files can be explained without a run, ``self_test`` of a device, and
         ``change_choice``, ``add`` and ``realign`` where it changes finished alignments, and ``begin_again`` where runs
         go on from before their end with another gap factor.

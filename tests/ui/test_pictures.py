@@ -25,6 +25,7 @@ from clalign.engines.pictures.coverage import CLASSES, class_of, packed
 from clalign.engines.pictures.numbers import read_numbers
 from clalign.engines.pictures.points import MOST_DOTS, marked
 from clalign.engines.pictures.quantiles import Quantiles
+from clalign.engines.plan7.funnel import funnel_of
 from clalign.errors import ExitCode, InputError, OptionError
 from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.taxonomy import column_named, read_taxonomy
@@ -110,7 +111,7 @@ def test_identities_and_points_are_counted(any_run: RunFile) -> None:
 
 
 def test_a_rectangle_picks_what_it_touches(any_run: RunFile) -> None:
-    for kind in KINDS:
+    for kind in set(KINDS) - {"filters"}:
         drawn = picture_of(any_run, Asked(kind, 0)).draw(800, 400)
         everything = drawn.picks.within(0, 0, drawn.width, drawn.height)
         assert everything.tolist() == sorted(set(drawn.picks.hits.tolist()))
@@ -119,6 +120,30 @@ def test_a_rectangle_picks_what_it_touches(any_run: RunFile) -> None:
         assert place is not None
         assert drawn.picks.tip(place)
         assert len(drawn.picks.within(-9, -9, -5, -5)) == 0
+
+
+def test_scores_of_all_and_filters_are_those_of_the_run(
+    any_run: RunFile, profile_run: Path, pair_runs: dict[str, Path]
+) -> None:
+    left, counts = any_run.histogram(0)
+    rows = list(picture_of(any_run, Asked("scores", 0)).rows())
+    for low, high, n, _ in rows:
+        assert n == int(counts[(left >= low - 1e-9) & (left < high - 1e-9)].sum())
+    assert sum(n for _, _, n, _ in rows) == counts.sum()
+    drawn = read_picture(pair_runs["proteins"], Asked("scores", 0)).draw(800, 400)
+    with open_run(pair_runs["proteins"]) as run:
+        raws = [hit.raw for hit in run.hits(0)]
+    edges = [low for low, *_ in read_bounds(pair_runs["proteins"])]
+    plain = Counter(sum(edge <= raw for edge in edges) - 1 for raw in raws)
+    assert Counter(drawn.picks.parts.tolist()) == plain
+    with open_run(profile_run) as run:
+        passed = [(stage["label"], stage["passed"]) for stage in funnel_of(run, 0) if stage["ran"]]
+    assert [row[:2] for row in read_picture(profile_run, Asked("filters", 0)).rows()] == passed
+
+
+def read_bounds(path: Path) -> list[tuple[Any, ...]]:
+    """Return the bars of the histogram of scores."""
+    return list(read_picture(path, Asked("scores", 0)).rows())
 
 
 def test_observed_numbers_are_ranks(any_run: RunFile) -> None:
@@ -227,9 +252,11 @@ def test_a_picture_of_one_query_says_so(pair_runs: dict[str, Path], tmp_path: Pa
         read_picture(pair_runs["proteins"], Asked("portrait", 0))
     drawn = read_picture(pair_runs["empty"], Asked("score-length", 0)).draw(500, 300)
     assert not len(drawn.picks.hits)
-    for kind in KINDS:
+    for kind in set(KINDS) - {"filters"}:
         assert read_picture(pair_runs["empty"], Asked(kind, 0)).whole().height > 50
         assert read_picture(pair_runs["scores"], Asked(kind, 0)).whole().height > 50
+    with pytest.raises(OptionError, match="no filters"):
+        read_picture(pair_runs["proteins"], Asked("filters", 0))
 
 
 @pytest.fixture

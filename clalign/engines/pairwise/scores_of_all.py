@@ -19,4 +19,4 @@ def scores_of_all(run: RunFile, number: int) -> ScoresOfAll | None:
     places = np.clip(scores.astype(np.int64) - int(curve["first"]), 0, len(by_score))
     known = places < len(by_score)
     seen = np.cumsum(counts[::-1])[::-1].astype(np.float64)
-    return ScoresOfAll("the scores of all targets", reached[places][known], seen[known])
+    return ScoresOfAll("the scores of all targets", scores[known], reached[places][known], seen[known])

@@ -13,7 +13,9 @@ from clalign.engines.pictures.numbers import HitNumbers, read_numbers
 from clalign.engines.pictures.picture import HitPicture
 from clalign.engines.pictures.points import Points
 from clalign.engines.pictures.quantiles import Quantiles
+from clalign.engines.pictures.scores import ScoreHistogram
 from clalign.engines.pictures.species import SpeciesSummary
+from clalign.engines.pictures.stages import Stages
 from clalign.errors import OptionError
 from clalign.formats.tables import plain
 from clalign.formats.taxonomy import column_named, read_taxonomy
@@ -87,6 +89,16 @@ def _length_points(numbers: HitNumbers, asked: Asked) -> HitPicture:
     return Points(numbers, lengths, "length of the target", "residues", True)
 
 
+def _scores(numbers: HitNumbers, asked: Asked) -> HitPicture:
+    del asked
+    return ScoreHistogram(numbers)
+
+
+def _stages(numbers: HitNumbers, asked: Asked) -> HitPicture:
+    del asked
+    return Stages(numbers)
+
+
 def _species(numbers: HitNumbers, asked: Asked) -> HitPicture:
     taxonomy = read_taxonomy(asked.taxonomy) if asked.taxonomy else Taxonomy()
     return SpeciesSummary(numbers, taxonomy, column_named(taxonomy, asked.column))
@@ -99,6 +111,9 @@ KINDS: Mapping[str, Kind] = {
     "score-length": Kind("Score and length", "Score of each hit against the length of the target", _length_points),
     "identity": Kind("Identity", "How many hits are how alike", lambda n, _: Identities(n)),
     "qq": Kind("Q–Q plot", "Observed numbers of targets against those that E-values expect", lambda n, _: Quantiles(n)),
+    "scores": Kind("Scores of all", "How many targets have which score, hits or not, beside what chance would give",
+                   _scores, True),
+    "filters": Kind("Filters", "How many targets pass each stage of the search", _stages, True),
     "species": Kind("Species", "Hits by species, from OS= in the descriptions or from a table of taxonomy", _species),
 }  # fmt: skip
 """The pictures by their names."""

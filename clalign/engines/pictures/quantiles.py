@@ -31,18 +31,21 @@ class ScoresOfAll:
     ----------
     words : str
         Which scores they are.
+    scores : float64[n]
+        Rising.
     expected, observed : float64[n]
         How many targets would reach each score by chance, and how many do; falling.
     """
 
     words: str
+    scores: Floats
     expected: Floats
     observed: Floats
 
     @classmethod
-    def from_bins(cls, words: str, chances: Floats, counts: npt.NDArray[np.int64]) -> ScoresOfAll:
+    def from_bins(cls, words: str, scores: Floats, chances: Floats, counts: npt.NDArray[np.int64]) -> ScoresOfAll:
         """Return it for bins of rising scores: the expected number from each on, and the targets in each."""
-        return cls(words, chances, np.cumsum(counts[::-1])[::-1].astype(np.float64))
+        return cls(words, scores, chances, np.cumsum(counts[::-1])[::-1].astype(np.float64))
 
 
 class Quantiles(HitPicture):
@@ -65,7 +68,7 @@ class Quantiles(HitPicture):
         self.factor = compared / searched if searched and compared else 1.0
         self.expected = hits.evalues[known][order] * self.factor
         self.observed = np.arange(1, len(order) + 1, dtype=np.float64)
-        self.all = _of_all(numbers)
+        self.all = of_all_targets(numbers)
         far = f"with E-values up to {hits.evalues[known].max():.2g} " if known.any() else ""
         self.sentence = (
             f"Points are the {len(order):,} hits {far}that the run kept, of {compared:,.0f} targets compared."
@@ -122,7 +125,7 @@ def _sizes(numbers: HitNumbers) -> tuple[float, float]:
     return compared, float(numbers.card.get("n_targets") or numbers.run.fact("n_targets") or 0)
 
 
-def _of_all(numbers: HitNumbers) -> ScoresOfAll | None:
+def of_all_targets(numbers: HitNumbers) -> ScoresOfAll | None:
     """Return the scores of all targets of a query, where its engine knows what to expect of them."""
     engine = engine_of(numbers.run)
     if numbers.query is None or "scores_of_all" not in engine.at:

@@ -24,6 +24,7 @@ ENGINE = Engine(
         "exports": "clalign.engines.plan7.export:EXPORTS",
         "methods": "clalign.engines.plan7.methods:methods",
         "scores_of_all": "clalign.engines.plan7.scores_of_all:scores_of_all",
+        "stages": "clalign.engines.plan7.funnel:funnel_of",
         "verify": "clalign.engines.plan7.verify:verify_run",
         "explain": "clalign.engines.plan7.explain:explain_run",
         "explain_files": "clalign.engines.plan7.explain:explain",

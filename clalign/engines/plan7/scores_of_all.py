@@ -31,4 +31,4 @@ def scores_of_all(run: RunFile, number: int) -> ScoresOfAll | None:
         fit = Calibration("gumbel", entry["mu"], entry["lambda"])
         chances = [hmmer2_pvalue(np.float32(score), fit) for score in edges.tolist()]
         words = "the scores of all targets"
-    return ScoresOfAll.from_bins(words, np.array(chances, np.float64) * total, counts)
+    return ScoresOfAll.from_bins(words, edges, np.array(chances, np.float64) * total, counts)

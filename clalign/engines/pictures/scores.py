@@ -1,0 +1,127 @@
+"""How many targets have which score: all of them, not only hits, with what chance would give."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.engines.pictures.axes import EDGE, LINE, axes, heading, legend, outline, plot_area
+from clalign.engines.pictures.numbers import HitNumbers
+from clalign.engines.pictures.picture import HitPicture, Rows
+from clalign.engines.pictures.quantiles import of_all_targets
+from clalign.runs.batches import BIN
+from clalign.values.axes import Scale
+from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words
+
+Floats = npt.NDArray[np.float64]
+
+MOST_BARS = 160
+"""Bars are joined in pairs where there would be more."""
+
+NO_SCORE = -1e5
+"""A sequence without residues has a score far below any real one; it is not drawn."""
+
+FLOOR = 0.5
+"""Bottom of the axis of counts, which is logarithmic."""
+
+OF_A_FILTER = "msv"
+"""What the card of a query calls scores that are not those of its hits."""
+
+
+class ScoreHistogram(HitPicture):
+    """The scores of all targets of a query.
+
+    Parameters
+    ----------
+    numbers : HitNumbers
+        Of one query.
+    """
+
+    heads = ("from_score", "to_score", "targets", "expected")
+
+    def __init__(self, numbers: HitNumbers) -> None:
+        card, run, query = numbers.card, numbers.run, numbers.query or 0
+        left, counts = run.histogram(query)
+        left, counts = left[left > NO_SCORE], counts[left > NO_SCORE]
+        unit = float(card.get("histogram_unit") or 0.001)
+        self.edges, self.counts = joined_bins(left, counts, float(card.get("histogram_bin") or BIN) * unit)
+        of_filter = card.get("histogram_kind") == OF_A_FILTER
+        self.all = of_all_targets(numbers)
+        self.expected = self._expected()
+        self.axis = (
+            "MSV score (bits)" if of_filter else "score (bits)" if unit != 1.0 else "score (units of the matrix)"
+        )
+        limit = card.get("histogram_report_score", None if of_filter else card.get("report_score"))
+        self.limit = float(limit) if limit is not None and math.isfinite(limit) else None
+        values = np.full(len(numbers.hits), np.nan) if of_filter else numbers.hits.raws * unit
+        known = (values >= self.edges[0]) & (values < self.edges[-1]) if len(self.edges) else values > math.inf
+        self.ids = numbers.hits.ids[known]
+        self.bars = np.searchsorted(self.edges, values[known], side="right").astype(np.int64) - 1
+        self.title = f"{numbers.of}: scores of all targets"
+        which = "in the first filter" if of_filter else "of all targets that were compared"
+        self.sentence = f"Scores {which}: {int(self.counts.sum()):,} targets; the axis of counts is logarithmic."
+        if self.all is not None:
+            self.sentence += " The line is what chance would give."
+
+    def _expected(self) -> Floats | None:
+        """Return how many targets of each bar chance would give, where that is known."""
+        known = self.all
+        if known is None or len(known.scores) < 2:
+            return None
+        logs = np.log(np.maximum(known.expected, 1e-300))  # tails are straight there
+        reached = np.exp(np.interp(self.edges, known.scores, logs, right=-np.inf))
+        return np.asarray(reached[:-1] - reached[1:], np.float64)
+
+    def rows(self) -> Rows:
+        """Yield bounds, number of targets and expected number of each bar."""
+        expected = self.expected if self.expected is not None else np.full(len(self.counts), np.nan)
+        for low, high, count, chance in zip(self.edges, self.edges[1:], self.counts, expected, strict=False):
+            yield float(low), float(high), int(count), "" if np.isnan(chance) else float(f"{chance:.4g}")
+
+    def draw(self, width: float, height: float) -> Drawing:
+        """Return bars, the curve and the score from which on targets are reported."""
+        area = plot_area(width, height, EDGE + 3 * LINE + 14)
+        low, high = (float(self.edges[0]), float(self.edges[-1])) if len(self.counts) else (0.0, 1.0)
+        across = Scale(low, high, area.left, area.right)
+        up = Scale(FLOOR, max(2.0, 1.3 * float(self.counts.max(initial=1))), area.bottom, area.top, log=True)
+        entries = [("bar", "targets")] + [("caution", "expected by chance")] * (self.expected is not None)
+        shapes: list[Shape] = [*heading(self.title, width), *legend(entries, EDGE, EDGE + LINE + 4)]
+        shapes += axes(area, across, up, (self.axis, "targets"))
+        lefts = across.places(self.edges)
+        for a, b, count in zip(lefts[:-1].tolist(), lefts[1:].tolist(), self.counts.tolist(), strict=True):
+            if count:
+                top = up(count)
+                shapes.append(Box(a, top, max(b - a - 0.5, 0.8), area.bottom - top, "bar"))
+                shapes.append(Line(((a, top), (max(b - 0.5, a + 0.8), top)), "accent", 1.5))
+        if self.expected is not None:
+            seen = np.flatnonzero(self.expected > FLOOR)
+            middles = (lefts[seen] + lefts[seen + 1]) / 2
+            points = list(zip(middles.tolist(), up.places(self.expected[seen]).tolist(), strict=True))
+            shapes += [outline(points, "caution")] * (len(points) > 1)
+        if self.limit is not None and low <= self.limit <= high:
+            x = across(self.limit)
+            shapes.append(Line(((x, area.top), (x, area.bottom)), "text", 1.2, dashed=True))
+            shapes.append(Words(min(x + 5, area.right - 150), area.top + LINE / 2, f"reported from {self.limit:g}"))
+        tops = np.full(len(self.counts), area.top)
+        bottoms = np.full(len(self.counts), area.bottom)
+        places = np.stack([lefts[:-1], tops, lefts[1:], bottoms], axis=1) if len(self.counts) else np.empty((0, 4))
+        return Drawing(self.title, width, height, shapes, picks=Picks(places, self.bars, self.ids, self._tip))
+
+    def _tip(self, place: int) -> str:
+        n_hits = int((self.bars == place).sum())
+        hits = f", {n_hits:,} of them hits" if len(self.ids) else ""
+        return f"{self.edges[place]:g} to {self.edges[place + 1]:g}: {int(self.counts[place]):,} targets{hits}"
+
+
+def joined_bins(left: Floats, counts: npt.NDArray[np.int64], width: float) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return bounds (float64[n + 1]) and counts (int64[n]) of not too many bars of equal width, empty ones included."""
+    if not len(left):
+        return np.zeros(1), np.zeros(0, np.int64)
+    while (left[-1] - left[0]) / width >= MOST_BARS - 2:
+        width *= 2
+    places = np.floor(left / width + 1e-9).astype(np.int64)
+    n_bars = int(places[-1] - places[0]) + 1
+    sums = np.bincount(places - places[0], counts, n_bars).astype(np.int64)
+    return (places[0] + np.arange(n_bars + 1)) * width, sums
