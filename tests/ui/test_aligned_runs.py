@@ -29,6 +29,7 @@ from clalign.ui.engines.msa.run_data import path_of
 from clalign.ui.engines.msa.sheet import lengths_of
 from clalign.ui.models.jobs import JobItem
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers
 
 LEFT = Qt.MouseButton.LeftButton
@@ -178,7 +179,7 @@ def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
 
 
 def test_any_pair_is_shown_with_its_probabilities(
-    qtbot: Any, window: MainWindow, page: AlignedPage, press: Press, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: Any, window: MainWindow, page: AlignedPage, press: Press, tmp_path: Path
 ) -> None:
     page.show_tab("pairs")
     pairs, run = page.pairs, page.run.aligned
@@ -198,8 +199,10 @@ def test_any_pair_is_shown_with_its_probabilities(
     pairs.canvas.grab()
     for ending in (".svg", ".pdf", ".png"):
         path = tmp_path / f"pair{ending}"
-        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
         press(pairs, "Save…")
+        sheet = window.findChildren(SizedPictureSheet)[-1]
+        sheet.path.setText(str(path))
+        sheet.export_button.click()
         qtbot.waitUntil(path.exists)
     assert "one, 25" in (tmp_path / "pair.svg").read_text()
     picture = QImage(str(tmp_path / "pair.png"))

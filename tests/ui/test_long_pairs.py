@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
-from PySide6.QtWidgets import QFileDialog
 
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.pairwise import dot_painter, layout
@@ -18,6 +17,7 @@ from clalign.ui.engines.pairwise.dot_plot import bare_plot, path_of, seen_of
 from clalign.ui.engines.pairwise.layout import PairLines
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
 from clalign.values.hits import Hit
 from tests.long_runs import long_run
 
@@ -137,7 +137,7 @@ def test_a_long_alignment_opens_in_the_window(
 
 
 def test_a_picture_of_a_million_columns_is_refused_and_said_why(
-    qtbot: Any, window: MainWindow, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: Any, window: MainWindow, run: Path, tmp_path: Path
 ) -> None:
     window.controller.sources.open_paths([str(run)])
     page = window.controller.page
@@ -146,9 +146,11 @@ def test_a_picture_of_a_million_columns_is_refused_and_said_why(
     page.hits.table.choose_row(0)
     page.show_tab("alignment")
     qtbot.waitUntil(lambda: page.run.hit is not None and isinstance(page.hit, PairCard), timeout=30000)
-    path = tmp_path / "picture.svg"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     page.hit.alignment_picture_asked.emit()
+    sheet = window.findChild(SizedPictureSheet)
+    sheet.path.setText(str(tmp_path / "picture.svg"))
+    assert not sheet.export_button.isEnabled()
+    assert "Save it as PDF" in sheet.problem.text()
+    sheet.copy_button.click()
     (message,) = window.messages.messages
     assert "Save it as PDF" in message.text
-    assert not path.exists()

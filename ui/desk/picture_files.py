@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from ..views.pictures import Picture
 
 
-def ask_picture_file(app: AppContext, stem: str, make: Callable[[], Picture]) -> None:
+def ask_picture_file(
+    app: AppContext, stem: str, make: Callable[[], Picture], why_not: Callable[[str], str] = lambda path: ""
+) -> None:
     """Open the sheet that asks for format, width and file of a picture, and write or copy it.
 
     Parameters
@@ -26,11 +29,13 @@ def ask_picture_file(app: AppContext, stem: str, make: Callable[[], Picture]) ->
         The name that the file is proposed to have, without its ending.
     make : callable
         Returns the picture.
+    why_not : callable
+        Returns why a picture cannot be written to a path; empty if it can.
     """
     from ..views.pictures import save_picture
     from ..views.sized_picture_sheet import SizedPictureSheet
 
-    sheet = SizedPictureSheet("Save picture", stem, Path.home())
+    sheet = SizedPictureSheet("Save picture", re.sub(r"[/|\\:*?\"<>]+", "_", stem), Path.home(), why_not)
 
     def save(millimeters: float, path: str) -> None:
         app.window.sheets.close_sheet()
@@ -39,7 +44,10 @@ def ask_picture_file(app: AppContext, stem: str, make: Callable[[], Picture]) ->
 
     def copy(millimeters: float) -> None:
         app.window.sheets.close_sheet()
-        copy_picture(app, make(), millimeters)
+        if reason := why_not("picture.svg"):
+            app.say("stop", reason)
+        else:
+            copy_picture(app, make(), millimeters)
 
     sheet.export_asked.connect(save)
     sheet.copy_asked.connect(copy)

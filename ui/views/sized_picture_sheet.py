@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 from PySide6.QtWidgets import QDoubleSpinBox
 
 from .parts import label, row
@@ -12,7 +15,23 @@ USUAL, LEAST, MOST = 180.0, 20.0, 2000.0
 
 
 class SizedPictureSheet(PictureSheet):
-    """Emits the width in millimeters, and the path."""
+    """Emits the width in millimeters, and the path.
+
+    Parameters
+    ----------
+    heading, stem, folder
+        As of `PictureSheet`.
+    why_not : callable
+        Returns why a picture cannot be written to a path; empty if it can.
+    """
+
+    def __init__(self, heading: str, stem: str, folder: Path, why_not: Callable[[str], str] = lambda path: "") -> None:
+        self._why_not = why_not
+        super().__init__(heading, stem, folder)
+
+    def objection(self) -> str:
+        """Return why there can be no such picture; empty if there can."""
+        return self._why_not(self.path.text().strip())
 
     def add_choices(self) -> None:
         """Add the width."""

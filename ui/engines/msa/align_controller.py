@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QFileDialog
 
 from clalign.engines.engine import engine_named
 from clalign.engines.msa.annealing_again import begin_again
@@ -21,6 +20,7 @@ from ...desk.alignment_controller import AlignmentController
 from ...desk.app_context import AppContext
 from ...desk.form_controller import FormController
 from ...desk.job_controller import run_name
+from ...desk.picture_files import ask_picture_file
 from ...formatting import told
 from ...models.jobs import JobItem
 from ...models.workspace import Offer, Source
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .page import AlignedPage
     from .sheet import AlignSheet
 
-PICTURE_FILTER = "SVG, to be edited (*.svg);;PDF (*.pdf);;PNG, as pixels (*.png)"
 
 SERIES = "Numbered pictures, one for each step (*.png)"
 
@@ -97,18 +96,12 @@ class AlignController(FormController):
 
     def _save_pair(self, page: AlignedPage) -> None:
         """Save the probabilities of the pair in view as a picture."""
-        from ...views.pictures import FORMATS, save_picture
         from .pair_painter import PairPicture
 
-        canvas, font = page.pairs.canvas, QFont(QApplication.font())
+        canvas = page.pairs.canvas
         stem = re.sub(r"[^\w.-]+", "_", "-".join(canvas.shown.names))
-        path, _ = QFileDialog.getSaveFileName(
-            self._app.window, "Save picture as", str(Path.home() / f"{stem}.svg"), PICTURE_FILTER
-        )
-        if path:
-            path = path if Path(path).suffix.lower() in FORMATS else f"{path}.svg"
-            picture = PairPicture(canvas.shown, canvas.with_path)
-            self._app.write_file(path, "Picture", lambda: save_picture(picture, path, font), self._app.files)
+        picture = PairPicture(canvas.shown, canvas.with_path)
+        ask_picture_file(self._app, stem, lambda: picture)
 
     def save_movie(self) -> None:
         """Save the annealing of the run in view as a moving picture, or as a series of pictures."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QFileDialog
 from shiboken6 import isValid
 
 from clalign.databases.examples import PairExample
@@ -16,6 +12,7 @@ from clalign.values.specs import Spec
 
 from ...desk.app_context import AppContext
 from ...desk.form_controller import FormController
+from ...desk.picture_files import ask_picture_file
 from ...formatting import told
 from ...models.workspace import Offer, Source
 from .dot_plot import DotPlot, read_dot_plot
@@ -24,13 +21,10 @@ from .run_view import PairRunView
 
 if TYPE_CHECKING:
     from ...models.run_view import RunView
-    from ...views.pictures import Picture
     from ...views.results_page import ResultsPage
     from .card import PairCard
     from .page import PairPage
     from .sheet import PairSheet
-
-PICTURE_FILTER = "SVG, to be edited (*.svg);;PDF (*.pdf);;PNG, as pixels (*.png)"
 
 
 class PairController(FormController):
@@ -192,12 +186,10 @@ class PairController(FormController):
             return
         run, scheme = page.run, self._app.settings.preferences.scheme
         hit, card, is_nucleic = page.run.hit, run.card, run.is_nucleic
-        path = self._picture_path(f"{hit.name}-alignment")
-        why_not = too_long(hit, path) if path else ""
-        if why_not:
-            self._app.say("stop", why_not)
-        elif path:
-            self.write_picture(lambda: AlignmentPicture(hit, card, is_nucleic, scheme), path)
+        ask_picture_file(
+            self._app, f"{hit.name}-alignment", lambda: AlignmentPicture(hit, card, is_nucleic, scheme),
+            lambda path: too_long(hit, path),
+        )  # fmt: skip
 
     def save_dots(self) -> None:
         """Save the dot plot of the hit in view as a picture, as far as it is in view."""
@@ -211,21 +203,4 @@ class PairController(FormController):
         if canvas.plot is None:
             return
         plot, least, shown = canvas.plot, canvas.least, canvas.shown
-        path = self._picture_path(f"{page.run.hit.name}-dots")
-        if path:
-            self.write_picture(lambda: DotPicture(plot, least, shown), path)
-
-    def _picture_path(self, name: str) -> str:
-        """Return where to save a picture, with the ending of its kind; empty if nowhere."""
-        from ...views.pictures import FORMATS
-
-        proposed = str(Path.home() / f"{name.replace('/', '_').replace('|', '_')}.svg")
-        path, _ = QFileDialog.getSaveFileName(self._app.window, "Save picture as", proposed, PICTURE_FILTER)
-        return path if not path or Path(path).suffix.lower() in FORMATS else f"{path}.svg"
-
-    def write_picture(self, make: Callable[[], Picture], path: str) -> None:
-        """Write a picture; the ending of the file name decides the format."""
-        from ...views.pictures import save_picture
-
-        font = QFont(QApplication.font())
-        self._app.write_file(path, "Picture", lambda: save_picture(make(), path, font), self._app.files)
+        ask_picture_file(self._app, f"{page.run.hit.name}-dots", lambda: DotPicture(plot, least, shown))
