@@ -108,12 +108,19 @@ class Picks:
     hits: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     tip: Callable[[int], str] = _nothing
 
+    def touched(self, left: float, top: float, right: float, bottom: float) -> npt.NDArray[np.bool_]:
+        """Return which parts (bool[n]) a rectangle touches."""
+        at = self.places
+        return (at[:, 0] <= right) & (at[:, 2] >= left) & (at[:, 1] <= bottom) & (at[:, 3] >= top)
+
+    def behind(self, parts: npt.NDArray[np.bool_]) -> Numbers:
+        """Return the ids of the hits (int64[k]) behind some parts (bool[n])."""
+        found: Numbers = self.hits[parts[self.parts]] if len(self.parts) else self.hits
+        return found
+
     def within(self, left: float, top: float, right: float, bottom: float) -> Numbers:
         """Return the ids of the hits (int64[k]) behind all parts that a rectangle touches."""
-        at = self.places
-        touched = (at[:, 0] <= right) & (at[:, 2] >= left) & (at[:, 1] <= bottom) & (at[:, 3] >= top)
-        found: Numbers = np.unique(self.hits[touched[self.parts]]) if len(self.parts) else self.hits
-        return found
+        return self.behind(self.touched(left, top, right, bottom))
 
     def at(self, x: float, y: float, reach: float = 3.0) -> int | None:
         """Return the part at a place, the nearest one of several; None if there is none within reach."""

@@ -114,7 +114,8 @@ def test_a_rectangle_picks_what_it_touches(any_run: RunFile) -> None:
     for kind in set(KINDS) - {"filters"}:
         drawn = picture_of(any_run, Asked(kind, 0)).draw(800, 400)
         everything = drawn.picks.within(0, 0, drawn.width, drawn.height)
-        assert everything.tolist() == sorted(set(drawn.picks.hits.tolist()))
+        assert sorted(everything.tolist()) == sorted(drawn.picks.hits.tolist())
+        assert len(set(everything.tolist())) == len(everything)
         left, top, right, bottom = drawn.picks.places[0]
         place = drawn.picks.at((left + right) / 2, (top + bottom) / 2)
         assert place is not None

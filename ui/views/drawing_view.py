@@ -177,9 +177,9 @@ class DrawingView(QAbstractScrollArea):
             return
         # Below the head only: what is scrolled beneath it is not touched.
         top = (max(area.top(), self.drawing.head_height) if area.top() >= 0 else area.top()) + self._offset
-        found = self.drawing.picks.within(area.left(), top, area.right(), area.bottom() + self._offset)
         picks = self.drawing.picks
-        self._pick(np.unique(picks.parts[np.isin(picks.hits, found)]), found)
+        touched = picks.touched(area.left(), top, area.right(), area.bottom() + self._offset)
+        self._pick(np.flatnonzero(touched), picks.behind(touched))
 
     def _pick(self, parts: npt.NDArray[np.int64], hits: npt.NDArray[np.int64]) -> None:
         self._marked = parts if len(hits) else np.empty(0, np.int64)

@@ -132,8 +132,13 @@ def marked(
 def _cells(x: Floats, y: Floats, ids: npt.NDArray[np.int64], best: Truths) -> tuple[list[Shape], Picks]:
     columns, rows = np.floor(x / CELL).astype(np.int64), np.floor(y / CELL).astype(np.int64)
     wide = int(columns.max()) + 1
-    keys, parts, counts = np.unique(rows * wide + columns, return_inverse=True, return_counts=True)
-    n_best = np.bincount(parts, best, len(keys))
+    cells = rows * wide + columns
+    counts = np.bincount(cells)
+    keys = np.flatnonzero(counts)  # a table of all cells is much faster than sorting the points
+    n_best, counts = np.bincount(cells, best)[keys], counts[keys]
+    numbers = np.zeros(int(keys[-1]) + 1, np.int64)
+    numbers[keys] = np.arange(len(keys))
+    parts = numbers[cells]
     dark = 0.3 + 0.7 * np.log1p(counts) / np.log1p(counts.max())
     left, top = (keys % wide) * CELL, (keys // wide) * CELL
     colors = np.where(2 * n_best >= counts, "accent", "caution")
@@ -142,4 +147,4 @@ def _cells(x: Floats, y: Floats, ids: npt.NDArray[np.int64], best: Truths) -> tu
         for a, b, color, seen in zip(left.tolist(), top.tolist(), colors.tolist(), dark.tolist(), strict=True)
     ]
     places = np.stack([left, top, left + CELL, top + CELL], axis=1).astype(np.float64)
-    return shapes, Picks(places, parts.astype(np.int64), ids, lambda place: f"{int(counts[place]):,} hits")
+    return shapes, Picks(places, parts, ids, lambda place: f"{int(counts[place]):,} hits")
