@@ -69,10 +69,9 @@ class Quantiles(HitPicture):
         self.expected = hits.evalues[known][order] * self.factor
         self.observed = np.arange(1, len(order) + 1, dtype=np.float64)
         self.all = of_all_targets(numbers)
+        what = "targets compared" if numbers.query is not None else "comparisons"
         far = f"with E-values up to {hits.evalues[known].max():.2g} " if known.any() else ""
-        self.sentence = (
-            f"Points are the {len(order):,} hits {far}that the run kept, of {compared:,.0f} targets compared."
-        )
+        self.sentence = f"Points are the {len(order):,} hits {far}that the run kept, of {compared:,.0f} {what}."
         if self.expected.min(initial=1.0) < LEAST:
             n = int((self.expected < LEAST).sum())
             self.sentence += f" {n:,} with less than {LEAST:g} expected stand at the left edge."
@@ -98,11 +97,12 @@ class Quantiles(HitPicture):
         high = max(20.0, float(self.expected.max(initial=1.0)), float(seen.max(initial=1.0))) * 1.2
         most = max(20.0, len(self.observed), float(counted.max(initial=1.0))) * 1.2
         across = Scale(low, high, area.left, area.right, log=True)
+        words = " (E-value)" if abs(self.factor - 1.0) < 1e-6 else ""
         up = Scale(0.7, most, area.bottom, area.top, log=True)
         entries = [("accent", "hits")] + [("caution", "all targets")] * (self.all is not None)
         shapes: list[Shape] = [*heading(self.title, width), *legend([*entries, ("muted", "as chance would have it")],
                                                                     EDGE, EDGE + LINE + 4)]  # fmt: skip
-        shapes += axes(area, across, up, ("expected targets (E-value)", "observed targets"))
+        shapes += axes(area, across, up, (f"expected targets{words}", "observed targets"))
         first, last = max(low, 0.7), min(high, most)
         shapes.append(outline([(across(first), up(first)), (across(last), up(last))], "muted", dashed=True, width=1.2))
         if self.all is not None:
