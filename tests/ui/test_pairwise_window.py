@@ -42,7 +42,7 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     table = page.hits.table
     shown = [PAIR_TABLE.columns[place].heading for place in table.visible_columns()]
     assert shown[:8] == ["Target", "Description", "E-value", "Bits", "Score", "Identity %", "Gaps", "Query %"]
-    assert page.tabs.count() == 7
+    assert page.tabs.count() == 8
     assert "published for BLOSUM62" in page._statistics.text()
     page.run.set_profile(ALL_PROFILES)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
