@@ -67,7 +67,7 @@ class PictureController(Controller):
                 return
             if isinstance(answer, Exception):
                 view.say("There is no picture", told(answer, "The hits could not be read"))
-            elif not page.run.hits.n_all and not page.run.hits.is_busy:
+            elif KINDS[asked.kind].needs_hits and not page.run.hits.n_all and not page.run.hits.is_busy:
                 view.say("No hits to be drawn", "Choose another one above, or search with a higher limit.")
             else:
                 view.show_picture(answer)

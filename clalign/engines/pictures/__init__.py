@@ -65,12 +65,15 @@ class Kind:
         Returns it of numbers, given what was asked.
     of_one : bool
         Whether it is of one query at a time.
+    needs_hits : bool
+        Whether there is nothing to be seen without hits.
     """
 
     words: str
     meaning: str
     make: Callable[[HitNumbers, Asked], HitPicture]
     of_one: bool = False
+    needs_hits: bool = True
 
 
 def _coverage(numbers: HitNumbers, asked: Asked) -> HitPicture:
@@ -112,8 +115,8 @@ KINDS: Mapping[str, Kind] = {
     "identity": Kind("Identity", "How many hits are how alike", lambda n, _: Identities(n)),
     "qq": Kind("Q–Q plot", "Observed numbers of targets against those that E-values expect", lambda n, _: Quantiles(n)),
     "scores": Kind("Scores of all", "How many targets have which score, hits or not, beside what chance would give",
-                   _scores, True),
-    "filters": Kind("Filters", "How many targets pass each stage of the search", _stages, True),
+                   _scores, True, False),
+    "filters": Kind("Filters", "How many targets pass each stage of the search", _stages, True, False),
     "species": Kind("Species", "Hits by species, from OS= in the descriptions or from a table of taxonomy", _species),
 }  # fmt: skip
 """The pictures by their names."""

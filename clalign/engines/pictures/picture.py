@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from clalign.engines.pictures.axes import EDGE, LINE
-from clalign.values.drawings import Drawing, Line, Shape, Words, text_width
+from clalign.values.drawings import Drawing, Shape, Words, text_width
 
 Rows = Iterable[tuple[Any, ...]]
 
@@ -58,6 +58,6 @@ def _wrapped(text: str, room: float) -> list[str]:
     return lines
 
 
-def rule(left: float, right: float, y: float) -> Line:
-    """Return a quiet line across."""
-    return Line(((left, y), (right, y)), "border")
+def plural(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"

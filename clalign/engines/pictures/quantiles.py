@@ -11,7 +11,7 @@ import numpy.typing as npt
 from clalign.engines.engine import engine_of
 from clalign.engines.pictures.axes import EDGE, LINE, axes, heading, legend, outline, plot_area
 from clalign.engines.pictures.numbers import HitNumbers
-from clalign.engines.pictures.picture import HitPicture, Rows
+from clalign.engines.pictures.picture import HitPicture, Rows, plural
 from clalign.engines.pictures.points import marked
 from clalign.runs.queries import HitQueries
 from clalign.values.axes import Scale
@@ -71,13 +71,15 @@ class Quantiles(HitPicture):
         self.all = of_all_targets(numbers)
         what = "targets compared" if numbers.query is not None else "comparisons"
         far = f"with E-values up to {hits.evalues[known].max():.2g} " if known.any() else ""
-        self.sentence = f"Points are the {len(order):,} hits {far}that the run kept, of {compared:,.0f} {what}."
+        self.sentence = f"Points are {plural(len(order), 'hit')} {far}that the run kept, of {compared:,.0f} {what}."
         if self.expected.min(initial=1.0) < LEAST:
             n = int((self.expected < LEAST).sum())
             self.sentence += f" {n:,} with less than {LEAST:g} expected stand at the left edge."
         self.sentence += f" The curve has {self.all.words}." if self.all else (
             " Nothing is known of the E-values of the others."
         )  # fmt: skip
+        if (numbers.card or numbers.run.card(0)).get("origin") == "hmmer3":
+            self.sentence += " Targets that a filter of HMMER3 has stopped have no point."
         self.sentence += " Where chance alone works, both follow the diagonal; true relatives lie above it on the left."
         self._evalues = hits.evalues[known][order]
 

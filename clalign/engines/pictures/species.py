@@ -10,7 +10,7 @@ import numpy as np
 
 from clalign.engines.pictures.axes import EDGE, LINE, heading
 from clalign.engines.pictures.numbers import HitNumbers
-from clalign.engines.pictures.picture import HitPicture, Rows
+from clalign.engines.pictures.picture import HitPicture, Rows, plural
 from clalign.runs.hit_columns import target_words
 from clalign.values.axes import Scale, tick_text
 from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words
@@ -66,7 +66,7 @@ class SpeciesSummary(HitPicture):
         n_targets = sum(len(one.targets) for one in self.counts)
         unknown = sum(len(one.targets) for one in self.counts if one.name == UNKNOWN)
         source = "the table of taxonomy, else OS= in the descriptions" if taxonomy.of else "OS= in the descriptions"
-        self.sentence = f"{n_targets:,} sequences with hits, of {len(named):,} {what} by {source}."
+        self.sentence = f"{plural(n_targets, 'sequence')} with hits, of {len(named):,} {what} by {source}."
         if unknown:
             self.sentence += f" Of {unknown:,} it is unknown."
 
@@ -131,8 +131,8 @@ def _join(all_of: SpeciesCount, one: SpeciesCount) -> None:
 
 
 def _words(one: SpeciesCount, judges: bool) -> str:
-    said = f"{one.name}\n{len(one.targets):,} sequences, {len(one.hits):,} hits"
-    return f"{said}, {len(one.significant):,} sequences significant" if judges else said
+    said = f"{one.name}\n{plural(len(one.targets), 'sequence')}, {plural(len(one.hits), 'hit')}"
+    return f"{said}; significant: {plural(len(one.significant), 'sequence')}" if judges else said
 
 
 def counted(numbers: HitNumbers, taxonomy: Taxonomy, column: int) -> list[SpeciesCount]:
