@@ -33,6 +33,7 @@ from clalign.jobs import QuietContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.ui import theme
+from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.row_measures import order_by_species
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.pictures_view import PicturesView
@@ -401,3 +402,22 @@ def test_rows_of_an_alignment_stand_by_species() -> None:
     assert order is not None
     assert order.tolist() == [2, 0, 3, 1]
     assert order_by_species(["nothing"]) is None
+
+
+def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> None:
+    window.controller.open_run_page(str(pair_runs["proteins"]))
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and not page.run.hits.is_busy)
+    page.run.set_profile(ALL_PROFILES)
+    page.show_tab("pictures")
+    view = page.findChild(PicturesView)
+    qtbot.waitUntil(view.one.one.isVisible)
+    assert view.picture is None
+    view.show_kind("identity")
+    qtbot.waitUntil(lambda: view.picture is not None)
+    view.show_kind("coverage")
+    qtbot.waitUntil(view.one.one.isVisible)
+    view.one.one.click()
+    qtbot.waitUntil(lambda: view.picture is not None)
+    assert not page.run.shows_all

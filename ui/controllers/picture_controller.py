@@ -59,7 +59,7 @@ class PictureController(Controller):
             return
         if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
             noun = run.noun.lower()
-            view.say(f"One {noun} at a time", f"Choose a {noun} above to see where its hits lie on it.")
+            view.say(f"One {noun} at a time", f"Choose a {noun} above to see its picture.", run)
             return
 
         def take(answer: Any) -> None:

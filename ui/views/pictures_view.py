@@ -12,10 +12,12 @@ from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
 from clalign.engines.pictures import KINDS, Asked, HitPicture
 
 from .. import formatting
+from ..models.run_view import RunView
 from ..models.text_table import TextColumn, TextTable
 from .drawing_view import DrawingView
 from .lab_page import LabTable, TurningSplitter
-from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, button, label, row, shrinking, stacked
+from .one_at_a_time import OneAtATime
+from .parts import AskedView, ElidedLabel, IconButton, button, label, row, shrinking, stacked
 
 MOST_LISTED = 5000
 """Species in the table; a file has all."""
@@ -55,7 +57,7 @@ class PicturesView(AskedView):
         self.species = TextTable(SPECIES_COLUMNS, self)
         self.table = LabTable(self.species, "Species")
         self.table.row_chosen.connect(self._pick_species)
-        self.empty = EmptyPanel("chart-scatter-plot", "", "")
+        self.empty = self.one = OneAtATime("chart-scatter-plot")
         shown = TurningSplitter(self.drawing, self.table, first_height=360)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -143,9 +145,10 @@ class PicturesView(AskedView):
         for tool in self.tools:
             tool.setEnabled(True)
 
-    def say(self, heading: str, text: str) -> None:
-        """Say why there is nothing."""
+    def say(self, heading: str, text: str, too_many: RunView | None = None) -> None:
+        """Say why there is nothing; where a run shows too many queries, offer one of them."""
         super().say(heading, text)
+        self.one.offer(too_many)
         self.sentence.setText("")
         self.drawing.show_picture(None)
         for tool in self.tools:
