@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
@@ -100,9 +101,9 @@ class ResultsPage(QWidget):
             "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
         )
         self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
-        self._overview, self._domains, self._aligned, self._pictures = (
-            Later(make) for make in (_made_overview, _made_domains, _made_aligned, _made_pictures)
-        )
+        self._overview = _later("overview_view", "OverviewView")
+        self._domains = _later("architecture_view", "ArchitectureView")
+        self._aligned, self._pictures = _later("aligned_hits", "AlignedHits"), _later("pictures_view", "PicturesView")
         self._overview.made_now.connect(lambda: self.overview_made.emit(self._overview.content))
         self._domains.made_now.connect(lambda: self.domains_made.emit(self._domains.content))
         self._pictures.made_now.connect(lambda: self.pictures_made.emit(self._pictures.content))
@@ -484,25 +485,6 @@ class ResultsPage(QWidget):
         return [found.id for found in rows if found is not None]
 
 
-def _made_overview() -> QWidget:
-    from .overview_view import OverviewView
-
-    return OverviewView()
-
-
-def _made_domains() -> QWidget:
-    from .architecture_view import ArchitectureView
-
-    return ArchitectureView()
-
-
-def _made_aligned() -> QWidget:
-    from .aligned_hits import AlignedHits
-
-    return AlignedHits()
-
-
-def _made_pictures() -> QWidget:
-    from .pictures_view import PicturesView
-
-    return PicturesView()
+def _later(module: str, view: str) -> Later:
+    """Return a part whose module is loaded when somebody looks, if it was not before."""
+    return Later(lambda: getattr(import_module(f".{module}", __package__), view)())
