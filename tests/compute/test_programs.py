@@ -42,7 +42,7 @@ from clalign.values.devices import Device
 from clalign.values.filters import FilterLimits
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence
-from clalign.values.synthetic import random_batch, random_local_profile
+from clalign.values.synthetic import random_batch, random_local_hmm, random_local_profile
 from tests.computing import compute_search
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
@@ -355,6 +355,20 @@ def test_a_library_is_rehearsed_whatever_it_holds() -> None:
     assert {"ssv_item", "forward_lanes"} <= sources[0]
     assert {"viterbi_item", "viterbi_lanes"} <= sources[1]
     assert sources[2:] == [set(), set()]
+
+
+@pytest.mark.parametrize(
+    "foreseen", [CARD, replace(CARD, kind="cpu", vendor="Intel", platform="Portable", n_compute_units=2)]
+)
+def test_lengths_that_are_left_out_need_the_programs_of_others(foreseen: Device) -> None:
+    lengths = (15, 16, 17, 47, 48, 49, 50, 63, 64, 65, 97, 98, 127, 128, 129, 500, 512, 513, 514)
+    spec, rng = SearchSpec("a", "b"), np.random.default_rng(3)
+    models = [random_local_hmm(rng, n_nodes) for n_nodes in lengths]
+    together, alone = Rehearsal(foreseen), Rehearsal(foreseen)
+    rehearse(models, spec, together)
+    for model in models:
+        rehearse([model], spec, alone)
+    assert together.programs.keys() == alone.programs.keys()
 
 
 def test_a_comparison_is_rehearsed(tmp_path: Path) -> None:

@@ -23,6 +23,10 @@ MOST_REHEARSED = 256
 MOST_TRACED, PROBES_TRACED = 4, 64
 """HMMER2 profiles for which the traceback is looked at, too, and sequences of it; others may have nothing to trace."""
 
+NODES_ALIKE, NODES_ALIKE_ON_CPU = 2, {"hmmer2": 8, "hmmer3": 16}
+"""Lengths that differ by less, between multiples of it, need the same programs: numbers of nodes of a lane, or vectors
+of a row, are the same for them."""
+
 PROBES, LONG_PROBE = 1 << 13, 1 << 14
 """Sequences to rehearse with, as many as a batch has, and the residues of a long one among them."""
 
@@ -32,8 +36,8 @@ def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> N
     limits, batch = filter_limits(spec), probe_batch(PROBES, longest=LONG_PROBE)
     seen: set[tuple[str, str, int]] = set()
     for hmm in profiles:
-        # Numbers of nodes of a lane or a vector are the same for both lengths.
-        key = hmm.origin, hmm.alphabet.name, (hmm.length + 1) // 2
+        alike = NODES_ALIKE_ON_CPU[hmm.origin] if session.device.kind == "cpu" else NODES_ALIKE
+        key = hmm.origin, hmm.alphabet.name, -(-hmm.length // alike)
         if key in seen or len(seen) >= MOST_REHEARSED or not _is_searchable(hmm):
             continue
         seen.add(key)
