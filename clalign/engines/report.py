@@ -16,9 +16,6 @@ from clalign.engines.commands import Export
 from clalign.engines.engine import Writer, engine_of
 from clalign.engines.export import Source
 from clalign.engines.overview import QueryLine, overview
-from clalign.engines.pictures import KINDS, Asked, picture_of
-from clalign.engines.pictures.species import SpeciesSummary
-from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.svg_charts import architecture_svg, bars_svg, histogram_svg
 from clalign.formats.tables import digits
 from clalign.values.architectures import Architecture, grouped
@@ -109,6 +106,11 @@ def _figure(picture: str, words: str) -> Iterator[str]:
 
 
 def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
+    # Here, since a report is a writer of every search, which would wait for what few of them need.
+    from clalign.engines.pictures import KINDS, Asked, picture_of
+    from clalign.engines.pictures.species import SpeciesSummary
+    from clalign.formats.drawing_svg import drawing_svg
+
     yield "<h2>Pictures</h2>\n"
     for name in PICTURES if any(line.n_hits for line in lines) else ():
         if len(lines) == 1 or not KINDS[name].of_one:

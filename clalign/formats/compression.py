@@ -1,4 +1,7 @@
-"""Compressed files: recognized by their first bytes, read as streams of what they hold."""
+"""Compressed files: recognized by their first bytes, read as streams of what they hold.
+
+The libraries for that are loaded with the first such file: few runs need them, and every one would wait for them.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import importlib
 import lzma
 import zlib
 from contextlib import suppress
-from typing import BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
-import xopen
-import zstandard
+if TYPE_CHECKING:
+    import zstandard
 
 ZSTD_INPUT = 4 << 10
 """Compressed bytes given to zstd at once; little, because the text may be thousands of times longer."""
@@ -54,6 +57,8 @@ class _ZstdStream:
 
     @staticmethod
     def _new_frame() -> zstandard.ZstdDecompressionObj:
+        import zstandard
+
         return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
 
     def read(self, size: int) -> bytes:
@@ -77,23 +82,23 @@ class _ZstdStream:
 
 
 def decompressed(raw: BinaryIO, compression: Compression) -> _Stream:
-    """Return what a file holds, as a stream of bytes; damage is raised as one of `DAMAGED`."""
+    """Return what a file holds, as a stream of bytes; damage is raised as one of `damages`."""
     if compression == "none":
         return raw
     if compression == "zstd":
         return _ZstdStream(raw)
+    import xopen
+
     stream: _Stream = xopen.xopen(raw, "rb", format=_XOPEN[compression], threads=0)
     return stream
 
 
-def _decompression_errors() -> tuple[type[Exception], ...]:
+def damages() -> tuple[type[Exception], ...]:
     """Return what the libraries raise at damaged data, the fast ones that xopen finds included."""
+    import zstandard
+
     errors: list[type[Exception]] = [EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError]
     for name in ("isal.isal_zlib", "zlib_ng.zlib_ng"):
         with suppress(ImportError):
             errors.append(importlib.import_module(name).error)
     return tuple(errors)
-
-
-DAMAGED = _decompression_errors()
-"""What damaged data raises."""

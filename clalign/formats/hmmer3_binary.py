@@ -15,13 +15,11 @@ import numpy as np
 from clalign.errors import InputError, quoted
 from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, SLOPES, is_slope
 from clalign.formats.hmmer3 import MAX_LENGTH, SUM_TOLERANCE
+from clalign.formats.recognize import HMMER3_BINARY_MAGIC
 from clalign.formats.sources import RawReader, decoded
 from clalign.formats.tables import plain
 from clalign.values.alphabets import AMINO, DNA, RNA
 from clalign.values.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
-
-MAGIC = 0xE8EDEDBA.to_bytes(4, "little")
-"""Of format 3/f, which HMMER has written since 3.1."""
 
 ALPHABETS = {1: RNA, 2: DNA, 3: AMINO}
 
@@ -53,7 +51,7 @@ def read_hmmer3_binary(raw: RawReader, check: Callable[[], None] = lambda: None)
         check()
         number += 1
         record = _Record(raw, number)
-        if head != MAGIC:
+        if head != HMMER3_BINARY_MAGIC:
             raise record.error("another magic number is expected where it begins")
         yield record.model()
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clalign.errors import InputError
-from clalign.formats import hmmer3_binary
 from clalign.formats.compression import compression_of
 from clalign.formats.sources import Source, head_of, opened
 
@@ -15,6 +14,9 @@ FileKind = Literal["profiles", "sequences", "alignment", "run"]
 
 HMMER3_BINARY = "HMMER3 binary"
 """The format of a library that hmmpress made."""
+
+HMMER3_BINARY_MAGIC = 0xE8EDEDBA.to_bytes(4, "little")
+"""What it begins with: format 3/f, which HMMER has written since 3.1."""
 
 RUN_APPLICATION = b"clal"
 """The application id in the header of the SQLite file of a run."""
@@ -164,7 +166,7 @@ def _binary(head: bytes, source: Source) -> Identity | None:
         return Identity(path, None, "a file that was compressed twice", "Unpack it once, and open the result.")
     if head[257:262] == b"ustar":
         return Identity(path, None, "a tar archive", "Unpack it, and open the file in it.")
-    if head.startswith(hmmer3_binary.MAGIC):
+    if head.startswith(HMMER3_BINARY_MAGIC):
         return Identity(path, "profiles", HMMER3_BINARY)
     if profile := _binary_profile(head):
         return Identity(path, None, *profile)

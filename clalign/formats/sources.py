@@ -19,7 +19,7 @@ import numpy as np
 
 from clalign.errors import InputError, OutputError
 from clalign.formats.checksums import crc32
-from clalign.formats.compression import DAMAGED, Compression, compression_of, decompressed
+from clalign.formats.compression import Compression, compression_of, damages, decompressed
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
 from clalign.sizes import size_text
@@ -273,7 +273,7 @@ class RawReader:
             while left and (data := self._stream.read(left)):
                 parts.append(data)
                 left -= len(data)
-        except DAMAGED:
+        except damages():
             raise self._ends_early() from None
         except OSError as error:
             if error.errno is not None:
