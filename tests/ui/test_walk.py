@@ -149,6 +149,8 @@ def text_faults(widget: QWidget, siblings: list[QWidget]) -> Iterator[str]:
             yield f"shortened beside {room} free pixels: {name_of(widget)} has {widget.width()} of {needed}"
         elif room_beside(widget, siblings) >= needed - widget.width():
             yield f"shortened where there is room: {name_of(widget)} has {widget.width()} of {needed}"
+    if isinstance(widget, ElidedLabel) and widget.text() and widget.height() < widget.sizeHint().height() - SLACK:
+        yield f"cut: {name_of(widget)} has {widget.height()} of {widget.sizeHint().height()} pixels of height"
     if isinstance(widget, QLabel) and widget.wordWrap() and widget.text():
         high = widget.heightForWidth(widget.width())
         if high > widget.height() + SLACK:

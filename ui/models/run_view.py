@@ -234,7 +234,7 @@ class RunView(QObject):
     @property
     def has_no_statistics(self) -> bool:
         """Whether it is known that hits have no E-values."""
-        return False
+        return not self.looks_for_hits
 
     @property
     def is_complete(self) -> bool:
@@ -396,9 +396,17 @@ class RunView(QObject):
         """Return where E-values come from, where that must be said."""
         return ""
 
+    looks_for_hits = True
+    """Whether a run has hits, of queries with E-values."""
+
+    @property
+    def database_noun(self) -> str:
+        """What E-values are for so many of."""
+        return "sequence"
+
     def database_words(self) -> str:
         """Return what the size of the database is for E-values."""
-        return formatting.plural(round(self.facts.get("n_targets") or 0), "sequence")
+        return formatting.plural(round(self.facts.get("n_targets") or 0), self.database_noun)
 
     def scoring_rows(self) -> list[tuple[str, str]]:
         """Return names and values for the report that not every run has."""

@@ -60,10 +60,13 @@ class ReportPage(ScrolledCard):
     def _add_run(self, run: RunView) -> None:
         facts, card = run.facts, run.card
         device = facts.get("device") or {}
+        query = f"{card['name']} {card['accession']} {card['description']}".strip()
+        if run.shows_all or not run.looks_for_hits:
+            query = ""
         rows = [
             ("Direction", run.way_words()),
             (run.nouns, formatting.count(len(run.cards)) if run.shows_all else ""),
-            (run.noun, "" if run.shows_all else f"{card['name']} {card['accession']} {card['description']}".strip()),
+            (run.noun, query),
             ("State", STATE_WORDS.get(run.state, run.state)),
             ("Begun", f"{datetime.fromtimestamp(facts.get('created') or 0):%Y-%m-%d %H:%M:%S}"),
             ("Device", f"{device.get('name', '')} {device.get('driver', '')}".strip()),

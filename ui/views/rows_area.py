@@ -50,6 +50,9 @@ HEIGHTS = (0.125, 0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 22, 26, 32, 4
 BETWEEN = 22.0
 """Pixels between the blocks of a wrapped alignment."""
 
+LEAST_ROWS = 6
+"""Rows that are seen before what is below them, where there are as many."""
+
 MOST_PIXELS = 2**30
 """Of a scroll bar."""
 
@@ -147,9 +150,19 @@ class RowsArea(QAbstractScrollArea):
         return RULER + height_of(tracks_above(self.view))
 
     @property
+    def fitting(self) -> tuple[str, ...]:
+        """The tracks for which there is room below a few rows; blocks of a wrapped alignment are scrolled instead."""
+        shown = self.tracks
+        room = self.viewport().height() - self.head - min(self.view.n_rows, LEAST_ROWS) * self.height_
+        while shown and not self.wrapped and height_of(tracks_below(shown)) + 4.0 > room:
+            shown = tuple(key for key in TRACKS if key in shown)[:-1]
+        return shown
+
+    @property
     def foot(self) -> float:
         """Pixels below the rows."""
-        return height_of(tracks_below(self.tracks)) + 4.0 if self.tracks else 0.0
+        shown = self.fitting
+        return height_of(tracks_below(shown)) + 4.0 if shown else 0.0
 
     @property
     def per_block(self) -> int:
@@ -246,7 +259,7 @@ class RowsArea(QAbstractScrollArea):
         visible.setBottom(bottom)
         hidden = block.row_offset + visible.top() - block.rows_top
         rows = span(hidden, visible.height(), self.height_, view.n_rows)
-        above, below = tracks_above(view), tracks_below(self.tracks)
+        above, below = tracks_above(view), tracks_below(self.fitting)
         painter.save()
         painter.setClipRect(QRectF(self.names, 0, size.width() - self.names, size.height()))
         head = QRectF(self.names, block.top, visible.width(), RULER)
@@ -321,7 +334,7 @@ class RowsArea(QAbstractScrollArea):
                 return Place("track", 0, column, track_at(tracks_above(view), at.y() - block.top - RULER))
             bottom = block.rows_top + block.rows_height
             if at.y() >= bottom:
-                return Place("track", 0, column, track_at(tracks_below(self.tracks), at.y() - bottom))
+                return Place("track", 0, column, track_at(tracks_below(self.fitting), at.y() - bottom))
             row = min(view.n_rows - 1, int((at.y() - block.rows_top + block.row_offset) // self.height_))
             part = "names" if at.x() < self.names else "cells" if is_inside else ""
             return Place(part, row, column)

@@ -201,7 +201,8 @@ class TextSheet(Sheet):
     def __init__(self, heading: str, parts: list[tuple[str, list[tuple[str, str]]]]) -> None:
         super().__init__(heading, 600)
         for title, rows in parts:
-            self.body.addWidget(label(title, "heading"))
+            if title:
+                self.body.addWidget(label(title, "heading"))
             self.body.addWidget(facts_grid(rows))
             self.body.addSpacing(8)
         self.body.addStretch(1)

@@ -44,6 +44,7 @@ class AlignedRunView(RunView):
 
     FACTS = (*RunView.FACTS, "n_pairs")
     noun, nouns = "Step", "Steps"
+    looks_for_hits = False
     spec: AlignmentSpec | None
 
     def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:

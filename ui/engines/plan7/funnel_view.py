@@ -106,7 +106,7 @@ class StageRow:
         line, below = 2 * place + 1, 2 * place + 2
         for column, widget in enumerate((self.name, self.bar, self.passed, self.share, self.rejected)):
             grid.addWidget(widget, line, column)
-        said = row(self.expected, self.mark, (self.verdict, 1), spacing=6, margins=(0, 0, 0, 6))
+        said = row(self.expected, self.mark, (self.verdict, 1), spacing=6, margins=(0, 0, 0, 2))
         grid.addLayout(said, below, 1, 1, 4)
         self._ask = ask
         self.passed.clicked.connect(lambda: self._list(False))
@@ -182,7 +182,7 @@ class FunnelView(QWidget):
             lambda: self.explain_asked.emit(None), "Explain one sequence…",
         )  # fmt: skip
         made.setLayout(
-            stacked(self.sentence, legend, self._grid, row(explain, None), None, margins=(16, 10, 16, 8), spacing=-1)
+            stacked(self.sentence, legend, self._grid, row(explain, None), None, margins=(16, 6, 16, 6), spacing=-1)
         )
         return made
 

@@ -31,6 +31,11 @@ class ProfileRunView(RunView):
     plotted = "uncorrected"
 
     @property
+    def database_noun(self) -> str:
+        """What E-values are for so many of: in a scan, profiles."""
+        return "profile" if self.is_scan else "sequence"
+
+    @property
     def is_scan(self) -> bool:
         """Whether the profiles of each sequence were looked for, not the sequences of each profile."""
         return self.facts.get("direction") == "scan"
