@@ -40,7 +40,7 @@ WIDE = 1000
 ROW_HEIGHT = 26
 
 BOX_WIDTH, NUMBER_WIDTH = 230, 110
-"""Pixels of a field that chooses, and of one that takes a number."""
+"""Pixels of a field that chooses, which may be twice as wide, and of one that takes a number."""
 
 
 class LabTable(QTableView):
@@ -174,7 +174,10 @@ class LabPage(QWidget):
         shown, both = label(name, "muted"), QWidget()
         shown.setBuddy(field)
         field.setAccessibleName(name)
-        if width:
+        if width == BOX_WIDTH:
+            field.setMinimumWidth(width)
+            field.setMaximumWidth(2 * width)
+        elif width:
             field.setFixedWidth(width)
         both.setLayout(row(shown, field))
         self.setup.addWidget(both)

@@ -35,7 +35,7 @@ class RungPage(LabPage):
     def __init__(self, ladder: RungView, names: Mapping[str, str], workspace: Workspace) -> None:
         super().__init__(f"Ladder of {ladder.of.name}", "Run", "Open a ladder that was saved as JSON")
         self.ladder, self.workspace = ladder, workspace
-        self.ladders, self.devices = QComboBox(), shrinking(QComboBox())
+        self.ladders, self.devices = QComboBox(), QComboBox()
         for kind, text in names.items():
             self.ladders.addItem(text, kind)
         self.ladders.setCurrentIndex(self.ladders.findData(ladder.of.kind))

@@ -17,7 +17,7 @@ from ..models.synchronization import TIPS, SynchronizationView, way_name
 from ..models.workspace import Workspace
 from .figure_view import FigureView
 from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, LabTable, TurningSplitter, fill_devices, whole_number
-from .parts import EmptyPanel, clear_layout, notice_row, scrolled, set_role, shrinking
+from .parts import EmptyPanel, clear_layout, notice_row, scrolled, set_role
 
 MOST_RUNS, MOST_SIZE = 1000, 1024
 
@@ -34,7 +34,7 @@ class SynchronizationPage(LabPage):
     def __init__(self, view: SynchronizationView, workspace: Workspace) -> None:
         super().__init__("Waiting groups", "Run", "Open a measurement that was saved as JSON")
         self.view, self.workspace = view, workspace
-        self.devices, self.programs = shrinking(QComboBox()), QComboBox()
+        self.devices, self.programs = QComboBox(), QComboBox()
         for name, program in PROGRAMS.items():
             self.programs.addItem(program.title[:1].upper() + program.title[1:], name)
         self.groups, self.group_size = QLineEdit(), QLineEdit(formatting.count(SIZE))
