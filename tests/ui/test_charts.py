@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QImage, QPainter
+from PySide6.QtGui import QFont, QFontMetrics, QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
 
 from clalign.ui import theme
 from clalign.ui.engines.plan7.calibration import fit_chart
 from clalign.ui.engines.plan7.histogram import ProfileHistogram
+from clalign.ui.engines.plan7.logo_painter import fitting
 from clalign.ui.models.histogram import Histogram
 from clalign.ui.views.alignment_painter import LinePainter
 from clalign.ui.views.facts_paragraph import FACTS, WORDS, FactsParagraph
@@ -177,6 +178,16 @@ def test_names_and_numbers_take_no_more_room_than_they_need(qtbot: Any) -> None:
     lines.make_room(["sp|Q01314|AKT1_BOVIN", "Pkinase"], 0, 480)
     assert lines.margin == pytest.approx((len("480") + 1) * lines.cell)
     assert lines.after == 0
+
+
+def test_numbers_of_a_logo_do_not_run_together(qtbot: Any) -> None:
+    small = QFont()
+    small.setPointSizeF(7.0)
+    metrics = QFontMetricsF(small)
+    width = metrics.horizontalAdvance("100")
+    shown = [fitting(text, width, metrics) for text in ("<0.1", "100", "3")]
+    assert shown == ["·", "100", "3"]
+    assert fitting("<0.1", 3 * width, metrics) == "<0.1"
 
 
 def test_a_paragraph_takes_a_second_line_before_it_leaves_anything_out(qtbot: Any) -> None:

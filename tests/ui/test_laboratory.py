@@ -20,7 +20,7 @@ from clalign.ui.engines.plan7.calibration import fit_chart, fit_words
 from clalign.ui.engines.plan7.ladder import LADDER
 from clalign.ui.engines.plan7.sheet import RunSheet
 from clalign.ui.engines.register import ladders
-from clalign.ui.models.comparison import ComparisonView, height_of
+from clalign.ui.models.comparison import COLUMNS, ComparisonView, height_of
 from clalign.ui.models.documents import read_document, with_other_machine, write_document
 from clalign.ui.models.ladder import RungView
 from clalign.ui.shell.main_window import MainWindow
@@ -186,8 +186,12 @@ def test_a_ladder_is_saved_opened_copied_and_drawn(
 def test_the_dock_shows_all_that_is_known_about_a_rung(
     qtbot: Any, window: MainWindow, ladder_page: RungPage, press: Press
 ) -> None:
+    ladder_page.table.selectRow(0)
+    assert "not run yet" in texts(window.details)
     press(ladder_page, "Run")
     wait_for_end(qtbot, window)
+    assert "not run yet" not in texts(window.details), "it tells what is known now of the rung that was chosen"
+    assert "Kernel" in texts(window.details)
     ladder_page.table.selectRow(4)
     assert "270 nodes need 66 kB" in texts(window.details)
     ladder_page.table.selectRow(2)
@@ -383,6 +387,26 @@ def test_crossing_points_lie_on_their_lines(fake: ModuleType) -> None:
     assert mark.y == pytest.approx(height_of(view.rows[0], mark.x), rel=0.1), "both lines meet there"
     view.document["break_even"][0]["residues"] = 1e12
     assert not view.curves().marks, "far beyond what was measured nothing is drawn"
+
+
+def test_what_did_a_sample_is_no_faster_than_what_did_all(qtbot: Any) -> None:
+    curve = [{"residues": size, "seconds": size / 1e7} for size in (100_000, 10_000_000)]
+    fast = {"device": {"id": "0:0", "name": "Fast"}, "gcups": 2.0, "kernel_seconds": 1.0, "curve": curve}
+    slow = {"device": {"id": "reference", "name": "Slow"}, "gcups": 0.002, "kernel_seconds": 0.5, "residues": 5000}
+    view = ComparisonView()
+    view.add_row(fast)
+    view.add_row(slow)
+    kernel = next(column for column in COLUMNS if column.title == "Kernel")
+    assert [kernel.text(row) for row in view.rows] == ["1\u202fs", "a sample"]
+    job = {"nodes": 200, "n_sequences": 9, "n_residues": 10_000_000, "cells": 2e9}
+    view.take({"job": job, "devices": [fast, slow]}, kept=False)
+    assert [kernel.text(row) for row in view.rows] == ["1\u202fs", "≈ 1\u202f000\u202fs"]
+    assert any("a sample of 5\u202f000 residues" in text for _, text in view.verdicts())
+    lines = view.curves().lines
+    assert [line.name for line in lines] == ["Fast", "Slow, from a sample", "Slow, from a sample"]
+    assert lines[1].points == ((5000, 0.5),)
+    assert lines[2].is_fit
+    assert lines[2].points[-1] == (10_000_000, pytest.approx(1000.0))
 
 
 def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> None:

@@ -43,6 +43,7 @@ class LabController(Controller):
         self._sources = sources
         self.views: dict[str, View] = {}
         self.pages: dict[str, LabPage] = {}
+        self._chosen: dict[str, Row] = {}
         app.queue.partial_received.connect(self._take_partial)
         app.queue.job_removed.connect(self._forget)
         app.queue.job_ended.connect(self._end)
@@ -72,6 +73,7 @@ class LabController(Controller):
         page.stop_asked.connect(lambda: self._stop(job))
         page.action_asked.connect(lambda name: self._act(kind, name))
         page.row_chosen.connect(lambda row: self._show_facts(kind, row))
+        view.changed.connect(lambda: self._renew_facts(kind))
         self._app.window.center.addWidget(page)
         self._show_kept(kind)
         return page
@@ -103,6 +105,9 @@ class LabController(Controller):
 
     def _show_facts(self, kind: str, row: Row | None) -> None:
         """Show all that is known about a row in the dock."""
+        self._chosen.pop(kind, None)
+        if row is not None:
+            self._chosen[kind] = row
         details = self._app.window.details
         view = self.views[kind]
         if row is None:
@@ -120,6 +125,15 @@ class LabController(Controller):
 
             known = device_words.facts(Device.from_dict(row["device"]))
             details.show_facts(row["device"]["name"], known, row.get("error") or "")
+
+    def _renew_facts(self, kind: str) -> None:
+        """Show what is known now about the row that was chosen, if the dock still shows it."""
+        chosen = self._chosen.get(kind)
+        shown = self.page is self.pages.get(kind) and self._app.window.details.shows_facts
+        if chosen is not None and shown:
+            now = next((row for row in self.views[kind].rows if _key(row) == _key(chosen)), chosen)
+            if now != chosen:
+                self._show_facts(kind, now)
 
     def close_page(self) -> None:
         """Leave the laboratory page in view."""
@@ -255,6 +269,11 @@ class LabController(Controller):
             self._app.say("stop", f"{path} could not be written because: {error.strerror}.")
             return
         self._app.say("good", f"Written to {formatting.short_path(path)}.")
+
+
+def _key(row: Row) -> Any:
+    """Return what a row keeps while it is measured."""
+    return row["device"]["id"] if "device" in row else row.get("name", row.get("n_groups"))
 
 
 def _document_of(item: JobItem) -> str:

@@ -43,6 +43,14 @@ def _peak(row: Row) -> str:
     return "" if row.get("peak_gops") is None else formatting.count(row["peak_gops"])
 
 
+def _kernel(row: Row) -> str:
+    """Return the time of the kernels: of what did a sample only, what all would take at its rate."""
+    value = row.get("whole_seconds")
+    if row.get("residues") and row.get("kernel_seconds") is not None:
+        return "a sample" if value is None else f"≈ {formatting.seconds(value)}"
+    return seconds("kernel_seconds")(row)
+
+
 REACH = 3.0
 """A crossing point is drawn if it lies at most so many times beyond the measured sizes."""
 
@@ -52,7 +60,7 @@ COLUMNS = (
     TextColumn("GCUPS", "10⁹ cells a second, kernels alone", number("gcups", ".3g"), True, 80),
     TextColumn("Of peak", "Share of the integer rate that was measured on the device", _share, True, 76),
     TextColumn("Start-up", "Opening the device and building the kernels", seconds("start_seconds"), True, 80),
-    TextColumn("Kernel", "Time of the kernels alone", seconds("kernel_seconds"), True, 86),
+    TextColumn("Kernel", "Time of the kernels alone; ≈ foretold by the rate of a sample", _kernel, True, 86),
     TextColumn("Copies", "Time of the copies to and from the device", seconds("copy_seconds"), True, 86),
     TextColumn("Peak (Gop/s)", "Integer operations a second, measured", _peak, True, 100),
 )
@@ -98,7 +106,8 @@ class ComparisonView(QObject):
 
     def _show(self, rows: list[Row]) -> None:
         names = row_names(rows)
-        self.table.set_rows([_told_apart(row, name) for row, name in zip(rows, names, strict=True)])
+        total = (self.document.get("job") or {}).get("n_residues")
+        self.table.set_rows([_told_apart(row, name, total) for row, name in zip(rows, names, strict=True)])
         self.changed.emit()
 
     def summary(self) -> str:
@@ -128,6 +137,11 @@ class ComparisonView(QObject):
             factor = f"{times:.1f}" if times < 100 else formatting.count(times)
             names = device_name(ranked[0]), device_name(ranked[-1])
             found.append(("note", f"{names[0]} is {factor} times as fast as {names[1]} for Viterbi. {self._even()}"))
+        for row in rows:
+            if row.get("residues"):
+                sample = formatting.plural(row["residues"], "residue")
+                found.append(("note", f"{device_name(row)} is slow and did a sample of {sample} only; its time for all "
+                                      "of them and its line in the chart are foretold by that."))  # fmt: skip
         return found
 
     def _even(self) -> str:
@@ -152,12 +166,14 @@ class ComparisonView(QObject):
     def curves(self) -> LineChart:
         """Return the time of a whole job against the size of the database, with the crossing points."""
         rows = [row for row in self.rows if row.get("curve")]
-        lines = tuple(
-            Line(device_name(row), tuple((p["residues"], p["seconds"]) for p in row["curve"])) for row in rows
-        )
+        lines = tuple(Line(device_name(row), _points(row)) for row in rows)
+        largest = max((x for line in lines for x, _ in line.points), default=0.0)
+        for told in self.rows:
+            if told.get("residues") and told.get("kernel_seconds") and largest > told["residues"]:
+                lines = (*lines, *_foretold(told, largest))
         marks = []
         by_name = {device_name(row): row for row in rows}
-        sizes = [x for line in lines for x, _ in line.points] or [0.0]
+        sizes = [x for row in rows for x, _ in _points(row)] or [0.0]
         for entry in self.document.get("break_even") or []:
             row, size = by_name.get(str(entry["slow"])), entry["residues"]
             if row is not None and size and min(sizes) / REACH <= size <= max(sizes) * REACH:
@@ -165,6 +181,10 @@ class ComparisonView(QObject):
         return LineChart(
             "Time of a whole job, start-up included", "residues in the database", "seconds", lines, tuple(marks)
         )
+
+
+def _points(row: Row) -> tuple[Point, ...]:
+    return tuple((point["residues"], point["seconds"]) for point in row["curve"])
 
 
 def height_of(row: Row, residues: float) -> float:
@@ -179,6 +199,19 @@ def _rounded(value: float) -> float:
     return float(f"{value:.1e}")
 
 
-def _told_apart(row: Row, name: str) -> Row:
+def _told_apart(row: Row, name: str, n_residues: int | None) -> Row:
+    """Return a row with the name that tells it from others, and what all residues would take if it did a sample."""
+    sample = row.get("residues")
     lines = [name, str(row["device"].get("driver") or ""), str(row.get("error") or "")]
-    return {**row, "shown_name": name, "tip": "\n".join(line for line in lines if line)}
+    lines += [f"Measured on a sample of {formatting.plural(sample, 'residue')}"] if sample else []
+    told = {**row, "shown_name": name, "tip": "\n".join(line for line in lines if line)}
+    if sample and n_residues and row.get("kernel_seconds") is not None:
+        told["whole_seconds"] = row["kernel_seconds"] * n_residues / sample
+    return told
+
+
+def _foretold(row: Row, largest: float) -> tuple[Line, ...]:
+    """Return the measured point of what did a sample only, and the line that its rate foretells."""
+    size, took = float(row["residues"]), float(row["kernel_seconds"])
+    name = f"{device_name(row)}, from a sample"
+    return Line(name, ((size, took),)), Line(name, ((size, took), (largest, took * largest / size)), is_fit=True)

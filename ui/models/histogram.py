@@ -141,6 +141,17 @@ class Histogram:
         return min(near, key=lambda c: abs(c - score)) if near else score
 
 
+def bar_words(bar: str, n_hits: int, n_chosen: int, elsewhere: bool) -> str:
+    """Return what came of a click on a bar, which `bar` describes; the table may be in another tab."""
+    where = " in the tab Hits" if elsewhere else ""
+    if not n_hits:
+        return f"{bar}: none of them is a hit"
+    if n_chosen == n_hits:
+        return f"{bar}: {formatting.plural(n_hits, 'hit')} selected{where}"
+    hits = formatting.plural(n_hits, "hit")
+    return f"{bar}: {hits}, of which {formatting.count(n_chosen)} of those in the table are selected{where}"
+
+
 def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float, str]]:
     """Return where the model cutoffs are, with their words; those that lie together share a label."""
     groups: list[tuple[float, list[str]]] = []

@@ -31,7 +31,7 @@ _SAFE = {
 _NUCLEIC_CLUSTAL = {"A": _GREEN, "C": _BLUE, "G": _ORANGE, "T": _RED, "U": _RED}
 _NUCLEIC_SAFE = {"A": "#009E73", "C": "#0072B2", "G": "#F0E442", "T": "#D55E00", "U": "#D55E00"}
 
-SCHEMES = {"clustal": "Clustal-like (fixed)", "safe": "Safe for color-blind", "none": "No colors"}
+SCHEMES = {"clustal": "Clustal-like (fixed)", "safe": "Color-blind safe", "none": "No colors"}
 """Names of the schemes as users see them."""
 
 _TABLES = {

@@ -94,7 +94,7 @@ SAFE_ANCHORS = (
 
 SCHEMES = {
     "clustalx": "Clustal X",
-    "safe": "Safe for color-blind",
+    "safe": "Color-blind safe",
     "zappo": "Zappo",
     "taylor": "Taylor",
     "blosum62": "BLOSUM62",
@@ -117,7 +117,7 @@ SCHEME_WORDS = {
     "none": "Letters only",
 }
 
-RAMPS = {"safe": "Safe for color-blind", "rainbow": "Blue, green, red"}
+RAMPS = {"safe": "Color-blind safe", "rainbow": "Blue, green, red"}
 """Colors of values from 0 to 1, as users see them."""
 
 Swatch = tuple[str, str]

@@ -62,6 +62,11 @@ class Details(QStackedWidget):
         self.facts.show_facts(heading, rows, text)
         self._bring(self.facts)
 
+    @property
+    def shows_facts(self) -> bool:
+        """Whether it shows what `show_facts` was told."""
+        return self.currentWidget() is self.facts
+
     def show_run(self, run: RunView | None) -> None:
         """Show the chosen hit of a run."""
         if run is not self.hit.run:

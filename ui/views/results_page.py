@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
-from .. import formatting
 from ..event_loop import defer
+from ..models.histogram import bar_words
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
 from .explain_sheet import ExplainSheet
@@ -41,17 +41,6 @@ STALE_MS = 1500
 
 MOST_CHOSEN = 500
 """Hits of a bar that are selected, the best of them."""
-
-
-def bar_words(bar: str, n_hits: int, n_chosen: int, elsewhere: bool) -> str:
-    """Return what came of a click on a bar, which `bar` describes; the table may be in another tab."""
-    where = " in the tab Hits" if elsewhere else ""
-    if not n_hits:
-        return f"{bar}: none of them is a hit"
-    if n_chosen == n_hits:
-        return f"{bar}: {formatting.plural(n_hits, 'hit')} selected{where}"
-    hits = formatting.plural(n_hits, "hit")
-    return f"{bar}: {hits}, of which {formatting.count(n_chosen)} of those in the table are selected{where}"
 
 
 class ResultsPage(QWidget):
@@ -168,11 +157,15 @@ class ResultsPage(QWidget):
     def show_tab(self, name: str) -> None:
         """Bring a part into view."""
         self.tabs.setCurrentWidget(self._places[name])
+        # Only what is in view is asked for: other parts would be made, too.
         if name == "histogram":
             self.histogram.plot.setFocus()
+        elif name == "hits":
+            self.hits.table.setFocus()
+        elif name == "alignment":
+            self.hit.alignment.setFocus()
         else:
-            focus = {"hits": self.hits.table, "alignment": self.hit.alignment}
-            focus.get(name, self._places[name]).setFocus()
+            self._places[name].setFocus()
 
     @property
     def hits(self) -> HitsPanel:

@@ -209,7 +209,7 @@ def _paint_texts(
 
 
 def _paint_cells(painter: QPainter, y: float, left: float, row: FigureRow, nodes: range, style: LogoStyle) -> None:
-    colors = style.colors
+    colors, metrics = style.colors, QFontMetricsF(painter.font(), painter.device())
     for place, node in enumerate(nodes):
         cell = QRectF(left + place * style.cell, y, style.cell, ROW).adjusted(0.5, 1, -0.5, -1)
         shade = QColor(colors.accent)
@@ -217,4 +217,9 @@ def _paint_cells(painter: QPainter, y: float, left: float, row: FigureRow, nodes
         painter.fillRect(cell, shade)
         if style.cell >= TEXT_WIDTH:
             painter.setPen(QColor(colors.text))
-            painter.drawText(cell, int(CENTER), row.text(node))
+            painter.drawText(cell, int(CENTER), fitting(row.text(node), cell.width(), metrics))
+
+
+def fitting(text: str, width: float, metrics: QFontMetricsF) -> str:
+    """Return a number if it stays in its cell, else a dot: wider cells show it."""
+    return text if metrics.horizontalAdvance(text) <= width else "·"
