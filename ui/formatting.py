@@ -36,6 +36,19 @@ def short_text(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}…{text[-(most // 2 - 1) :]}"
 
 
+ZERO = "\u200b"
+"""A place where a line may be broken, of no width."""
+
+LONG_WORD = 16
+"""Letters without a break that fit into any column."""
+
+
+def breakable(text: str) -> str:
+    """Return a heading in which names without blanks can be broken: after punctuation, or anywhere if need be."""
+    words = (re.sub(r"(?<=[_/|.,:-])(?=\w)", ZERO, word) if len(word) > LONG_WORD else word for word in text.split(" "))
+    return re.sub(rf"([^\s{ZERO}]{{{LONG_WORD}}})(?=[^\s{ZERO}])", rf"\1{ZERO}", " ".join(words))
+
+
 def count(number: float) -> str:
     """Return a whole number with its digits in groups of three."""
     return f"{round(number):,}".replace(",", THIN)

@@ -9,12 +9,13 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
 
-from clalign.ui import theme
+from clalign.ui import formatting, theme
 from clalign.ui.engines.plan7.calibration import fit_chart
 from clalign.ui.engines.plan7.histogram import ProfileHistogram
 from clalign.ui.engines.plan7.logo_painter import fitting
 from clalign.ui.models.histogram import Histogram
 from clalign.ui.views.alignment_painter import LinePainter
+from clalign.ui.views.details import LEAST_WIDTH, FactsCard
 from clalign.ui.views.facts_paragraph import FACTS, WORDS, FactsParagraph
 from clalign.ui.views.figure_painter import paint_swatch
 from clalign.ui.views.histogram_plot import HIGHEST_CURVE, ScorePlot
@@ -208,3 +209,21 @@ def test_a_paragraph_takes_a_second_line_before_it_leaves_anything_out(qtbot: An
             assert len(shown) <= 2
             assert shown[-1].endswith("…")
             assert all(metrics.horizontalAdvance(line.rstrip()) <= width for line in shown)
+
+
+def test_long_names_of_files_push_nothing_out_of_details(qtbot: Any) -> None:
+    name = "Escherichia_coli_strain_K12_" * 4 + "X" * 60 + ".fasta"
+    card = FactsCard()
+    qtbot.addWidget(card)
+    card.show_facts(name, [("File", f"/home/somebody/{name}"), ("Residues", "2 969")], "")
+    card.resize(LEAST_WIDTH, 400)
+    card.show()
+    inside = card.widget()
+    assert inside.minimumSizeHint().width() <= LEAST_WIDTH
+    assert inside.width() <= LEAST_WIDTH
+    title = card.box.itemAt(0).widget()
+    metrics = QFontMetrics(title.font())
+    assert all(metrics.horizontalAdvance(part) <= LEAST_WIDTH for part in title.text().split(formatting.ZERO))
+    assert title.toolTip().replace("\n", "") == name
+    assert title.accessibleName() == name
+    assert formatting.breakable("Query of a run") == "Query of a run"

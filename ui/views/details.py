@@ -8,17 +8,17 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from ..models.run_view import RunView
 from ..models.workspace import Source, Workspace
 from .hit_card import HitCard
-from .parts import ScrolledCard, clear_layout, facts_grid, label
+from .parts import ScrolledCard, clear_layout, facts_grid, heading, label
 from .source_card import ProfileCard, SourceCard
 
 
 class FactsCard(ScrolledCard):
     """A heading, a sentence, and names with their values."""
 
-    def show_facts(self, heading: str, rows: list[tuple[str, str]], text: str) -> None:
+    def show_facts(self, title: str, rows: list[tuple[str, str]], text: str) -> None:
         """Show other facts."""
         clear_layout(self.box)
-        self.box.addWidget(label(heading, "heading", wrap=True))
+        self.box.addWidget(heading(title))
         if text:
             self.box.addWidget(label(text, "muted", wrap=True))
         self.box.addWidget(facts_grid(rows))
@@ -57,9 +57,9 @@ class Details(QStackedWidget):
         self.setCurrentWidget(card)
         self.something_said.emit(something)
 
-    def show_facts(self, heading: str, rows: list[tuple[str, str]], text: str) -> None:
+    def show_facts(self, title: str, rows: list[tuple[str, str]], text: str) -> None:
         """Show what is known about something else."""
-        self.facts.show_facts(heading, rows, text)
+        self.facts.show_facts(title, rows, text)
         self._bring(self.facts)
 
     @property

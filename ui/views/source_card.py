@@ -15,7 +15,7 @@ from clalign.formats.profile_cards import calibration_words, format_words
 from .. import formatting, theme
 from ..models.workspace import Offer, Source
 from .flow import Flow
-from .parts import EmptyPanel, ScrolledCard, button, clear_layout, facts_grid, label, notice_row, row
+from .parts import EmptyPanel, ScrolledCard, button, clear_layout, facts_grid, heading, label, notice_row, row
 
 ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))
 
@@ -120,7 +120,7 @@ class ProfileCard(ScrolledCard):
             return
         self._shown = card
         clear_layout(self.box)
-        self.box.addWidget(label(f"Profile {card['name']}", "heading", wrap=True))
+        self.box.addWidget(heading(f"Profile {card['name']}"))
         for part in profile_parts(card):
             self.box.addWidget(part)
         self.box.addStretch(1)
@@ -150,7 +150,7 @@ class SourceCard(ScrolledCard):
         if source is None:
             self.box.addWidget(EmptyPanel("file-outline", "Nothing selected", "Select a file or a hit."))
             return
-        title = label(source.name, "heading", wrap=True)
+        title = heading(source.name)
         title.setToolTip(source.path)
         self.box.addWidget(title)
         if source.state == "reading":
@@ -209,7 +209,7 @@ class SourceCard(ScrolledCard):
         self._add_offers(source)
         for number, card in enumerate(source.cards[:50]):
             if len(source.cards) > 1:
-                self.box.addWidget(label(card["name"], "heading"))
+                self.box.addWidget(heading(card["name"]))
             for part in profile_parts(card):
                 self.box.addWidget(part)
             for offer in self._offers(source, "each"):
