@@ -39,7 +39,7 @@ def short_text(text: str, most: int = 60) -> str:
 ZERO = "\u200b"
 """A place where a line may be broken, of no width."""
 
-LONG_WORD = 16
+LONG_WORD = 22
 """Letters without a break that fit into any column."""
 
 

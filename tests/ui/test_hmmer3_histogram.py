@@ -1,6 +1,7 @@
 """The histogram of a HMMER3 profile: all MSV scores with the model's curve, and never a fit to what filters left."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from clalign.engines.plan7.funnel import hits_with_score
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import open_run
 from clalign.ui import formatting
 from clalign.ui.engines.plan7.histogram import read_profile_histogram
 from clalign.ui.shell.main_window import MainWindow
@@ -42,6 +46,18 @@ def test_forward_scores_are_of_those_that_got_that_far(hmmer3_run: Callable[...,
     beyond = np.arange(10.0, 60.0, data.bar_width) + data.bar_width / 2
     assert data.expected(data.calibration, beyond).sum() == pytest.approx(1000 * data.pvalue(10.0), rel=0.1)
     assert data.evalue(14.0) == pytest.approx(1000 * np.exp(-0.7 * 18.0))
+
+
+@pytest.mark.parametrize("kind", ["msv", "forward"])
+def test_each_hit_is_in_one_bar(hmmer3_run: Callable[..., Path], kind: str) -> None:
+    path = hmmer3_run()
+    data = read_profile_histogram(path, 0, kind)
+    with open_run(path) as run:
+        every = sorted(key.id for key in HitQueries(run.connection).of_query(0))
+        found = [hits_with_score(run, 0, kind, low, high) for low, high in pairwise(data.edges.tolist())]
+    assert len(every) == 5
+    assert sorted(key for ids in found for key in ids) == every
+    assert all(len(ids) <= n for ids, n in zip(found, data.counts, strict=True)), "a bar has no more hits than targets"
 
 
 @pytest.fixture

@@ -211,7 +211,7 @@ def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
 
 def _value(text: str) -> QWidget:
     """Return the value of a fact; of a word that no line holds, such as a path, the middle may be left out."""
-    if max(map(len, text.split()), default=0) > 2 * formatting.LONG_WORD:
+    if max(map(len, text.split()), default=0) > formatting.LONG_WORD + 4:
         return ElidedLabel(text, middle=True)
     made = label(text, wrap=True, selectable=True)
     made.setMinimumWidth(1)

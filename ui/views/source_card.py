@@ -30,7 +30,9 @@ class LengthBars(QWidget):
         self._bins = bins
         self.setMinimumHeight(56)
         self.setAccessibleName("Distribution of lengths")
-        self.setToolTip("\n".join(f"{a}–{b}: {formatting.plural(n, 'sequence')}" for a, b, n in bins if n))
+        self.setToolTip(
+            "\n".join(f"{formatting.span(a, b)}: {formatting.plural(n, 'sequence')}" for a, b, n in bins if n)
+        )
 
     def sizeHint(self) -> QSize:
         """Return a size for a dock."""

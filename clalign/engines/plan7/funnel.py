@@ -124,11 +124,18 @@ def survivors_of(run: RunFile, profile: int) -> Survivors:
     return Survivors(*columns)
 
 
-def hits_with_msv_score(run: RunFile, profile: int, low: float, high: float) -> list[int]:
-    """Return the ids of the hits whose MSV score is from `low` to below `high` bits, best first."""
+def hits_with_score(run: RunFile, profile: int, stage: str, low: float, high: float) -> list[int]:
+    """Return the ids of the hits whose score in a filter, ``msv`` or ``forward``, is from `low` to below `high` bits.
+
+    The best come first.
+    """
     rows = [np.empty(0, np.int64)]
-    for first, _, values in run.scores(profile):
-        rows.append(np.flatnonzero((values >= 1000 * low) & (values < 1000 * high)) + first)
+    if stage == "forward":
+        table = survivors_of(run, profile)
+        rows.append(table.rows[(table.forward >= low) & (table.forward < high)])
+    else:  # what overflows has its place among the stored scores, not among those of survivors
+        for first, _, values in run.scores(profile):
+            rows.append(np.flatnonzero((values >= 1000 * low) & (values < 1000 * high)) + first)
     return HitQueries(run.connection).in_rows(profile, np.concatenate(rows))
 
 

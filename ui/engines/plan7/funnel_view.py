@@ -52,7 +52,7 @@ class FunnelBar(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         middle = self.height() / 2
         painter.setPen(QPen(QColor(colors.border), 1))
-        for tick in scale.ticks(TICK):
+        for tick in ticks_of(scale):
             painter.drawLine(QPointF(scale(tick), 0), QPointF(scale(tick), self.height()))
         if self._passed:
             painter.setPen(QPen(QColor(colors.accent), 1))
@@ -81,11 +81,16 @@ class FunnelScale(QWidget):
             return
         painter, scale = QPainter(self), scale_of(self._total, self.width())
         painter.setPen(QColor(theme.current().muted))
-        for tick in scale.ticks(TICK):
+        for tick in ticks_of(scale):
             text = formatting.count(tick)
             wide = painter.fontMetrics().horizontalAdvance(text)
             left = min(max(0.0, scale(tick) - wide / 2), self.width() - wide)
             painter.drawText(QPointF(left, self.height() - 4), text)
+
+
+def ticks_of(scale: Scale) -> list[float]:
+    """Return the numbers of the scale, of whole sequences."""
+    return [tick for tick in scale.ticks(TICK) if tick >= 1]
 
 
 def scale_of(total: int, width: float) -> Scale:

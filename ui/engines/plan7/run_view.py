@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from clalign.engines.plan7.funnel import hits_with_msv_score
+from clalign.engines.plan7.funnel import hits_with_score
 from clalign.runs.run_file import open_run
 from clalign.values.hits import Hit
 
@@ -65,13 +65,14 @@ class ProfileRunView(RunView):
         return lambda: read_profile_histogram(path, profile, kind)
 
     def _bar_question(self, low: float, high: float) -> Callable[[], list[int]]:
-        if self.histogram is None or self.histogram.kind != "msv":
+        kind = self.histogram.kind if self.histogram is not None else "viterbi"
+        if kind == "viterbi":
             return super()._bar_question(low, high)
         path, profile = self.path, self.profile
 
         def found() -> list[int]:
             with open_run(path) as run:
-                return hits_with_msv_score(run, profile, low, high)
+                return hits_with_score(run, profile, kind, low, high)
 
         return found
 
