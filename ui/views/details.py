@@ -7,8 +7,9 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from ..models.run_view import RunView
 from ..models.workspace import Source, Workspace
+from .facts import facts_grid, heading
 from .hit_card import HitCard
-from .parts import ScrolledCard, clear_layout, facts_grid, heading, label
+from .parts import ScrolledCard, clear_layout, label
 from .source_card import ProfileCard, SourceCard
 
 

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QFrame,
-    QGridLayout,
     QHBoxLayout,
     QLabel,
     QLayout,
@@ -29,7 +28,7 @@ from PySide6.QtWidgets import (
 
 from clalign.control_characters import escaped
 
-from .. import formatting, theme
+from .. import theme
 
 Box = TypeVar("Box", QHBoxLayout, QVBoxLayout)
 
@@ -179,43 +178,6 @@ def height_for(layout: QLayout | None, width: int) -> int:
     if layout is None:
         return 0
     return layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
-
-
-MOST_HEADING = 120
-"""Letters of a heading; its tooltip has all."""
-
-
-def heading(text: str) -> QLabel:
-    """Return a heading that is broken where it must: names of files have no blanks, and would push all else out."""
-    made = label(formatting.breakable(formatting.short_text(escaped(text), MOST_HEADING)), "heading", wrap=True)
-    made.setMinimumWidth(1)
-    made.setAccessibleName(text)
-    if len(text) > formatting.LONG_WORD:
-        made.setToolTip(formatting.tip(text))
-    return made
-
-
-def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
-    """Return names and values in two columns."""
-    made = QWidget()
-    grid = QGridLayout(made)
-    grid.setContentsMargins(0, 0, 0, 0)
-    grid.setHorizontalSpacing(12)
-    grid.setVerticalSpacing(3)
-    grid.setColumnStretch(1, 1)
-    for place, (name, value) in enumerate(rows):
-        grid.addWidget(label(name, "muted"), place, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(_value(value), place, 1)
-    return made
-
-
-def _value(text: str) -> QWidget:
-    """Return the value of a fact; of a word that no line holds, such as a path, the middle may be left out."""
-    if max(map(len, text.split()), default=0) > formatting.LONG_WORD + 4:
-        return ElidedLabel(text, middle=True)
-    made = label(text, wrap=True, selectable=True)
-    made.setMinimumWidth(1)
-    return made
 
 
 class IconButton(QToolButton):

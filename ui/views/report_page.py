@@ -11,7 +11,8 @@ from PySide6.QtGui import QShowEvent
 from .. import formatting, theme
 from ..models.run_view import STATE_WORDS, RunView
 from ..models.scripts import as_command
-from .parts import ScrolledCard, button, clear_layout, facts_grid, label, notice_row, row
+from .facts import facts_grid
+from .parts import ScrolledCard, button, clear_layout, label, notice_row, row
 from .source_card import report_parts
 
 

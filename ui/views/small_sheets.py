@@ -13,7 +13,8 @@ from .. import theme
 from ..models import device_words
 from ..models.residue_colors import SCHEMES
 from ..settings import Preferences
-from .parts import button, clear_layout, facts_grid, label, notice_row, row
+from .facts import facts_grid
+from .parts import button, clear_layout, label, notice_row, row
 from .sheet import Sheet
 
 PASTE_WORDS = "FASTA, or a plain sequence. It is kept as a file, so that the search can be repeated."

@@ -14,8 +14,9 @@ from clalign.formats.profile_cards import calibration_words, format_words
 
 from .. import formatting, theme
 from ..models.workspace import Offer, Source
+from .facts import facts_grid, heading
 from .flow import Flow
-from .parts import EmptyPanel, ScrolledCard, button, clear_layout, facts_grid, heading, label, notice_row, row
+from .parts import EmptyPanel, ScrolledCard, button, clear_layout, label, notice_row, row
 
 ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))
 
