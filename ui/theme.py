@@ -84,10 +84,7 @@ DARK = Tokens(
 STYLE_SHEET = """
 QMainWindow, QDialog { background: $window; }
 QToolTip { background: $surface; color: $text; border: 1px solid $border; padding: 4px; }
-QMainWindow::separator { background: $window; width: 5px; height: 5px; }
-QMainWindow::separator:vertical { border-left: 1px solid $border; }
-QMainWindow::separator:horizontal { border-top: 1px solid $border; }
-QMainWindow::separator:hover { background: $accent; }
+QMainWindow::separator { background: $border; width: 1px; height: 1px; }
 QMenuBar { background: $window; padding: 2px 4px; }
 QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }
 QMenuBar::item:selected { background: $hover; }
