@@ -16,7 +16,7 @@ import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QObject, QPointF, Qt, QUrl
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QObject, QPointF, QProcess, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
@@ -224,6 +224,7 @@ def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Itera
     made.close()
     assert made.controller.queue.worker is None
     assert made.controller.inspector.is_idle
+    assert {process.state() for process in made.findChildren(QProcess)} <= {QProcess.ProcessState.NotRunning}
     made.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     assert gone, "the window was not destroyed"
