@@ -327,16 +327,16 @@ def test_a_calibration_that_ends_early_can_be_tried_again(
     assert files["bare.hmm"] in window.controller.workspace.sources
 
 
-def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press, manners: Callable[..., None]) -> None:
-    manners(pause=0.2)
+def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press) -> None:
     press(window.devices, "Details")
-    sheet = window.sheets.sheet
+    sheet, told = window.sheets.sheet, list[str]()
+    # One trial takes the place of another, and a busy machine may see none of them for long.
+    sheet.resized.connect(lambda: told.extend(shown.text() for shown in sheet.findChildren(QLabel)))
     press(sheet, "Tune")
     assert window.controller.queue.current.spec == {"job": "tune", "device": "0:0", "reset": False}
-    qtbot.waitUntil(lambda: "Nodes a strip: 8 (item)" in texts(sheet), timeout=30000)
     wait_for_end(qtbot, window)
-    told = window.messages.messages[0]
-    assert told.text == "Made-up GPU is tuned after 3 trials: nodes a strip: 16 (before: 12)."
+    assert any("Nodes a strip: 8 (item)" in words for words in told)
+    assert window.messages.messages[0].text == "Made-up GPU is tuned after 3 trials: nodes a strip: 16 (before: 12)."
     assert "its scores differ" in texts(sheet)
     press(window.messages, "Forget it")
     assert window.controller.queue.current.spec["reset"]
