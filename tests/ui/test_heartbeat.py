@@ -123,7 +123,7 @@ def test_many_batches_do_not_stall_the_window(
     qtbot: Any, warm: None, unwatched_window: MainWindow, files: dict[str, str], manners: Callable[..., None]
 ) -> None:
     window = unwatched_window
-    manners(batches=150, hits=150, pause=0.005)
+    manners(batches=150, hits=150, pause=0.01)  # long enough for many beats where the worker is there already
     window.controller.sources.open_paths([files["made.hmm"], files["made.fasta"]])
     assert calmest(lambda: search_many_batches(qtbot, window)) < LONGEST_SECONDS
 
