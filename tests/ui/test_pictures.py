@@ -421,3 +421,6 @@ def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_
     view.one.one.click()
     qtbot.waitUntil(lambda: view.picture is not None)
     assert not page.run.shows_all
+    item = view.kinds.model().item(view.kinds.findData("filters"))
+    assert not item.isEnabled()
+    assert "no filters" in item.toolTip()

@@ -57,6 +57,8 @@ class PictureController(Controller):
         run, asked = page.run, self._asked(page, wish)
         if not run.cards:
             return
+        has_stages = run.engine is not None and "stages" in run.engine.at
+        view.allow_kind("filters", "" if has_stages else "This search has no filters: every target is aligned")
         if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
             noun = run.noun.lower()
             view.say(f"One {noun} at a time", f"Choose a {noun} above to see its picture.", run)

@@ -179,7 +179,8 @@ class DrawingView(QAbstractScrollArea):
         top = (max(area.top(), self.drawing.head_height) if area.top() >= 0 else area.top()) + self._offset
         picks = self.drawing.picks
         touched = picks.touched(area.left(), top, area.right(), area.bottom() + self._offset)
-        self._pick(np.flatnonzero(touched), picks.behind(touched))
+        has_hits = np.bincount(picks.parts, minlength=len(touched)) > 0
+        self._pick(np.flatnonzero(touched & has_hits), picks.behind(touched))
 
     def _pick(self, parts: npt.NDArray[np.int64], hits: npt.NDArray[np.int64]) -> None:
         self._marked = parts if len(hits) else np.empty(0, np.int64)

@@ -17,7 +17,7 @@ from ..models.text_table import TextColumn, TextTable
 from .drawing_view import DrawingView
 from .lab_page import LabTable, TurningSplitter
 from .one_at_a_time import OneAtATime
-from .parts import AskedView, ElidedLabel, IconButton, button, label, row, shrinking, stacked
+from .parts import AskedView, ElidedLabel, IconButton, allow_entry, button, label, row, shrinking, stacked
 
 MOST_LISTED = 5000
 """Species in the table; a file has all."""
@@ -109,6 +109,10 @@ class PicturesView(AskedView):
         self.columns.setVisible(is_species and self.columns.count() > 1)
         self.table.setVisible(is_species)
         self.meaning.setText(KINDS[self.wish.kind].meaning)
+
+    def allow_kind(self, kind: str, reason: str) -> None:
+        """Let a picture be chosen, or say why it cannot be."""
+        allow_entry(self.kinds, self.kinds.findData(kind), reason)
 
     def show_kind(self, kind: str) -> None:
         """Show another picture."""
