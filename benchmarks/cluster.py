@@ -56,6 +56,7 @@ def searched(given: argparse.Namespace, folder: Path, *words: str) -> dict[str, 
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
         [*CLALIGN, "hmmsearch", "-q", *words, "--run", str(run), "--tsv", str(table), given.profiles, given.targets],
+        stdout=subprocess.DEVNULL,
         check=True,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -136,7 +137,7 @@ def killed(given: argparse.Namespace, folder: Path, is_scheduler: bool, chance: 
         is_continued = code != 0
     if is_continued:
         words = ["--device", given.device, "--tsv", str(table), str(run)]
-        subprocess.run([*CLALIGN, "resume", "-q", *words], check=True)
+        subprocess.run([*CLALIGN, "resume", "-q", *words], stdout=subprocess.DEVNULL, check=True)
     return {
         "killed": "scheduler" if is_scheduler else f"worker {victim}", "moment": moment, "units_seen": n_seen,
         "was_killed": n_seen >= moment, "exit_code": code, "digest": digest_of(run, table),
