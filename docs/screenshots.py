@@ -115,7 +115,8 @@ def photograph_run(window: MainWindow, shots: Photographer, folder: Path) -> Non
     wait_until(lambda: controller.inspector.is_idle, "The profiles")
     controller.search.open_sheet()
     controller.search.run()
-    wait_until(lambda: bool(controller.queue.current and controller.queue.current.fraction > 0.35), "The search", 5)
+    wait_until(lambda: controller.page is not None and controller.page.run.hits.n_all > 0, "The first hits", 5)
+    wait_until(lambda: not controller.queue.current or controller.queue.current.fraction > 0.35, "The search", 5)
     shots.take("running", 0)
     wait_until(lambda: controller.queue.current is None, "The end of the search")
 
@@ -395,6 +396,8 @@ def main() -> int:
     os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
     width, height = (int(part) for part in options.size.split("x"))
     options.out.mkdir(parents=True, exist_ok=True)
+    # Programs for the device are kept where they are, whatever the home is: the pictures show no first use.
+    os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     app = make_application(sys.argv[:1])
     for theme in ("light", "dark") if options.theme == "both" else (options.theme,):
         # The pictures show paths: they are the same wherever they are taken.

@@ -62,7 +62,7 @@ def _list(arguments: argparse.Namespace) -> int:
             what = entry.problem or f"{entry.kind}, {entry.state}, {entry.n_hits} hits"
             show(f"{day}  {size_text(entry.n_bytes):>9}  {entry.name}  ({what})  {entry.path}")
     if not n_found:
-        tell(f"No runs found in {folder}.")
+        tell(f"No runs found in {folder}. Those that --run wrote elsewhere are listed with --folder.")
     return 0
 
 

@@ -130,3 +130,29 @@ def make_families(path: Path) -> Path:
         run.add_batch(BatchResult(2, 0, ROWS, scores, (), 1e7, 0.1, "GPU"))
         run.set_facts(state="done")
     return path
+
+
+def make_many(path: Path, n: int) -> Path:
+    """Write a run of two profiles with so many hits of each, all with the domain of one; the third has none."""
+    make_families(path)
+    with open_run(path, writable=True) as run:
+        database = run.connection
+        database.execute("PRAGMA synchronous = OFF")
+        n_targets = 10 * ROWS + n
+        run.set_facts(n_targets=n_targets, database={**run.fact("database"), "n_sequences": n_targets})
+        (hit_id, row), (last,) = database.execute("SELECT id, row FROM hits").fetchone(), database.execute(
+            "SELECT max(id) FROM hits").fetchone()  # fmt: skip
+        own = {"hit": f"{last + 1} + n", "id": f"{last + 1} + n", "row": f"{10 * ROWS} + n / 2", "query": "n % 2",
+               "input_index": f"{10 * ROWS} + n / 2", "score": "20 + n % 4000 / 100.0",
+               "sort_key": "20 + n % 4000 / 100.0"}  # fmt: skip
+        with database:
+            first = f"WITH RECURSIVE made(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM made WHERE n < {2 * n - 1})"
+            for table, key, value in (("hits", "id", hit_id), ("parts", "hit", hit_id), ("plan7_hits", "hit", hit_id),
+                                      ("plan7_domains", "hit", hit_id), ("targets", "row", row)):  # fmt: skip
+                names = [column[1] for column in database.execute(f"PRAGMA table_info({table})")]
+                told = {**own, "name": f"'MANY_' || ({10 * ROWS} + n / 2)"} if table == "targets" else own
+                said = ", ".join(told.get(name, name) for name in names)
+                every = " AND n % 2 = 0" if table == "targets" else ""
+                database.execute(f"{first} INSERT INTO {table} SELECT {said} FROM made, {table} WHERE {key} = ?{every}",
+                                 (value,))  # fmt: skip
+    return path

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -252,4 +253,63 @@ def look_at_alignment(qtbot: Any, window: MainWindow, path: Path, n_rows: int, n
     qtbot.wait(50)
     assert len(view.found) > 0
     assert heart.n_beats > 100
+    return heart.longest
+
+
+MANY = 20_000
+"""Hits of each of two queries, whose domains are one alignment of as many rows."""
+
+
+def test_pages_of_many_hits_do_not_stall_the_window(
+    qtbot: Any, warm: None, unwatched_window: MainWindow, hmmer3: ModuleType, tmp_path: Path
+) -> None:
+    folder = unwatched_window.settings.runs
+    folder.mkdir(parents=True)
+    path = hmmer3.make_many(folder / "many.clalign", MANY)
+    for number in range(200):  # for the library
+        (folder / f"other{number}.clalign").symlink_to(path)
+    assert calmest(lambda: look_together(qtbot, unwatched_window, path)) < LONGEST_SECONDS
+
+
+def look_together(qtbot: Any, window: MainWindow, path: Path) -> float:
+    """Open a run of many hits and go through the pages that show them together; return the longest pause."""
+    controller = window.controller
+    controller.close_source(str(path))
+    heart = Heart()
+    controller.sources.open_paths([str(path)])
+    page = controller.page
+    qtbot.waitUntil(lambda: page.run.hits.n_all > MANY and not page.run.hits.is_busy)
+    page.hits.filter_box.setText("many_1")
+    page.hits.filter_box.clear()
+    page.hits.table.sort_column(page.hits.table._place("name"))
+    for place, name in enumerate(page.TABS):
+        if page.tabs.isTabVisible(place):
+            page.show_tab(name)
+            qtbot.wait(50)
+    page.show_tab("overview")
+    view = page._overview.content
+    qtbot.waitUntil(lambda: view.content is not None)
+    for factor in (4, 4, 0.3):
+        view.map.zoom(factor)
+        qtbot.wait(20)
+    page.show_tab("domains")
+    domains = page._domains.content
+    qtbot.waitUntil(lambda: domains.content is not None and bool(domains.canvas.shown))
+    bar = domains.canvas.verticalScrollBar()
+    for share in (0.2, 0.9, 0.5):
+        bar.setValue(round(share * bar.maximum()))
+        qtbot.wait(20)
+    page.show_tab("aligned")
+    aligned = page._aligned.content
+    qtbot.waitUntil(lambda: aligned.panel is not None)
+    assert aligned.panel.view.n_rows >= MANY
+    aligned.panel.canvas.show_middle(0.5, 0.5)
+    qtbot.waitUntil(lambda: aligned.panel.view.is_measured)
+    controller.library.show()
+    library = window.center.currentWidget()
+    qtbot.waitUntil(lambda: len(library.model.rows) == 201)
+    library.search.setText("other1")
+    qtbot.wait(20)
+    library.search.clear()
+    assert heart.n_beats > 50
     return heart.longest
