@@ -25,6 +25,9 @@ LAST: tuple[EventKind, ...] = ("finished", "cancelled", "failed")
 BUILD = "build"
 """The stage in which a driver compiles a kernel; a job cannot be asked anything meanwhile."""
 
+TEST = "test"
+"""The stage in which a device is tested, the first time that it is used; nobody knows how far that is."""
+
 PROGRESS_SECONDS = 0.1
 """Progress is told at most ten times a second."""
 

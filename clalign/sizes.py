@@ -1,6 +1,9 @@
-"""Amounts of memory in words, the same everywhere: in decimal units, as disks and files have them."""
+"""Amounts of memory, and rates of runs, the same everywhere: in decimal units, as disks and files have them."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 """Each a thousand of the one before."""
@@ -21,3 +24,22 @@ def size_text(n_bytes: float, blank: str = " ") -> str:
         power += 1
     digits = 1 if power and n_bytes < 9.95 else 0
     return f"{n_bytes:.{digits}f}{blank}{UNITS[power]}"
+
+
+def rate_text(gcups: float, blank: str = " ") -> str:
+    """Return a speed in 10^9 cells a second, everywhere with the same digits."""
+    digits = 0 if gcups >= 100 else 1 if gcups >= 10 else 2 if gcups >= 0.1 else 4
+    return f"{gcups:.{digits}f}{blank}GCUPS"
+
+
+def rate_of_run(n_cells: float, seconds: float) -> float:
+    """Return the rate of a run in GCUPS, 10^9 cells a second: all its cells by all its time, waiting included.
+
+    This is what is meant wherever the rate of a run is told; beside a device stands that of its self-test.
+    """
+    return n_cells / seconds / 1e9 if seconds > 0 else 0.0
+
+
+def rate_of_finished(done: Mapping[str, Any]) -> float:
+    """Return the rate of a run by what is kept of its end; runs of earlier versions kept that of the kernels alone."""
+    return rate_of_run(done.get("new_cells", done.get("cells", 0.0)), done["seconds"])

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from clalign.control_characters import escaped
 from clalign.errors import ClalignError
-from clalign.sizes import size_text
+from clalign.sizes import rate_text, size_text
 from clalign.values.sequences import short_name as short_name
 
 THIN = "\u202f"
-"""Narrow no-break space between groups of three digits and before units."""
+"""Narrow no-break space before units."""
 
 
 TIP_LETTERS, TIP_LINES = 100, 20
@@ -50,8 +50,23 @@ def breakable(text: str) -> str:
 
 
 def count(number: float) -> str:
-    """Return a whole number with its digits in groups of three."""
-    return f"{round(number):,}".replace(",", THIN)
+    """Return a whole number with its digits in groups of three, as the command line and the engines write it."""
+    return f"{round(number):,}"
+
+
+def signed(text: str) -> str:
+    """Return a number as text with a true minus, which stands as high as a plus."""
+    return text.replace("-", "−")
+
+
+def limit(value: float) -> str:
+    """Return a limit as short as it can be written: ``10``, ``0.01``, ``1e-5``."""
+    return re.sub(r"e([+-])0*", lambda found: f"e{found[1].strip('+')}", f"{value:g}")
+
+
+def plain(text: str) -> str:
+    """Return a number that is written for people as programs read it."""
+    return text.replace(THIN, "").replace(",", "").replace("−", "-")
 
 
 def span(first: int, last: int) -> str:
@@ -83,7 +98,7 @@ def evalue(value: float) -> str:
 
 def score(bits: float) -> str:
     """Return a score in bits with one decimal."""
-    return f"{bits:.1f}"
+    return signed(f"{bits:.1f}")
 
 
 def percent(fraction: float) -> str:
@@ -123,9 +138,8 @@ def size(n_bytes: float) -> str:
 
 
 def rate(gcups: float) -> str:
-    """Return a speed in 10^9 cells a second."""
-    digits = 0 if gcups >= 10 else 1 if gcups >= 1 else 3 if gcups < 0.01 else 2
-    return f"{gcups:.{digits}f}{THIN}GCUPS"
+    """Return a speed in 10^9 cells a second, with the digits that the command line writes."""
+    return rate_text(gcups, THIN)
 
 
 def moment(seconds: float, now: float | None = None) -> str:

@@ -155,6 +155,9 @@ QHeaderView { background: $surface; }
 QHeaderView::section { background: $surface; color: $muted; border: none; border-bottom: 1px solid $border;
     padding: 5px 6px; }
 QHeaderView::section:vertical { border: none; }
+QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: margin; subcontrol-position: top center;
+    width: 12px; height: 6px; image: url("$icons/sorted-up-$name.svg"); }
+QHeaderView::down-arrow { image: url("$icons/sorted-down-$name.svg"); }
 QTableCornerButton::section { background: $surface; border: none; border-bottom: 1px solid $border; }
 QTabBar::tab { padding: 7px 9px; color: $muted; background: transparent; border: none;
     border-bottom: 2px solid transparent; }
@@ -278,6 +281,8 @@ def apply(choice: str) -> Tokens:
     if not app.property("shows_plain_text"):
         app.setStyle(PlainTextStyle(QStyleFactory.create("Fusion")))
         app.setProperty("shows_plain_text", True)
+    # Qt polishes each widget once for each of its ancestors when a style sheet takes the place of another one.
+    app.setStyleSheet("")
     app.setPalette(palette(_current))
     app.setStyleSheet(style_sheet(_current))
     return _current

@@ -8,7 +8,7 @@ from typing import Any
 
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
-from clalign.sizes import size_text
+from clalign.sizes import rate_text, size_text
 from clalign.values.devices import Device
 
 EXAMPLES = (
@@ -58,7 +58,7 @@ def table(devices: list[Device]) -> list[str]:
     lines = [f"{'Id':<10s} {'Name':<{width}s} {'Kind':<11s} {'Memory':>9s} {'GCUPS':>7s}  Health"]
     for device in devices:
         memory = size_text(device.memory_bytes) if device.memory_bytes else "-"
-        speed = f"{device.gcups:.3g}" if device.gcups else "-"
+        speed = rate_text(device.gcups).split()[0] if device.gcups else "-"
         health = device.health if not device.problem else f"{device.health}: {device.problem}"
         lines.append(f"{device.id:<10s} {device.name:<{width}s} {device.kind:<11s} {memory:>9s} {speed:>7s}  {health}")
     if all(device.kind == "reference" for device in devices):

@@ -59,7 +59,7 @@ def lines_of(found: dict[str, Any], files: list[tuple[str, str]]) -> Iterator[st
     files : list of (str, str)
         What would be written, and where.
     """
-    from clalign.sizes import size_text
+    from clalign.sizes import rate_text, size_text
 
     yield "Nothing was computed (--dry-run). This would be:"
     yield f"queries:   {found['queries']}"
@@ -67,7 +67,7 @@ def lines_of(found: dict[str, Any], files: list[tuple[str, str]]) -> Iterator[st
     yield f"cells:     {found['cells']:.3g}"
     shown, n_more = found["devices"][:MOST_SHOWN], len(found["devices"]) - MOST_SHOWN
     for device in shown:
-        speed = f", {device['gcups']:.3g} GCUPS when it was measured" if device["gcups"] else ""
+        speed = f", {rate_text(device['gcups'])} in its self-test" if device["gcups"] else ""
         yield f"device:    {device['name']} ({device['id']}){speed}"
     if n_more > 0:
         yield f"           and {n_more:,} more"

@@ -8,13 +8,14 @@ from typing import Protocol
 
 from clalign.cli.options import ProgressMode
 from clalign.cli.streams import tell
-from clalign.jobs import BUILD, Event
+from clalign.jobs import BUILD, TEST, Event
+from clalign.sizes import rate_text
 
 PLAIN_SECONDS = 10.0
 BAR_SECONDS = 0.1
 BAR_WIDTH = 30
 
-STAGES = {"build": "Preparing kernels for this device, once",
+STAGES = {"build": "Preparing kernels for this device, once", TEST: "Testing the device, once",
           "read": "Reading", "encode": "Preparing", "search": "Searching", "pairs": "Comparing pairs",
           "verify": "Checking", "ladder": "Measuring",
           "bench": "Measuring", "calibrate": "Calibrating", "tune": "Trying"}  # fmt: skip
@@ -169,14 +170,14 @@ def sentence(event: Event, seconds_left: float | None) -> str:
         parts.append(f"{value['done']} of {value['total']}")
     elif value["total"]:
         parts.append(f"{int(100 * min(1.0, value['done'] / value['total']))} %")
-    else:
+    elif value["stage"] != TEST:
         parts.append(f"{value['done']:,.0f} {value['unit']}")
     if value.get("gcups"):
-        parts.append(f"{value['gcups']:.3g} GCUPS")
+        parts.append(rate_text(value["gcups"]))
     if seconds_left is not None:
         parts.append(f"{duration(seconds_left)} left")
     stage = STAGES.get(value["stage"], value["stage"].capitalize())
-    return f"{stage}: {', '.join(parts)}"
+    return f"{stage}: {', '.join(parts)}" if parts else stage
 
 
 def duration(seconds: float) -> str:

@@ -22,6 +22,7 @@ from clalign.cli.streams import enough_read
 from clalign.engines.engine import engine_for
 from clalign.errors import ClalignError, ExitCode
 from clalign.jobs import Event
+from clalign.sizes import rate_text
 
 if TYPE_CHECKING:
     from clalign.engines.engine import Engine
@@ -278,7 +279,7 @@ def summary(value: dict[str, Any], did: str = "Searched") -> str:
         return f"Merged {n_parts:,} parts: {value['n_sequences']:,} sequences searched, {value['n_hits']:,} hits."
     n = f"{value['n_sequences']:,}"
     what = "sequence" if value["n_sequences"] == 1 else "sequences"
-    text = f"{did} {n} {what} in {duration(value['seconds'])} on {value['device']} ({value['gcups']:.3g} GCUPS)."
+    text = f"{did} {n} {what} in {duration(value['seconds'])} on {value['device']} ({rate_text(value['gcups'])})."
     for n_bits in (16, 32):
         if count := value.get(f"n_in_{n_bits}_bits"):
             text += f" Recomputed in {n_bits} bits: {count:,}."

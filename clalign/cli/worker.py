@@ -15,6 +15,7 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -30,7 +31,7 @@ from clalign.cli.profiling import worker_profiled
 from clalign.cli.staying import Ahead, serve
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
-from clalign.jobs import Event, Job
+from clalign.jobs import TEST, Event, Job
 from clalign.values.devices import Device
 
 if TYPE_CHECKING:
@@ -145,14 +146,20 @@ def _task(file: RunFile, spec: Spec, job: Job) -> Task[Any]:
     from clalign.compute.opencl.choice import pick_devices
     from clalign.execution.job import Task
 
-    return Task(file, spec, _picker(job), job, pick_devices=partial(pick_devices, tell=job.warn))
+    return Task(file, spec, _picker(job), job, pick_devices=partial(pick_devices, tell=partial(_tell_of_test, job)))
 
 
 def _picker(job: Job) -> Callable[[str], Device]:
     """Return what picks the device for the user's words, and tells the job if that takes long."""
     from clalign.compute.opencl.choice import pick_device
 
-    return partial(pick_device, tell=job.warn)
+    return partial(pick_device, tell=partial(_tell_of_test, job))
+
+
+def _tell_of_test(job: Job, text: str) -> None:
+    """Tell of what takes long before anything is computed: a device that is tested for the first time."""
+    job.warn(text)
+    job.progress(TEST, 0, None, "")
 
 
 def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -170,6 +177,17 @@ def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any
             file.make_temporary()
         task = _task(file, spec, job)
         return engine.foresee(task) if request.get("dry_run") else engine.compute(task)
+
+
+def _foresee(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    """Tell what a run would take, of which nothing is kept; ``of`` is what its own job is called."""
+    from clalign.engines.engine import engine_for
+
+    engine = engine_for(request["of"])
+    assert engine is not None
+    with tempfile.TemporaryDirectory(prefix="clalign-") as folder:
+        run = {"run": str(Path(folder) / "foreseen.clalign"), "temporary": True, "dry_run": True}
+        return _compute(engine, {**request, **run}, job)
 
 
 def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -353,6 +371,7 @@ def _change(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
+    "foresee": _foresee,
     "resume": _resume,
     "inspect": _inspect,
     "devices": _devices,

@@ -81,8 +81,8 @@ def in_files(name: str, kind: Kind, unit: str, meaning: str, value: Value) -> Co
     return Column(name, kind=kind, unit=unit, file=name, meaning=meaning, value=value)
 
 
-NAME = Column("name", "Name", "Name of the sequence", sort="name", file="target",
-              meaning="name of the target: a profile in hmmscan, else a sequence",
+NAME = Column("name", "Name", "Name of the sequence; sorted by what stands behind the last |", sort="name",
+              file="target", meaning="name of the target: a profile in hmmscan, else a sequence",
               value=lambda r: r.hit.name)  # fmt: skip
 DESCRIPTION = Column("description", "Description", "From the sequence file", sort="description", file="description",
                      meaning="description of the target", value=lambda r: r.hit.description)  # fmt: skip

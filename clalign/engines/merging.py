@@ -16,6 +16,7 @@ from clalign.jobs import JobContext
 from clalign.runs.inputs import relocate
 from clalign.runs.merging import add_results, cards_of, facts_of
 from clalign.runs.run_file import RunFile, create_run, open_run
+from clalign.sizes import rate_of_run
 from clalign.values.devices import Device
 from clalign.values.shards import FLAG, Shard, ShardRows
 from clalign.values.specs import Spec, flag_of
@@ -263,7 +264,8 @@ def _concluded(run: RunFile, merged: list[Summary], how: Merging) -> Summary:
     summary = engine_of(run).compute(Task(run, spec.on(how.device), how.pick_device, how.context))
     names = ", ".join(dict.fromkeys(one["device"] for one in merged))
     seconds = sum(one["seconds"] for one in merged) + summary["seconds"]
-    summary = {**summary, "device": names, "seconds": seconds, "n_parts": len(merged)}
+    rate = {"new_cells": summary["cells"], "gcups": rate_of_run(summary["cells"], seconds)}
+    summary = {**summary, **rate, "device": names, "seconds": seconds, "n_parts": len(merged)}
     run.set_facts(spec=spec.to_dict(), finished=summary, device={**(run.fact("device") or {}), "name": names})
     run.seal()
     return summary

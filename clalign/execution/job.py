@@ -33,6 +33,7 @@ from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
+from clalign.sizes import rate_of_run
 from clalign.values.devices import Device, cluster_of, names_several, told_apart
 from clalign.values.sequences import Column
 from clalign.values.shards import ShardRows, shard_of
@@ -193,13 +194,14 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
     cluster = cluster_of(task.spec.to_dict()["device"])
     work, shift = _by_devices(task, load) if cluster is None else _by_workers(task, load, *cluster)
     searched: Targets = work.targets if shift.part is None else shift.part
+    seconds = time.monotonic() - started
     return {
         "run": str(run.path),
         "n_hits": run.n_hits(),
         "n_sequences": len(searched),
         "n_residues": searched.n_residues,
-        "seconds": time.monotonic() - started,
-        **shift.summary(),
+        "seconds": seconds,
+        **shift.summary(seconds),
         **work.summary(),
     }
 
@@ -355,8 +357,8 @@ class _Shift:
             self._hosts[host] = None
         self._seconds.update(seconds)
 
-    def summary(self) -> Summary:
-        """Return what is known of the speed."""
+    def summary(self, seconds: float) -> Summary:
+        """Return what is known of the speed of a run that took so long."""
         writer = self._writer
         assert writer is not None
         parts = writer.parts()
@@ -364,7 +366,8 @@ class _Shift:
         return {
             "cells": writer.done_cells,
             "device_seconds": writer.device_seconds,
-            "gcups": writer.gcups,
+            "new_cells": writer.new_cells,
+            "gcups": rate_of_run(writer.new_cells, seconds),
             "device": ", ".join(at_work),
             "kernel_seconds": {name: round(value, 6) for name, value in self._seconds.items()},
             "domain_device": ", ".join(self._hosts) or None,

@@ -13,6 +13,7 @@ from clalign.execution.planner import Planner
 from clalign.execution.units import Batch, Query, Scored, Storing, Unit
 from clalign.jobs import JobContext
 from clalign.runs.run_file import BatchResult, RunFile
+from clalign.sizes import rate_of_run
 from clalign.values.devices import Device, told_apart
 from clalign.values.profiles import IMPOSSIBLE
 
@@ -26,12 +27,10 @@ class Share:
 
     device: Device
     cells: float = 0.0
-    seconds: float = 0.0
 
-    @property
-    def gcups(self) -> float:
-        """10^9 cells a second, while it computed."""
-        return self.cells / self.seconds / 1e9 if self.seconds else 0.0
+    def gcups(self, seconds: float) -> float:
+        """Return its part of the rate of a run that has taken so many seconds, in 10^9 cells a second."""
+        return rate_of_run(self.cells, seconds)
 
 
 class Writer(Generic[Batch]):
@@ -60,6 +59,7 @@ class Writer(Generic[Batch]):
         self.planner = planner
         self.context = context
         self.done_cells, self.device_seconds = run.work_done()
+        self._cells_before, self._began = self.done_cells, time.monotonic()
         self._cells_of = {number: run.work_done(number)[0] for number in planner.plan.phases or ()}
         self.shares: dict[str, Share] = {}
         self._midway: dict[Unit[Batch], tuple[float, float]] = {}
@@ -67,21 +67,27 @@ class Writer(Generic[Batch]):
         self._looked = -math.inf
 
     @property
-    def gcups(self) -> float:
-        """10^9 cells a second, over the whole run, units that are not done included; of several devices together."""
-        if len(self.shares) > 1:
-            return sum(share.gcups for share in self.shares.values())
-        done, spent = self._begun
-        return (self.done_cells + done) / max(self.device_seconds + spent, 1e-9) / 1e9
+    def new_cells(self) -> float:
+        """Cells that this job has computed."""
+        return self.done_cells - self._cells_before
 
     @property
-    def _begun(self) -> tuple[float, float]:
-        """Cells and seconds of units that are not done."""
-        told = self._midway.values()
-        return sum(cells for cells, _ in told), sum(seconds for _, seconds in told)
+    def seconds(self) -> float:
+        """Since the devices began, whatever they wait for."""
+        return time.monotonic() - self._began
+
+    @property
+    def gcups(self) -> float:
+        """10^9 cells a second since the devices began, units that are not done included."""
+        return rate_of_run(self.new_cells + self._begun, self.seconds)
+
+    @property
+    def _begun(self) -> float:
+        """Cells of units that are not done."""
+        return sum(cells for cells, _ in self._midway.values())
 
     def _progress(self, number: int) -> None:
-        plan, (done, _) = self.planner.plan, self._begun
+        plan, done = self.planner.plan, self._begun
         if plan.phases is None:
             done += self.done_cells
             facts = {**self._speed(done >= plan.n_cells), "profile": number}
@@ -97,10 +103,16 @@ class Writer(Generic[Batch]):
 
     def parts(self) -> list[dict[str, Any]]:
         """Return of each device ``name``, ``id``, ``gcups``, ``cells`` and its ``share`` of all that was done."""
-        known = [share for _, share in sorted(self.shares.items())]
+        known, seconds = [share for _, share in sorted(self.shares.items())], self.seconds
         total = sum(one.cells for one in known) or 1.0
         return [
-            {"name": name, "id": one.device.id, "gcups": one.gcups, "cells": one.cells, "share": one.cells / total}
+            {
+                "name": name,
+                "id": one.device.id,
+                "gcups": one.gcups(seconds),
+                "cells": one.cells,
+                "share": one.cells / total,
+            }
             for name, one in zip(told_apart([one.device for one in known]), known, strict=True)
         ]
 
@@ -153,8 +165,7 @@ class Writer(Generic[Batch]):
         self.forget([unit])
         self.done_cells += result.cells
         self.device_seconds += result.seconds
-        share = self.share_of(device)
-        share.cells, share.seconds = share.cells + result.cells, share.seconds + result.seconds
+        self.share_of(device).cells += result.cells
         query, plan = unit.query, self.planner.plan
         query.n_hits += len(result.hits) + len(scored.hits_of)
         if query.best is not None:

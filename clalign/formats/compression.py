@@ -5,17 +5,22 @@ The libraries for that are loaded with the first such file: few runs need them, 
 
 from __future__ import annotations
 
+import bz2
 import importlib
 import lzma
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 
 if TYPE_CHECKING:
     import zstandard
 
 ZSTD_INPUT = 4 << 10
 """Compressed bytes given to zstd at once; little, because the text may be thousands of times longer."""
+
+SMALL_INPUT = 1 << 10
+"""Compressed bytes after which it is looked how much text came, where a file is damaged."""
 
 Compression = Literal["none", "gzip", "bzip2", "xz", "zstd"]
 
@@ -91,6 +96,40 @@ def decompressed(raw: BinaryIO, compression: Compression) -> _Stream:
 
     stream: _Stream = xopen.xopen(raw, "rb", format=_XOPEN[compression], threads=0)
     return stream
+
+
+def readable(raw: BinaryIO, compression: Compression) -> tuple[int, int]:
+    """Return how many bytes of text, and how many line ends, come before the damage of a file.
+
+    Parameters
+    ----------
+    raw : binary file
+        At its beginning.
+    compression : str
+    """
+    n_bytes = n_lines = 0
+    with suppress(OSError, *damages()):  # at this the reading has ended before
+        for text in _texts(raw, compression):
+            n_bytes, n_lines = n_bytes + len(text), n_lines + text.count(b"\n")
+    return n_bytes, n_lines
+
+
+def _texts(raw: BinaryIO, compression: Compression) -> Iterator[bytes]:
+    """Yield what little pieces of a file hold, so that little is lost before the damage."""
+    if compression == "zstd":
+        stream = _ZstdStream(raw)
+        while text := stream.read(ZSTD_INPUT):
+            yield text
+        return
+    make = {"gzip": lambda: zlib.decompressobj(zlib.MAX_WBITS | 16), "bzip2": bz2.BZ2Decompressor,
+            "xz": lzma.LZMADecompressor}[compression]  # fmt: skip
+    member: Any = make()
+    while data := raw.read(SMALL_INPUT):
+        while data:
+            if member.eof:
+                member = make()
+            yield member.decompress(data)
+            data = member.unused_data if member.eof else b""
 
 
 def damages() -> tuple[type[Exception], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shlex
 import shutil
 import stat
 import sys
@@ -19,7 +20,7 @@ import numpy as np
 
 from clalign.errors import InputError, OutputError
 from clalign.formats.checksums import crc32
-from clalign.formats.compression import Compression, compression_of, damages, decompressed
+from clalign.formats.compression import Compression, compression_of, damages, decompressed, readable
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
 from clalign.sizes import size_text
@@ -286,11 +287,17 @@ class RawReader:
         return data
 
     def _ends_early(self) -> InputError:
-        return InputError(
-            self.source.label,
-            f"the {self.source.compression} data is damaged or ends early, after {self._given:,} bytes of text.",
-            TAKE_AGAIN,
-        )
+        """Tell how much of a damaged file can be read, and what can be done with that."""
+        self._raw.seek(0)
+        kind = self.source.compression
+        n_bytes, n_lines = readable(self._raw, kind)
+        reason = f"the {kind} data is damaged or ends early, after {n_bytes:,} bytes of text in {n_lines:,} lines."
+        if not n_lines:
+            return InputError(self.source.label, reason, TAKE_AGAIN, 1)
+        name = shlex.quote(self.source.label) if self.source.label != STANDARD_INPUT else "FILE"
+        write = f"{kind} -dc {name} > part.txt"
+        hint = f"{TAKE_AGAIN} What can be read is written by: {write} (its last record may be cut)."
+        return InputError(self.source.label, reason, hint, n_lines + 1)
 
     def finish(self) -> int:
         """Read what is left of the file, if anything is, and return the CRC-32 of its bytes as they were read."""

@@ -14,7 +14,7 @@ import math
 import os
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -59,6 +59,9 @@ class RunConnection(sqlite3.Connection):
     path: Path
     declared: Declaration
     declared_checks: dict[str, Check]
+    is_abandoned: Callable[[], bool] | None = None
+    """Tells whether nobody waits any more for the question that is being answered; it then ends with an error."""
+
     _n_rows: int | None = None
     _steps_left: float = LEAST_STEPS
     _is_sized = False
@@ -109,6 +112,8 @@ class RunConnection(sqlite3.Connection):
 
     def take_steps(self) -> bool:
         """Count what a question takes; return whether it has to end."""
+        if self.is_abandoned is not None and self.is_abandoned():
+            return True
         self._steps_left -= STEPS_AT_ONCE
         if self._steps_left < 0 and not self._is_sized:  # few questions take so long that the file's size counts
             self._steps_left += STEPS_PER_BYTE * size_of(self.path)

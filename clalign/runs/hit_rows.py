@@ -189,6 +189,20 @@ class HitRows:
         n_reported = self._counted(query, row) if judge.n_targets is None else 0
         return judge.judgment(score, _known(evalue), log_pvalue, n_reported, included)[1]
 
+    def judge_in_sql(self, queries: Sequence[int]) -> None:
+        """Let questions ask ``is_reported(query, row, score, evalue, log_pvalue)`` of parts of the hits of queries."""
+        self._check_counts()
+        judges = {number: self._query(number).judge for number in queries}
+        column = "row" if self._is_scan else "query"
+        counts = dict(self._connection.execute(f"SELECT {column}, count(*) FROM hits GROUP BY {column}").fetchall())
+
+        def is_reported(query: int, row: int, score: float, evalue: float | None, log_pvalue: float | None) -> bool:
+            judge = judges.get(query)
+            n_reported = counts.get(row if column == "row" else query, 0)
+            return judge is None or judge.judgment(score, _known(evalue), log_pvalue, n_reported, True)[1]
+
+        self._connection.create_function("is_reported", 5, is_reported)
+
     def n_reported(self, query: int, row: int) -> int:
         """Return what HMMER3's conditional E-values count; see `RunFile.n_reported`."""
         self._check_counts()

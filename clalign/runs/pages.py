@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from clalign.errors import Cancelled
+from clalign.jobs import JobContext
 from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
 from clalign.runs.notes import OF_HIT
@@ -24,10 +28,16 @@ QUERY_NAME = "(SELECT queries.name FROM queries WHERE queries.id = hits.query)"
 TEXTS = ("description", "name", "accession")
 SPECIES = "species_in(description)"
 
+_NAME = "rtrim(name, '| ')"
+
+SHORT_NAME = f"replace({_NAME}, rtrim({_NAME}, replace({_NAME}, '|', '')), '')"
+"""SQL of the part of a name behind the last bar, which tables show: HBA_HUMAN of sp|P69905|HBA_HUMAN."""
+
 VALUES = {
     **{name: name for name in ("evalue", "score", "bias", "raw", "length", "best_score", "best_evalue", "verified")},
     "n_domains": "n_parts",
     **{name: f"{name} COLLATE NOCASE" for name in TEXTS},
+    "name": f"{SHORT_NAME} COLLATE NOCASE",
     "profile": f"{QUERY_NAME} COLLATE NOCASE",
     "start": "(SELECT min(target_start) FROM parts WHERE parts.hit = hits.id)",
     "model_start": "(SELECT min(query_start) FROM parts WHERE parts.hit = hits.id)",
@@ -135,6 +145,39 @@ def hits_between(path: Path, number: int, value: str, low: float, high: float) -
         return [int(key) for (key,) in run.connection.execute(f"{question} ORDER BY {ORDER}", (number, low, high))]
 
 
+@contextmanager
+def left_by(connection: RunConnection, context: JobContext | None) -> Iterator[None]:
+    """Answer questions within only as long as somebody waits for them.
+
+    Raises
+    ------
+    Cancelled
+        If nobody does any more; the connection is closed.
+    """
+    if context is None:
+        yield
+        return
+    left: list[Cancelled] = []
+
+    def is_abandoned() -> bool:
+        try:
+            context.check()
+        except Cancelled as error:
+            left.append(error)
+        return bool(left)
+
+    connection.is_abandoned = is_abandoned
+    try:
+        yield
+    except sqlite3.OperationalError:
+        if not left:
+            raise
+        connection.close()
+        raise left[0] from None
+    finally:
+        connection.is_abandoned = None
+
+
 class HitPages:
     """The answer to a `HitQuery`: an ordered list of hit ids in a temporary table of its own connection.
 
@@ -142,9 +185,17 @@ class HitPages:
     another one, never by both at once.
     """
 
-    def __init__(self, query: HitQuery, keep: int | None = None) -> None:
+    def __init__(self, query: HitQuery, keep: int | None = None, context: JobContext | None = None) -> None:
         self.query = query
         self._connection = open_connection(query.path)
+        with left_by(self._connection, context):
+            self._list()
+        self.keep = keep
+        self.kept = self.place_of(keep) if keep is not None else None
+
+    def _list(self) -> None:
+        """Put the ids in order."""
+        query = self.query
         declared = self._connection.declared
         self._hits = HitRows(self._connection)
         values = {**VALUES, **declared.values}
@@ -161,6 +212,9 @@ class HitPages:
         if query.sort is not None:
             ties = "hits.id" if query.sort in NEARLY_UNIQUE else order
             order = f"{values[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
+        if any("is_reported(" in text for text in (order, *(one for one, _ in where))):
+            found = [query.profile] if is_of_one else self._queries_with_hits()
+            self._hits.judge_in_sql(found)
         tables = "hits"
         if column != "query":
             tables += f" LEFT JOIN targets ON targets.row = hits.row {joined(declared.of('hits'))}"
@@ -173,8 +227,9 @@ class HitPages:
         self._connection.commit()
         self.n_rows = int(self._connection.execute("SELECT count(*) FROM shown").fetchone()[0])
         self.n_all = _count(self._connection, [("query = ?", [query.profile])] if is_of_one else [])
-        self.keep = keep
-        self.kept = self.place_of(keep) if keep is not None else None
+
+    def _queries_with_hits(self) -> list[int]:
+        return [row[0] for row in self._connection.execute("SELECT DISTINCT query FROM hits")]
 
     def place_of(self, hit: int) -> int | None:
         """Return the row of a hit, from 0, or None if it is not shown."""
@@ -222,6 +277,18 @@ def count_hits(query: HitQuery, significant_from: float | None) -> tuple[int, in
     with open_run(query.path) as run:
         n_shown = _count(run.connection, [*of_one, *least])
         return n_shown, _count(run.connection, [*of_one, significant_sql(significant_from, number)])
+
+
+def hits_by_query(path: Path) -> dict[int, int]:
+    """Return how many hits each query has, by its number; those without any are left out."""
+    with open_run(path) as run:
+        return dict(run.connection.execute("SELECT query, count(*) FROM hits GROUP BY query").fetchall())
+
+
+def first_query(connection: RunConnection) -> int | None:
+    """Return the number of the first query that has hits; None if there is none."""
+    found: int | None = connection.execute("SELECT min(query) FROM hits").fetchone()[0]
+    return found
 
 
 def _count(connection: RunConnection, conditions: Sequence[tuple[str, Sequence[Any]]]) -> int:

@@ -190,7 +190,7 @@ def test_bar_wipes_itself(capsys: pytest.CaptureFixture[str]) -> None:
     bar.say("Something to know.")
     bar.close()
     text = capsys.readouterr().err
-    assert "[===============               ] Searching: 50 %, 2 GCUPS" in text
+    assert "[===============               ] Searching: 50 %, 2.00 GCUPS" in text
     assert text.endswith("\rclalign: Something to know.\n")
 
 

@@ -19,6 +19,7 @@ from clalign.execution.units import Phase, Plan, Scored, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult
+from clalign.sizes import rate_of_run
 from clalign.values.devices import REFERENCE
 from clalign.values.hits import Scores
 
@@ -164,7 +165,9 @@ def test_the_writer_counts_what_is_done() -> None:
         result = BatchResult(0, unit.first, unit.last, scores, (), 1e6, 0.5, "device")
         writer.store(unit, Scored(scores, None), result, REFERENCE)
         assert unit.query.best == (7, unit.first), "of equal ones the first"
-    assert (writer.done_cells, writer.gcups) == (2e6, pytest.approx(2e-3))
+    assert (writer.done_cells, writer.new_cells) == (2e6, 2e6)
+    before, rate, after = writer.seconds, writer.gcups, writer.seconds
+    assert rate_of_run(2e6, after) <= rate <= rate_of_run(2e6, before), "all that the job has computed, by all its time"
     assert unit.query.n_left == 0
 
 

@@ -7,6 +7,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -119,6 +120,22 @@ def test_damaged_compressed_data_is_refused(load) -> None:
     data[len(data) // 2 + 1] ^= 0xFF
     with pytest.raises(InputError, match="damaged"):
         load(bytes(data))
+
+
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
+def test_it_is_told_how_much_of_a_file_that_was_cut_can_be_read(load, name: str) -> None:
+    """Of two thirds of the bytes much can be read, and a command that writes it is told."""
+    rng = np.random.default_rng(3)
+    text = b"".join(b">s%d\n%s\n" % (n, bytes(rng.choice(list(b"ACDEFGHIKL"), 300).tolist())) for n in range(6000))
+    data = COMPRESS[name](text)
+    with pytest.raises(InputError, match=f"the {name} data is damaged or ends early") as caught:
+        load(data[: 2 * len(data) // 3])
+    n_bytes, n_lines = (
+        int(found.replace(",", "")) for found in re.findall(r"([\d,]+) (?:bytes|lines)", caught.value.reason)
+    )
+    assert 0.3 * len(text) < n_bytes < 0.7 * len(text)
+    assert text[:n_bytes].count(b"\n") == n_lines == caught.value.line - 1
+    assert f"{name} -dc" in caught.value.hint
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:

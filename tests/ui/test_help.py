@@ -15,10 +15,12 @@ from PySide6.QtWidgets import QLabel
 from clalign.runs.run_file import open_run
 from clalign.ui import log
 from clalign.ui.controllers import help_controller
+from clalign.ui.models.glossary import ALIASES, entries, explanation
 from clalign.ui.models.help_pages import HelpPages, sections_of
 from clalign.ui.models.session import Session
 from clalign.ui.shell import app
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.facts import facts_grid
 from clalign.ui.views.help_page import HelpPage
 from clalign.ui.views.report_sheet import ReportSheet
 from clalign.ui.views.results_page import ResultsPage
@@ -182,14 +184,62 @@ def test_the_tour_leads_through_every_step(qtbot: Any, window: MainWindow, press
     assert not window.tour.isVisible()
 
 
-def test_layouts_are_chosen_saved_and_brought_back(window: MainWindow) -> None:
+def test_layouts_are_chosen_saved_and_brought_back(window: MainWindow, press: Callable[..., None]) -> None:
     window.use_layout("align")
     assert not window.docks["data"].isVisible()
     window.docks["device"].show()
     window.rails.want("device", True)
-    window.save_layout()
+    window.own_layouts()
+    window.sheets.sheet.field.setText("My/way: ä")
+    press(window.sheets.sheet, "Save")
+    window.use_layout("devices")
+    window.layouts.save("Other")
+    assert window.layouts.names == ["My/way: ä", "Other"]
     window.use_layout("search")
     assert window.docks["data"].isVisible()
-    window.use_layout("own")
+    window.own_layouts()
+    press(window.sheets.sheet, "Use")  # the first one
+    assert window.sheets.sheet is None
     assert not window.docks["data"].isVisible()
     assert window.docks["device"].isVisible()
+    window.own_layouts()
+    press(window.sheets.sheet, "Delete")
+    assert window.layouts.names == ["Other"]
+    window.sheets.close_sheet()
+
+
+NUMBERS = {
+    "run": ("Database size for E-values", "Reported from", "Significant from", "Work", "Rate"),
+    "profile": ("Nodes", "Calibration", "Gathering (GA)", "Trusted (TC)", "Noise (NC)"),
+    "sequences": ("Residues", "Lengths", "SHA-256"),
+    "device": ("Compute units", "Largest block", "Local memory", "Speed in the self-test"),
+    "table": (
+        "E-value",
+        "Score (bits)",
+        "Bias",
+        "Best domain E",
+        "Profile %",
+        "Identity %",
+        "Accuracy",
+        "MSV",
+        "Forward",
+    ),
+    "overview": ("Significant", "Best E-value", "Best score", "Coverage %"),
+}
+
+
+@pytest.mark.parametrize("where", NUMBERS)
+def test_every_number_is_explained_where_it_stands(qtbot: Any, where: str) -> None:
+    for name in NUMBERS[where]:
+        assert explanation(name), f"{name} is not in the glossary"
+    grid = facts_grid([(name, "1") for name in NUMBERS[where]])
+    qtbot.addWidget(grid)
+    for told in grid.findChildren(QLabel):
+        assert told.whatsThis()
+        assert " ".join(told.toolTip().split()) == " ".join(told.whatsThis().split())
+
+
+def test_what_the_window_calls_otherwise_is_in_the_glossary() -> None:
+    missing = {name: term for name, term in ALIASES.items() if term not in entries()}
+    assert not missing
+    assert explanation("Begun") == ""

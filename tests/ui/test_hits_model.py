@@ -1,4 +1,5 @@
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -9,14 +10,16 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from clalign.engines.plan7.tables import RUNS
+from clalign.jobs import JobContext
 from clalign.runs.pages import VALUES, HitQuery
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.columns import COLUMNS, PROFILE_TABLE
+from clalign.ui.models import hits_model
 from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import HitPages
 from clalign.ui.models.hits_model import MAX_PAGES, HitsModel
 from clalign.ui.models.reader import Reader
-from clalign.ui.views.hits_table import HitsTable
+from clalign.ui.views.hits_table import HitsPanel, HitsTable
 
 MANY = 30_000
 
@@ -228,3 +231,43 @@ def test_a_hit_chosen_while_a_question_is_on_its_way_is_found_again(qtbot: Any, 
     model.keep(None)
     settled(qtbot, model)
     assert model.kept_row is None
+
+
+def test_a_slow_order_is_told_and_can_be_given_up(
+    qtbot: Any, made_run: Callable[..., Path], reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While hits are put in order, a sign and a way back appear; the table stays as it is until then."""
+    slow = threading.Event()
+
+    class Slow(hits_model.HitPages):
+        def __init__(self, query: HitQuery, keep: int | None, context: JobContext) -> None:
+            while query.sort == "name" and not slow.wait(0.01):
+                context.check()
+            super().__init__(query, keep, context)
+
+    monkeypatch.setattr(hits_model, "HitPages", Slow)
+    model = HitsModel(made_run(), reader, PROFILE_TABLE)
+    panel = HitsPanel(model)
+    qtbot.addWidget(panel)
+    panel.show()
+    model.set_profile(0, CARDS)
+    qtbot.waitUntil(lambda: model.n_shown == 200)
+    first, column = model.row_at(0), panel.table._place("name")
+    panel.table.sort_column(column)
+    qtbot.waitUntil(panel.busy.isVisible)
+    assert panel.counts.text() == "Sorting and filtering 200 hits…"
+    assert model.row_at(0) is first
+    panel.stop.click()
+    assert not panel.busy.isVisible()
+    assert panel.counts.text() == "200 hits"
+    assert not panel.table.horizontalHeader().isSortIndicatorShown()
+    assert model.query.sort is None
+    qtbot.waitUntil(lambda: reader.is_idle)
+    assert model.row_at(0) is first
+    panel.table.sort_column(column)
+    slow.set()
+    qtbot.waitUntil(lambda: not model.is_busy)
+    assert panel.table.horizontalHeader().isSortIndicatorShown()
+    assert model.row_at(0).name == min(model.row_at(place).name for place in range(200))
+    assert not panel.stop.isVisible()
+    model.close()

@@ -13,7 +13,6 @@ from PySide6.QtTest import QTest
 from clalign.engines.plan7.funnel import hits_with_score
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
-from clalign.ui import formatting
 from clalign.ui.engines.plan7.histogram import read_profile_histogram
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
@@ -72,8 +71,8 @@ def test_the_page_says_what_is_shown_and_switches(qtbot: Any, page: ResultsPage)
     page.show_tab("histogram")
     view = page.histogram
     assert view.kinds.isVisible()
-    said = view.sentence.text().replace(formatting.THIN, " ")
-    assert said.startswith("MSV filter scores of all 1 000 sequences; the curve is the model's calibration, not fitted")
+    said = view.sentence.text()
+    assert said.startswith("MSV filter scores of all 1,000 sequences; the curve is the model's calibration, not fitted")
     assert not any(line.isVisible() for line in view.plot.lines.values()), "no threshold is about these scores"
     QTest.keyClick(view.kinds, Qt.Key.Key_End)
     qtbot.waitUntil(lambda: page.run.histogram.kind == "forward", timeout=30000)

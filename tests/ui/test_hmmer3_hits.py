@@ -16,7 +16,8 @@ from clalign.ui.engines.plan7.columns import COLUMNS, PROFILE_TABLE
 from clalign.ui.engines.plan7.domain_table import HMMER3_COLUMNS, domain_rows, estimates_line, is_below
 from clalign.ui.engines.plan7.layout import as_fasta, lay_out
 from clalign.ui.models.alignment_layout import Line, as_text, confidence, node_at
-from clalign.ui.models.hit_pages import HitPages
+from clalign.ui.models.hit_filter import parse_filter
+from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages
 from clalign.ui.models.hit_table import NO_DOMAIN
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader
@@ -53,6 +54,28 @@ def test_rows_are_those_of_the_run_file(hmmer3_run: Callable[..., Path]) -> None
             assert (row.filters.msv, row.filters.viterbi) == (hit.filters.msv, hit.filters.viterbi)
             assert row.estimates.expected == hit.estimates.expected
     pages.close()
+
+
+@pytest.mark.parametrize("text", ["domains>1", "domains>2", "domains=1", "domains<1", "domains>=2 score>20"])
+@pytest.mark.parametrize("profile", [0, ALL_PROFILES])
+def test_the_filter_counts_the_domains_that_cells_show(
+    hmmer3_run: Callable[..., Path], text: str, profile: int
+) -> None:
+    """HMMER3 finds domains that it does not report; the cell shows those that it does."""
+    path = hmmer3_run()
+    everything, filtered = (
+        HitPages(HitQuery(path, profile, conditions=conditions))
+        for conditions in ((), parse_filter(text, words=PROFILE_TABLE.words).conditions)
+    )
+    shown = {hit.name: (len(hit.reported_domains), hit.score) for hit in everything.rows(0, 10)}
+    assert any(hit.n_domains != len(hit.reported_domains) for hit in everything.rows(0, 10))
+    passes = eval(f"lambda domains, score: {text.replace('=1', '==1').replace(' ', ' and ')}")
+    assert {hit.name for hit in filtered.rows(0, 10)} == {name for name, cell in shown.items() if passes(*cell)}
+    by_number = HitPages(HitQuery(path, profile, sort="n_reported", descending=True))
+    counts = [shown[hit.name][0] for hit in by_number.rows(0, 10)]
+    assert counts == sorted(counts, reverse=True)
+    for pages in (everything, filtered, by_number):
+        pages.close()
 
 
 def test_columns_say_what_hmmer3_knows(model: HitsModel) -> None:

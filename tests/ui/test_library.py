@@ -73,10 +73,10 @@ def test_a_run_is_deleted_after_a_question(qtbot: Any, window: MainWindow, libra
 
 def test_two_runs_are_compared(qtbot: Any, window: MainWindow, library: LibraryPage, press: Press) -> None:
     library.table.selectAll()
-    press(library, "Compare")
+    press(library, "Compare runs")
     qtbot.waitUntil(lambda: isinstance(window.sheets.sheet, RunsComparedSheet))
     sheet = window.sheets.sheet
-    assert "150 hits in both" in sheet.facts.text().replace("\u202f", " ")
+    assert "150 hits in both" in sheet.facts.text()
     assert sheet.text.toPlainText().startswith("query\ttarget")
 
 

@@ -106,4 +106,4 @@ def test_the_chart_names_what_it_compares(qtbot: Any, fake: ModuleType) -> None:
     view.take(fake.pair_hmm_ladder_document({"x": 1417, "y": 1460, "pairs": 849}), kept=True)
     assert view.chart().beside_name == "published, on a GeForce GTX 480"
     assert [bar.value for bar in view.experiment_chart("sizes").bars] == [5.0]
-    assert view.summary().startswith(f"Made-up GPU · a pair of 1{formatting.THIN}417 × 1{formatting.THIN}460 residues")
+    assert view.summary().startswith("Made-up GPU · a pair of 1,417 × 1,460 residues")

@@ -164,7 +164,4 @@ def test_the_chart_names_what_it_compares(qtbot: Any, fake: ModuleType) -> None:
     assert chart.title == "Speed-up over the sequential rung"
     assert chart.beside_name == "published, on a GeForce RTX 3060"
     assert dict(view.facts(view.rows[1]))["Published copies"] == formatting.seconds(0.5337)
-    assert (
-        view.summary()
-        == f"Made-up GPU · 1{formatting.THIN}000 pairs of 512 × 512 nucleotides · all alignments are equal"
-    )
+    assert view.summary() == "Made-up GPU · 1,000 pairs of 512 × 512 nucleotides · all alignments are equal"

@@ -22,6 +22,7 @@ from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.overview import COLUMNS, QueriesModel
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.architecture_painter import ArchitecturePicture
+from clalign.ui.views.choices import COUNT_ROLE, ChoiceList
 from clalign.ui.views.heat_map_view import HeatMapPicture
 from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.results_page import ResultsPage
@@ -192,3 +193,39 @@ def test_selected_hits_can_be_dragged_out(qtbot: Any, together: ResultsPage) -> 
     cells = bytes(data.data("text/tab-separated-values").data()).decode().splitlines()
     assert len(cells) == 6
     assert table.dragEnabled()
+
+
+def test_the_list_of_queries_tells_counts_and_is_searched(qtbot: Any, together: ResultsPage) -> None:
+    box = together.profiles
+    qtbot.waitUntil(lambda: bool(together.run.query_hits))
+    counts = {box.itemText(place): box.itemData(place, COUNT_ROLE) for place in range(box.count())}
+    with open_run(together.run.path) as run:
+        expected = {card["name"]: run.n_hits(number) for number, card in enumerate(run.profiles())}
+    assert counts == {**expected, "All profiles": sum(expected.values())}
+    opened = ChoiceList(box)
+    opened.field.setText("oth")
+    assert [opened.found.index(place, 0).data() for place in range(opened.found.rowCount())] == ["Other"]
+    chosen = []
+    together.run.facts_changed.connect(lambda: chosen.append(together.run.profile))
+    QTest.keyClick(opened.field, Qt.Key.Key_Return)
+    assert together.run.profile == box.itemData(box.findText("Other")) == 1
+    assert chosen
+
+
+def test_a_run_opens_on_the_first_query_with_hits(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    path = made_run(profiles=3)
+    with open_run(path, writable=True) as run:
+        for number in (0, 1):
+            run.set_hits(number, [])
+    window.controller.open_run_page(str(path))
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and bool(page.run.query_hits))
+    assert page.run.profile == 2
+    page.run.set_profile(0)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy and not page.run.hits.n_all)
+    page.run.refresh()
+    assert page.run.profile == 0, "what the user has chosen stays, even without hits"
+    assert all(tool.isEnabled() for tool in page._tools), "other queries have hits that can be exported"

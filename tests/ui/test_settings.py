@@ -2,8 +2,12 @@ import os
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication
 
+from clalign.ui import theme
 from clalign.ui.settings import MAX_RECENT, Settings, write_whole
+from clalign.ui.shell.main_window import MainWindow
 
 
 def again(settings: Settings) -> Settings:
@@ -60,3 +64,26 @@ def test_a_folder_that_cannot_be_written_is_survived(tmp_path: Path) -> None:
     settings = Settings(tmp_path / "file" / "config", tmp_path)
     settings.change(theme="dark")
     assert settings.preferences.theme == "dark"
+
+
+class Looks(QObject):
+    """Counts how often the style of widgets changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.n += event.type() == QEvent.Type.StyleChange
+        return False
+
+
+def test_another_theme_looks_at_each_widget_few_times(unwatched_window: MainWindow) -> None:
+    """Qt does so once for each ancestor when one style sheet takes the place of another, which takes over a second."""
+    app, looks = QApplication.instance(), Looks()
+    assert isinstance(app, QApplication)
+    app.installEventFilter(looks)
+    theme.apply("dark")
+    app.removeEventFilter(looks)
+    assert 0 < looks.n <= 3 * len(app.allWidgets())
+    assert unwatched_window.palette().window().color().name() == theme.DARK.window.lower()

@@ -18,7 +18,7 @@ def test_evalues_have_two_digits_and_no_zero(value: float, text: str) -> None:
 
 
 def test_counts_are_grouped() -> None:
-    assert formatting.count(1234567) == "1\u202f234\u202f567"
+    assert formatting.count(1234567) == "1,234,567"
     assert formatting.plural(1, "hit") == "1 hit"
     assert formatting.plural(2, "hit") == "2 hits"
 

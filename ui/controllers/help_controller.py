@@ -114,7 +114,7 @@ class HelpController(Controller):
         return "\n\n".join(f"== {title} ==\n{text}" for title, text in parts) + "\n"
 
     def _save(self, sheet: ReportSheet) -> None:
-        proposed = str(Path.home() / f"clalign-report-{time.strftime('%Y%m%d-%H%M')}.txt")
+        proposed = str(self._app.export_folder / f"clalign-report-{time.strftime('%Y%m%d-%H%M')}.txt")
         path, _ = QFileDialog.getSaveFileName(self._app.window, "Save report as", proposed, "Text (*.txt)")
         if path:
             text = sheet.text()

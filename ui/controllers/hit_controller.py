@@ -46,9 +46,7 @@ class HitController(Controller):
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = page.run.engine.exports if page.run.engine is not None else []
         chosen = self._app.settings.preferences
-        known = bool(chosen.export_folder) and Path(chosen.export_folder).is_dir()
-        folder = Path(chosen.export_folder) if known else Path.home()
-        choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form)
+        choices = ExportChoices(name, counts, self._app.export_folder, forms, self._columns, chosen.export_form)
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         before = choices.named.before if choices.named is not None else ""

@@ -244,7 +244,7 @@ class LabController(Controller):
             self.open_document(path)
 
     def _ask_save(self, kind: str) -> None:
-        window, proposed = self._app.window, str(Path.home() / f"{kind}.json")
+        window, proposed = self._app.window, str(self._app.export_folder / f"{kind}.json")
         what = _words(kind)
         path, _ = QFileDialog.getSaveFileName(window, f"Save {what}", proposed, "Results (*.json)")
         if path:
@@ -257,7 +257,7 @@ class LabController(Controller):
         if chart is None:
             self._app.say("note", "There is no chart in view yet.")
             return
-        window, proposed = self._app.window, str(Path.home() / f"{kind}.svg")
+        window, proposed = self._app.window, str(self._app.export_folder / f"{kind}.svg")
         path, _ = QFileDialog.getSaveFileName(window, "Save picture", proposed, "SVG (*.svg);;PNG (*.png)")
         if path:
             self._write(lambda: save_picture(chart, path, window.font()), path)

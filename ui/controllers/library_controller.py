@@ -175,7 +175,7 @@ class LibraryController(Controller):
         self._app.window.sheets.open_sheet(sheet)
 
     def _save(self, pairs: list[library.HitPair]) -> None:
-        proposed = str(Path.home() / "compared_runs.tsv")
+        proposed = str(self._app.export_folder / "compared_runs.tsv")
         path, _ = QFileDialog.getSaveFileName(self._app.window, "Save comparison as", proposed, "Tables (*.tsv)")
         if path:
             text = "\n".join(library.comparison_lines(pairs)) + "\n"

@@ -120,7 +120,7 @@ class PictureController(Controller):
         return f"{page.run.title.replace(' x ', '-x-').replace(' ', '_')}-{view.wish.kind}"
 
     def _save_numbers(self, page: ResultsPage, view: PicturesView) -> None:
-        proposed = str(Path.home() / f"{self._stem(page, view)}.tsv")
+        proposed = str(self._app.export_folder / f"{self._stem(page, view)}.tsv")
         path, _ = QFileDialog.getSaveFileName(self._app.window, "Save the numbers as", proposed, "Table (*.tsv)")
         if path:
             write = partial(write_numbers, page.run.path, self._asked(page, view.wish), path)

@@ -97,7 +97,7 @@ class ResultsController(Controller):
         page.show_tab("hits")
 
     def _save(self, page: ResultsPage, what: str, heading: str) -> None:
-        proposed = str(Path.home() / f"{self._stem(page)}-{what}.tsv")
+        proposed = str(self._app.export_folder / f"{self._stem(page)}-{what}.tsv")
         path, _ = QFileDialog.getSaveFileName(self._app.window, heading, proposed, "Table (*.tsv)")
         if path:
             self._jobs.export(str(page.run.path), what, path, None)
@@ -145,7 +145,7 @@ class ResultsController(Controller):
 
     def save_architectures(self, page: ResultsPage, view: ArchitectureView) -> None:
         """Ask for a file, and write the architectures as a table or as GFF3."""
-        proposed = str(Path.home() / f"{self._stem(page)}-architectures.tsv")
+        proposed = str(self._app.export_folder / f"{self._stem(page)}-architectures.tsv")
         kinds = "Table (*.tsv);;GFF3 (*.gff3)"
         path, kind = QFileDialog.getSaveFileName(self._app.window, "Save architectures as", proposed, kinds)
         if path:

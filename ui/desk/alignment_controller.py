@@ -244,7 +244,7 @@ class AlignmentController(Controller):
         filters = ";;".join(f"{name} (*{' *'.join(ENDINGS[form])})" for form, name in FORMS.items())
         stem = Path(self.title).name.split(".")[0]
         what = "Save selection as" if panel.view.selection is not None else "Save alignment as"
-        proposed = str(Path.home() / f"{stem}-alignment.fasta")
+        proposed = str(self._app.export_folder / f"{stem}-alignment.fasta")
         path, chosen = QFileDialog.getSaveFileName(self._app.window, what, proposed, filters)
         if path:
             form = form_of(path) or next((key for key, name in FORMS.items() if chosen.startswith(name)), "fasta")
@@ -266,7 +266,7 @@ class AlignmentController(Controller):
         panel, title = self.panel, self.title
         if panel is None:
             return
-        sheet = RowsPictureSheet(panel, Path(title).name, Path.home())
+        sheet = RowsPictureSheet(panel, Path(title).name, self._app.export_folder)
         sheet.export_asked.connect(lambda choices, path: self._save_picture(panel, title, choices, path))
         sheet.copy_asked.connect(lambda choices: self._copy_picture(panel, title, choices))
         self._app.window.sheets.open_sheet(sheet)

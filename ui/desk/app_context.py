@@ -85,7 +85,7 @@ class AppContext(QObject):
         self.update_actions()
 
     def show_page(self, page: QWidget, title: str) -> None:
-        """Show a page of the centre."""
+        """Show a page of the center."""
         self.window.sheets.close_sheet()
         self.window.center.setCurrentWidget(page)
         page.setFocus()
@@ -105,6 +105,12 @@ class AppContext(QObject):
     def say_fault(self, message: str, hint: str, text: str) -> None:
         """Show a fault of the program, with the text that is to be reported."""
         self.say("stop", f"{message} {hint}".strip(), details=text)
+
+    @property
+    def export_folder(self) -> Path:
+        """Where files are proposed to be written: where the last one was, if that is still there."""
+        last = self.settings.preferences.export_folder
+        return Path(last) if last and Path(last).is_dir() else Path.home()
 
     def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:
         """Let a reader's thread write a file, and say what came of it.
@@ -126,6 +132,7 @@ class AppContext(QObject):
                 self.say("stop", f"{path} could not be written because: {why}.")
             else:
                 way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
+                self.settings.change(export_folder=str(Path(path).absolute().parent))
                 self.say("good", f"{what} written to {formatting.short_path(path)}.", way)
 
         (reader or self.reader).ask((path, what), write, tell)

@@ -88,7 +88,9 @@ def _of_page(app: AppContext, holds: Callable[[ResultsPage], bool], reason: str)
 
 def no_hits(app: AppContext) -> str:
     """Return why nothing can be done with hits."""
-    return _of_page(app, lambda page: page.run.hits.n_all > 0, "This run has no hits yet.")
+    return _of_page(
+        app, lambda page: page.run.hits.n_all > 0 or any(page.run.query_hits.values()), "This run has no hits yet."
+    )
 
 
 def no_hit(app: AppContext) -> str:

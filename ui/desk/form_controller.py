@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from shiboken6 import isValid
+
+from clalign.engines.engine import engines
 from clalign.values.devices import REFERENCE
 from clalign.values.specs import Spec
 
@@ -81,9 +84,22 @@ class FormController(Controller):
             has_none = space.devices_known and not space.cluster and len(space.devices) == 1
             self._app.queue.prepare(self.engine, REFERENCE.id if has_none else space.device_id)
         sheet.run_asked.connect(self.start)
+        sheet.foresee_asked.connect(lambda spec: self._foresee(sheet, spec))
         sheet.open_asked.connect(self.sources.open_files)
         sheet.resized.connect(self._app.window.sheets.fit)
         self._app.window.sheets.open_sheet(sheet)
+
+    def _foresee(self, sheet: SpecSheet, spec: Spec) -> None:
+        """Let a worker tell what a run would take, unless another run has the device."""
+        engine = next((engine for engine in engines() if isinstance(spec, engine.spec)), None)
+        if engine is None or self._app.queue.current is not None:
+            return
+
+        def show(found: dict[str, Any]) -> None:
+            if isValid(sheet):
+                sheet.show_foreseen(spec, found)
+
+        self._app.inspector.foresee(engine.job, spec.to_dict(), show)
 
     def start(self, spec: Spec) -> None:
         """Start a run and show its results."""

@@ -61,6 +61,10 @@ class Inspector(QObject):
         """Look for devices; the window does not wait."""
         self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices)
 
+    def foresee(self, job: str, spec: dict[str, Any], answer: Answer) -> None:
+        """Ask what a run would take; where that cannot be told, nothing is."""
+        self.ask({"job": "foresee", "of": job, "spec": spec}, answer, lambda message, hint: answer({}))
+
     def test_device(self, device: str) -> None:
         """Test a device against the bundled examples."""
         self.ask(

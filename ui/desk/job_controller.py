@@ -13,6 +13,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.engines.engine import engine_for, engines
+from clalign.sizes import rate_of_finished
 from clalign.values.devices import REFERENCE
 from clalign.values.specs import Spec
 
@@ -303,7 +304,7 @@ class JobController(Controller):
             head = f"Search finished: {found}"
             if engine is not None and not engine.has_parts:  # it has no hits
                 head = f"{engine.did} {formatting.plural(value['n_sequences'], 'sequence')}"
-            item.message = f"{head} in {where} · {formatting.rate(value['gcups'])}"
+            item.message = f"{head} in {where} · {formatting.rate(rate_of_finished(value))}"
             return
         if item.kind == "export":
             noun = WRITTEN.get(str(item.spec["what"]), "hit")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
@@ -35,7 +34,7 @@ def ask_picture_file(
     from ..views.pictures import save_picture
     from ..views.sized_picture_sheet import SizedPictureSheet
 
-    sheet = SizedPictureSheet("Save picture", re.sub(r"[/|\\:*?\"<>]+", "_", stem), Path.home(), why_not)
+    sheet = SizedPictureSheet("Save picture", re.sub(r"[/|\\:*?\"<>]+", "_", stem), app.export_folder, why_not)
 
     def save(millimeters: float, path: str) -> None:
         app.window.sheets.close_sheet()

@@ -96,7 +96,7 @@ class TreeController(Controller):
         panel.panes.show_tree(pane)
 
     def _ask_file(self, panel: RowsPanel) -> None:
-        proposed = str(Path.home() / f"{self._alignments.stem}.nwk")
+        proposed = str(self._app.export_folder / f"{self._alignments.stem}.nwk")
         path, chosen = QFileDialog.getSaveFileName(self._app.window, "Export tree as", proposed, ";;".join(FILES))
         if path:
             known = Path(path).suffix.lower() in FILES.values()

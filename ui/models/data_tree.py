@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QStandardItem, QStandardItemModel
 
@@ -38,6 +41,19 @@ def source_line(source: Source) -> str:
     return str(source.report.get("state_words", ""))
 
 
+def told_apart(sources: list[Source]) -> dict[str, str]:
+    """Return the names of files by their paths; of those with one name runs get a number, others their folder."""
+    names = {source.path: source.name for source in sources}
+    counts: Counter[str] = Counter()
+    common = {name for name, n in Counter(names.values()).items() if n > 1}
+    for source in sources:
+        if source.name in common:
+            counts[source.name] += 1
+            more = f"({counts[source.name]})" if source.kind == "run" else f"– {Path(source.path).parent.name}"
+            names[source.path] = f"{source.name} {more}"
+    return names
+
+
 class DataTree(QStandardItemModel):
     """Sequences, profiles and runs that are open."""
 
@@ -53,6 +69,7 @@ class DataTree(QStandardItemModel):
         self.clear()
         self.setColumnCount(2)
         unknown = self._workspace.of_kind("unknown")
+        self._names = told_apart(list(self._workspace.sources.values()))
         for kind, title, icon in GROUPS:
             group = QStandardItem(title)
             group.setFlags(Qt.ItemFlag.ItemIsEnabled)
@@ -61,7 +78,7 @@ class DataTree(QStandardItemModel):
             group.setFont(font)
             self.appendRow([group, self._plain("")])
             sources = self._workspace.of_kind(kind)
-            for source in [*sources, *(unknown if kind == "sequences" else [])]:
+            for source in [*sources, *(one for one in unknown if one.looks_like == kind)]:
                 group.appendRow(self._row(source, icon))
             if not group.rowCount():
                 group.appendRow([self._plain(EMPTY[kind]), self._plain("")])
@@ -73,7 +90,7 @@ class DataTree(QStandardItemModel):
         return item
 
     def _row(self, source: Source, icon: str) -> list[QStandardItem]:
-        name, line = QStandardItem(source.name), QStandardItem(source_line(source))
+        name, line = QStandardItem(self._names[source.path]), QStandardItem(source_line(source))
         chosen = source.path in (self._workspace.profiles_path, self._workspace.sequences_path)
         if source.state == "refused":
             name.setIcon(theme.mark("stop"))

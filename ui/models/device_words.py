@@ -84,7 +84,7 @@ def facts(device: Device) -> list[tuple[str, str]]:
         ("Memory", formatting.size(device.memory_bytes) if device.memory_bytes else ""),
         ("Largest block", formatting.size(device.max_buffer_bytes) if device.max_buffer_bytes else ""),
         ("Local memory", formatting.size(device.local_bytes) if device.local_bytes else ""),
-        ("Measured speed", formatting.rate(device.gcups) if device.gcups else ""),
+        ("Speed in the self-test", formatting.rate(device.gcups) if device.gcups else ""),
         ("Id", device.id),
     ]
     return [(name, value) for name, value in rows if value]

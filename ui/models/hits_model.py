@@ -23,6 +23,7 @@ from clalign.runs.queries import is_significant
 from clalign.runs.run_file import write_note
 
 from .. import formatting, theme
+from .glossary import explanation
 from .hit_filter import HitFilter, parse_filter
 from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow, places_among
 from .hit_table import NO_DOMAIN_TIP, ShownColumn, TableKind
@@ -97,6 +98,11 @@ class HitsModel(QAbstractTableModel):
         return self._busy
 
     @property
+    def is_refreshing(self) -> bool:
+        """Whether what is on its way is what is shown, with what has come since."""
+        return self._busy and self._pages is not None and self._pages.query == self.query
+
+    @property
     def is_grouped(self) -> bool:
         """Whether the hits of all profiles are shown, one sequence, or one query, after the other."""
         return self.query.profile == ALL_PROFILES and self.query.sort is None
@@ -138,10 +144,22 @@ class HitsModel(QAbstractTableModel):
         self.kept_hit = hit
 
     def _ask(self, query: HitQuery) -> None:
+        is_other = query != self.query
         self.query = query
         self._set_busy(True)
         kept = self.kept_hit
-        self._reader.ask((id(self), "pages"), lambda: HitPages(query, kept), self._take)
+        if is_other:
+            self._reader.forget((id(self), "pages"))  # what is being listed now is of no use any more
+            self.busy_changed.emit(True)
+        self._reader.ask_long((id(self), "pages"), lambda context: HitPages(query, kept, context), self._take)
+
+    def abandon(self) -> None:
+        """Let the hits stand as they are, in place of waiting for another order or filter."""
+        self._reader.forget((id(self), "pages"))
+        if self._pages is not None:
+            self.query = self._pages.query
+        self._set_busy(False)
+        self.shown_changed.emit()
 
     def _set_busy(self, busy: bool) -> None:
         if busy != self._busy:
@@ -165,6 +183,9 @@ class HitsModel(QAbstractTableModel):
             self._set_busy(False)
             self.shown_changed.emit()
             return
+        if answer.query != self.query:  # it was given up, or something else was asked for since
+            answer.close()
+            return
         self.problem = ""
         self.beginResetModel()
         if self._pages is not None:
@@ -174,8 +195,7 @@ class HitsModel(QAbstractTableModel):
         # Another hit may have been chosen since the question was asked.
         self.kept_row = answer.kept if answer.keep == self.kept_hit else self._place_of_kept(answer)
         self.endResetModel()
-        if answer.query == self.query:
-            self._set_busy(False)
+        self._set_busy(False)
         self.shown_changed.emit()
 
     def _note_problem(self, error: Exception) -> None:
@@ -405,7 +425,9 @@ class HitsModel(QAbstractTableModel):
             return column.head
         if role == Qt.ItemDataRole.ToolTipRole:
             title = f"{column.heading}: " if column.short else ""
-            return f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
+            more = explanation(column.heading)
+            told = f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
+            return f"{told}\n\n{formatting.tip(more)}" if more else told
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side_flag = Qt.AlignmentFlag.AlignRight if column.is_right else Qt.AlignmentFlag.AlignLeft
             return int(side_flag | Qt.AlignmentFlag.AlignVCenter)

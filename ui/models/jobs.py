@@ -25,7 +25,7 @@ ACTIVE = ("waiting", "running", "paused", "stopping")
 DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 """Errors after which another device may do."""
 
-STAGES = {"build": "Preparing kernels for this device once,",
+STAGES = {"build": "Preparing kernels for this device once,", "test": "Testing the device once",
           "read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
           "merge": "Bringing the parts together",
@@ -145,7 +145,7 @@ class JobItem:
         if self.state == "paused":
             return [("proceed", "Continue"), ("stop", "Stop")]
         if self.state == "waiting":
-            return [("stop", "Take out")]
+            return [("stop", "Remove")]
         if self.state == "stopping":
             return []
         return [*self._ways_on(), ("dismiss", "Dismiss")]

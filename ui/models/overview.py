@@ -14,6 +14,7 @@ from clalign.engines.overview import Overview, QueryLine, read_overview
 from clalign.jobs import JobContext
 
 from .. import formatting
+from .glossary import explanation
 from .heat_map import HeatMap
 
 Index = QModelIndex | QPersistentModelIndex
@@ -103,7 +104,10 @@ class QueriesModel(QAbstractTableModel):
         """Return what is shown as tab-separated text with a header line."""
         columns = [column for column in COLUMNS if column[0] != SPARK_COLUMN]
         lines = ["\t".join(column[0] for column in columns)]
-        lines += ["\t".join(column[4](line).replace("\u202f", "") for column in columns) for line in self.lines]
+        lines += [
+            "\t".join(formatting.plain(column[4](line)) if column[3] else column[4](line) for column in columns)
+            for line in self.lines
+        ]
         return "\n".join(lines) + "\n"
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
@@ -136,7 +140,9 @@ class QueriesModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return column[0]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{column[1]}. Click sorts, a third click restores the order of the file."
+            more = explanation(column[0])
+            told = f"{column[1]}. Click sorts, a third click restores the order of the file."
+            return f"{told}\n\n{formatting.tip(more)}" if more else told
         if role == Qt.ItemDataRole.TextAlignmentRole:
             flag = Qt.AlignmentFlag.AlignRight if column[3] else Qt.AlignmentFlag.AlignLeft
             return int(flag | Qt.AlignmentFlag.AlignVCenter)

@@ -15,7 +15,7 @@ from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import unreadable
 from clalign.runs.ownership import is_owned
-from clalign.runs.pages import count_hits, hits_between
+from clalign.runs.pages import count_hits, first_query, hits_between, hits_by_query
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
 from clalign.values.shards import shard_of
@@ -63,6 +63,7 @@ class RunView(QObject):
     thresholds_changed = Signal()
     hit_changed = Signal()
     counts_changed = Signal()
+    query_hits_changed = Signal()
     trouble = Signal(str)
     refused = Signal()
 
@@ -90,6 +91,8 @@ class RunView(QObject):
         self.hit: HitRow | None = None
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
         self.counts = {"report": 0, "significant": 0}
+        self.query_hits: dict[int, int] = {}
+        self._is_chosen = False
         self.is_live = self._was_live = False
         self._is_elsewhere = False
         self._watch = QTimer(self, singleShot=True, interval=WATCH_MS)
@@ -162,11 +165,30 @@ class RunView(QObject):
             self._read_facts()
         if not self.cards:
             return
+        self._ask_query_hits()
         if first:
-            self.set_profile(self._first_profile())
+            self._show_profile(self._first_profile())
+            return
+        if not self._is_chosen and not self.shows_all and not self.hits.n_all and self._with_hits() != self.profile:
+            self._show_profile(self._with_hits())
             return
         self.hits.refresh()
         self._ask_histogram()
+
+    def _with_hits(self) -> int:
+        """Return the first query that has hits; the one in view if there is none."""
+        found = self._asked(lambda run: first_query(run.connection), None)
+        return self.profile if found is None else found
+
+    def _ask_query_hits(self) -> None:
+        if len(self.cards) > 1:
+            path = self.path
+            self._reader.ask((id(self), "query hits"), lambda: hits_by_query(path), self._take_query_hits)
+
+    def _take_query_hits(self, answer: dict[int, int] | Exception) -> None:
+        if not isinstance(answer, Exception) and answer != self.query_hits:
+            self.query_hits = answer
+            self.query_hits_changed.emit()
 
     def _open(self) -> bool:
         if self._run is not None:
@@ -216,7 +238,7 @@ class RunView(QObject):
         return ""
 
     def _first_profile(self) -> int:
-        return 0
+        return self._with_hits()
 
     @property
     def shows_all(self) -> bool:
@@ -257,7 +279,11 @@ class RunView(QObject):
         return " x ".join(map(stem, self.spec.paths)) + (f", {part.words}" if part is not None else "")
 
     def set_profile(self, profile: int) -> None:
-        """Show the results of another profile."""
+        """Show the results of another profile, which the user has chosen."""
+        self._is_chosen = True
+        self._show_profile(profile)
+
+    def _show_profile(self, profile: int) -> None:
         self.profile = profile
         self.thresholds = self._own_thresholds()
         self.choose(None)
@@ -352,7 +378,7 @@ class RunView(QObject):
         self._timer.stop()
         self._watch.stop()
         self.hits.close()
-        for name in ("histogram", "counts", "bar"):
+        for name in ("histogram", "counts", "bar", "query hits"):
             self._reader.forget((id(self), name))
         if self._run is not None:
             self._run.close()

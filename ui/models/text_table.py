@@ -39,6 +39,10 @@ class TextColumn:
     mark: Callable[[Row], str] | None = None
     stretch: bool = False
 
+    def plain(self, row: Row) -> str:
+        """Return what a cell says as programs read it."""
+        return formatting.plain(self.text(row)) if self.right else self.text(row).replace(formatting.THIN, "")
+
 
 class TextTable(QAbstractTableModel):
     """Rows that are few enough to be held.
@@ -47,7 +51,7 @@ class TextTable(QAbstractTableModel):
     ----------
     columns : tuple of TextColumn
     is_dim : callable
-        Whether a row is written in grey.
+        Whether a row is written in gray.
     tick : str
         Key of a row whose truth the first column shows as a box to tick; empty if there is none.
     """
@@ -79,7 +83,7 @@ class TextTable(QAbstractTableModel):
     def tsv(self) -> str:
         """Return the table as tab-separated text with a header line."""
         lines = ["\t".join(column.title for column in self.columns)]
-        lines += ["\t".join(column.text(row).replace("\u202f", "") for column in self.columns) for row in self.rows]
+        lines += ["\t".join(column.plain(row) for column in self.columns) for row in self.rows]
         return "\n".join(lines) + "\n"
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:

@@ -73,6 +73,13 @@ class Source:
         return str(self.report.get("title") or Path(self.path).name)
 
     @property
+    def looks_like(self) -> SourceKind:
+        """What its name says it is, while nothing else is known."""
+        name = Path(self.path).name.lower()
+        stem = name.rpartition(".")[0] if name.endswith((".gz", ".bz2", ".xz", ".zst")) else name
+        return "profiles" if stem.endswith((".hmm", ".hmm2", ".hmm3", ".h3m")) else "sequences"
+
+    @property
     def is_alignment(self) -> bool:
         """Whether a profile can be built from it."""
         if self.kind != "sequences" or self.state != "ready":

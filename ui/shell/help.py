@@ -46,7 +46,7 @@ def about_sheet() -> TextSheet:
     about = [
         ("clalign", clalign.__version__),
         ("What it is", "Profile HMM search on any OpenCL device; scores equal to hmmsearch 2.3.2 and 3.3.2"),
-        ("Licence", "BSD-3-Clause"),
+        ("License", "BSD-3-Clause"),
         ("Qt", qVersion()),
         ("Icons", "Material Design Icons, through QtAwesome"),
     ]

@@ -29,6 +29,7 @@ from ..views.workbench import FIRST_SIZE, LEAST_SIZE, Workbench
 from .actions import Actions
 from .collector import Collector
 from .job_strip import JobStrip
+from .layouts import Layouts
 from .leaving import Leaving
 from .palette import CommandPalette
 
@@ -76,6 +77,7 @@ class MainWindow(Workbench):
         self.show_recent()
         self.actions_.update()
         self.collector = Collector(self)
+        self.layouts = Layouts(self)
         self.leaving = Leaving(self, self.controller.queue)
 
     def _make_recent_menu(self) -> None:
@@ -230,22 +232,12 @@ class MainWindow(Workbench):
         self.rails.toggle(name)
 
     def use_layout(self, name: str) -> None:
-        """Arrange the docks for a kind of work, or as the user has saved it."""
-        if name == "own":
-            stored, shown = self.settings.layout.value("own"), self.settings.layout.value("own_docks")
-            if not isinstance(stored, QByteArray):
-                self.messages.say("note", "No layout is saved yet: arrange the docks, then save it.")
-                return
-            self.restoreState(stored)
-        else:
-            shown = LAYOUTS[name]
-        self.rails.want_only(str(shown).split())
+        """Arrange the docks for a kind of work."""
+        self.rails.want_only(LAYOUTS[name].split())
 
-    def save_layout(self) -> None:
-        """Keep the docks as they are now."""
-        self.settings.layout.setValue("own", self.saveState())
-        self.settings.layout.setValue("own_docks", " ".join(n for n, wanted in self.rails.wanted.items() if wanted))
-        self.messages.say("good", "The layout is saved: Window > My own layout brings it back.")
+    def own_layouts(self) -> None:
+        """Offer the layouts that the user has saved, and to save this one."""
+        self.layouts.open_sheet()
 
     def start_tour(self) -> None:
         """Lead through a search."""

@@ -119,5 +119,5 @@ class ArchitectureView(AskedView):
         found = self.content.chosen(self._chosen_words(), self.filter_box.text())
         if found != self.canvas.shown or self.content.colors != self.canvas.colors:
             self.canvas.show_bars(found, self.content.colors)
-        some = "" if len(found) == len(self.content.found) else f"{len(found):,} shown of ".replace(",", "\u202f")
+        some = "" if len(found) == len(self.content.found) else f"{len(found):,} shown of "
         self.words.setText(f"{some}{self.content.sentence}")

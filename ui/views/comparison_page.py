@@ -29,7 +29,9 @@ class ComparisonPage(LabPage):
     """
 
     def __init__(self, comparison: ComparisonView, workspace: Workspace) -> None:
-        super().__init__("Device comparison", "Compare", "Open a comparison; one of another machine is added to this")
+        super().__init__(
+            "Device comparison", "Compare devices", "Open a comparison; one of another machine is added to this"
+        )
         self.comparison, self.workspace = comparison, workspace
         self.nodes, self.residues = QLineEdit(str(NODES)), QLineEdit(formatting.count(RESIDUES))
         self.ticks: dict[str, QCheckBox] = {}

@@ -29,6 +29,9 @@ from .flow import Flow
 from .parts import button, label, row
 from .sheet import Sheet
 
+USUAL_FORM = "tsv"
+"""What is proposed before anything was exported."""
+
 FLANKED = "fasta_matched"
 """The export that residues on either side are added to."""
 
@@ -104,7 +107,8 @@ class ExportSheet(Sheet):
         self.body.addLayout(self._grid)
         self._place_forms(self.preferred_width)
         names = [form.name for form in self._choices.forms]
-        self.forms.button(names.index(self._choices.form) if self._choices.form in names else 0).setChecked(True)
+        wanted = next((name for name in (self._choices.form, USUAL_FORM) if name in names), names[0])
+        self.forms.button(names.index(wanted)).setChecked(True)
         self.body.addSpacing(8)
 
     def _place_forms(self, width: int) -> None:

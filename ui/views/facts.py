@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from clalign.control_characters import escaped
 
 from .. import formatting
+from ..models.glossary import explanation
 from .parts import ElidedLabel, label
 
 MOST_HEADING = 120
@@ -25,7 +26,7 @@ def heading(text: str) -> QLabel:
 
 
 def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
-    """Return names and values in two columns."""
+    """Return names and values in two columns; what the glossary knows is explained where it stands."""
     made = QWidget()
     grid = QGridLayout(made)
     grid.setContentsMargins(0, 0, 0, 0)
@@ -33,8 +34,13 @@ def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
     grid.setVerticalSpacing(3)
     grid.setColumnStretch(1, 1)
     for place, (name, value) in enumerate(rows):
-        grid.addWidget(label(name, "muted"), place, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(_value(value), place, 1)
+        named, shown = label(name, "muted"), _value(value)
+        grid.addWidget(named, place, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(shown, place, 1)
+        explained = explanation(name)
+        for part in (named, shown) if explained else ():
+            part.setToolTip(formatting.tip(explained))
+            part.setWhatsThis(explained)
     return made
 
 

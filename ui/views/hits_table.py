@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLineEdit,
     QMenu,
+    QProgressBar,
     QStyleOptionViewItem,
     QTableView,
     QWidget,
@@ -31,9 +32,13 @@ from ..models.hit_pages import HitRow
 from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
-from .parts import IconButton, label, row, set_role, set_up_rows, show_titles, stacked, title_width
+from .parts import IconButton, button, label, row, set_role, set_up_rows, show_titles, stacked, title_width
 
 TYPING_MS = 150
+
+BUSY_MS = 60
+"""After this it is shown that a table is being sorted or filtered; most are done before."""
+
 ROW_HEIGHT = 26
 
 NAMES = ("name", "profile")
@@ -124,7 +129,8 @@ class HitsTable(QTableView):
         set_up_rows(self, several=True)
         self.setAccessibleName("Hits")
         self._set_up_headers()
-        self._clicks: tuple[int, int] = (-1, 0)
+        self.clicks: tuple[int, int] = (-1, 0)
+        """The column that was clicked last, and how often since it is sorted by."""
 
     def dragged(self) -> QMimeData:
         """Return the selected hits as they are dragged out: aligned parts as FASTA, and cells as a table."""
@@ -207,18 +213,20 @@ class HitsTable(QTableView):
         """Sort by a column: first click, then reversed, then the original order."""
         if not self.kind.columns[place].sort:
             return
-        column, clicks = self._clicks
-        clicks = clicks + 1 if column == place else 1
-        self._clicks = (place, clicks % 3)
+        column, clicks = self.clicks
+        descending = self.show_order((place, (clicks + 1) % 3 if column == place else 1))
+        self.hits.set_order(None if descending is None else self.kind.columns[place].sort, bool(descending))
+
+    def show_order(self, clicks: tuple[int, int]) -> bool | None:
+        """Show in the header by what it is sorted; return whether the largest stand first, None in original order."""
+        self.clicks = place, n = clicks
         header = self.horizontalHeader()
-        if clicks == 3:
-            header.setSortIndicatorShown(False)
-            self.hits.set_order(None, False)
-            return
-        descending = self.kind.columns[place].large_first == (clicks == 1)
-        header.setSortIndicatorShown(True)
+        header.setSortIndicatorShown(n > 0)
+        if not n:
+            return None
+        descending = self.kind.columns[place].large_first == (n == 1)
         header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
-        self.hits.set_order(self.kind.columns[place].sort, descending)
+        return descending
 
     def column_menu(self) -> QMenu:
         """Return the menu that shows and hides columns."""
@@ -372,9 +380,49 @@ class HitsPanel(QWidget):
         self.table.selectionModel().selectionChanged.connect(self._choose)
         self._place = 0
         self._quiet = False
-        top = row(self.filter_box, self.counts, self.explain)
+        self._make_busy_sign()
+        top = row(self.filter_box, self.busy, self.counts, self.stop, self.explain)
         top.setContentsMargins(8, 8, 12, 6)
         self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
+
+    def _make_busy_sign(self) -> None:
+        """Make what is shown while a large table is sorted or filtered, and a way to give that up."""
+        self.busy = QProgressBar()
+        self.busy.setRange(0, 0)
+        self.busy.setTextVisible(False)
+        self.busy.setFixedSize(64, 6)
+        self.busy.setAccessibleName("Sorting and filtering")
+        self.stop = button("Stop", self._abandon, tip="Leave the table as it is")
+        self._busy_soon = QTimer(self, singleShot=True, interval=BUSY_MS)
+        self._busy_soon.timeout.connect(lambda: self._show_busy(True))
+        self._before: tuple[str, tuple[int, int]] = "", (-1, 0)
+        for sign in (self.busy, self.stop):
+            sign.hide()
+        self.model.busy_changed.connect(self._note_busy)
+
+    def _note_busy(self, busy: bool) -> None:
+        if busy:
+            self._busy_soon.start()
+        else:
+            self._show_busy(False)
+
+    def _show_busy(self, busy: bool) -> None:
+        self._busy_soon.stop()
+        is_long = busy and self.model.is_read and not self.model.is_refreshing
+        self.busy.setVisible(is_long)
+        self.stop.setVisible(is_long)
+        if is_long:
+            self.counts.setText(f"Sorting and filtering {formatting.plural(self.model.n_all, 'hit')}…")
+
+    def _abandon(self) -> None:
+        """Go back to the filter and the order of the hits that are shown."""
+        text, clicks = self._before
+        self.filter_box.blockSignals(True)
+        self.filter_box.setText(text)
+        self.filter_box.blockSignals(False)
+        self._typing.stop()
+        self.table.show_order(clicks)
+        self.model.abandon()
 
     def _filter(self) -> None:
         self._typing.stop()
@@ -396,6 +444,8 @@ class HitsPanel(QWidget):
         self.table.verticalScrollBar().setValue(self._place)
         self.table.widen_numbers()
         self._quiet = False
+        if not model.is_busy:
+            self._before = self.filter_box.text(), self.table.clicks
         self.none.setVisible(bool(model.n_all) and not model.n_shown)
         if model.is_filtered:
             self.counts.setText(f"{formatting.count(model.n_shown)} of {formatting.plural(model.n_all, 'hit')}")

@@ -57,7 +57,7 @@ ACTIONS = {
     "open": ("Open", "Show its results (Enter)"),
     "rename": ("Rename…", "Give it a name of its own, which is kept in its file"),
     "reveal": ("Show in folder", "Open the folder that it lies in"),
-    "compare": ("Compare", "Which hits two runs share; choose two"),
+    "compare": ("Compare runs", "Which hits two runs share; choose two"),
     "delete": ("Delete…", "Delete it for good; asks before"),
 }
 

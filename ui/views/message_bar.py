@@ -1,4 +1,4 @@
-"""Messages above the centre: what happened, why, what to do. They never block; good news goes by itself."""
+"""Messages above the center: what happened, why, what to do. They never block; good news goes by itself."""
 
 from __future__ import annotations
 

@@ -9,23 +9,83 @@ from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
 from clalign.values.specs import Spec, options_of
 
-from .parts import button, label, row, set_role, shrinking
+from .. import formatting
+from .choices import NarrowBox
+from .parts import IconButton, button, label, row, set_role
 
 TICK_LETTERS = 38
 """Letters of a line beside a box to tick."""
 
-NAME_WIDTH, NARROW_NAME_WIDTH, NARROW = 190, 110, 638
-"""Pixels of the names of options, the same in a narrow form, and how wide that is."""
+LABELS, NARROW_LABELS, NARROW = 166, 110, 600
+"""Pixels of the names of fields, the same all over a sheet, so that all fields are as wide; less in a narrow sheet."""
+
+LAST = 118
+"""Pixels of what stands behind the fields."""
+
+LONG_FLAG = 16
+"""Letters from which on the name of an option takes two lines."""
 
 Field = dataclasses.Field[Any]
 
 
+class FormLines(QWidget):
+    """Lines of names, fields, and what stands behind them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grid = QGridLayout(self)
+        self.grid.setContentsMargins(0, 0, 0, 0)
+        self.grid.setHorizontalSpacing(12)
+        self.grid.setVerticalSpacing(6)
+        self.grid.setColumnMinimumWidth(0, LABELS)
+        self.grid.setColumnMinimumWidth(2, LAST)
+        self.grid.setColumnStretch(1, 1)
+        self._names: list[QLabel] = []
+
+    def add(self, place: int, name: str, field: QWidget) -> QLabel:
+        """Add a line; what stands behind the field goes into the third column of `grid`."""
+        words = label(name, wrap=True)
+        words.setFixedWidth(LABELS)
+        words.setBuddy(field)
+        self._names.append(words)
+        self.grid.addWidget(words, place, 0)
+        self.grid.addWidget(field, place, 1)
+        return words
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let names take less where there is little room."""
+        width = LABELS if self.width() >= NARROW else NARROW_LABELS
+        self.grid.setColumnMinimumWidth(0, width)
+        for words in self._names:
+            words.setFixedWidth(width)
+        super().resizeEvent(event)
+
+
+def flag_label(flag: str) -> QLabel:
+    """Return the names of an option on the command line, each on a line of its own."""
+    lines = []
+    for name in flag.split("|"):
+        middle = name.rfind("-") + 1 if name.rfind("-") > 1 else LONG_FLAG - 5
+        lines += [name[:middle], name[middle:]] if len(name) > LONG_FLAG else [name]
+    return label("\n".join(lines), "muted")
+
+
 class OptionForm(QWidget):
-    """Plain words on the left, the names of the command line in grey on the right.
+    """Plain words on the left, the names of the command line in gray on the right.
 
     Parameters
     ----------
@@ -41,7 +101,6 @@ class OptionForm(QWidget):
     def __init__(self, spec: type[Spec], found: str) -> None:
         super().__init__()
         self._fields, self._found = options_of(spec), found
-        self._grids: list[QGridLayout] = []
         self._editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
         first = [field for field in self._fields if field.metadata.get("first")]
         self._rest = [field for field in self._fields if field not in first]
@@ -56,44 +115,29 @@ class OptionForm(QWidget):
         box.addLayout(row(self.more_button, None))
         box.addWidget(self._more)
 
-    def _first_grid(self, fields: list[Field]) -> QWidget:
+    def _first_grid(self, fields: list[Field]) -> FormLines:
         return self._grid(fields)
 
-    def _two_columns(self, made: QWidget) -> QGridLayout:
-        grid = QGridLayout(made)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(6)
-        grid.setColumnMinimumWidth(0, NAME_WIDTH)
-        grid.setColumnStretch(1, 1)
-        self._grids.append(grid)
-        return grid
-
-    def _grid(self, fields: list[Field]) -> QWidget:
-        made = QWidget()
-        grid = self._two_columns(made)
+    def _grid(self, fields: list[Field]) -> FormLines:
+        made = FormLines()
         for place, field in enumerate(fields):
             editor = self._editor(field)
-            words = label(field.metadata["label"], wrap=True)
+            words = made.add(place, field.metadata["label"], editor)
             for widget in (words, editor):
                 widget.setToolTip(field.metadata["help"].format(found=self._found))
-            words.setBuddy(editor)
             editor.setAccessibleName(field.metadata["label"])
             self._editors[field.name] = editor
-            grid.addWidget(words, place, 0)
-            grid.addWidget(self._with_more(field, editor), place, 1)
-            grid.addWidget(label(field.metadata["flag"].replace("|", "\n"), "muted"), place, 2)
+            made.grid.addLayout(self._last(field), place, 2)
         return made
 
-    def _with_more(self, field: Field, editor: QWidget) -> QWidget:
-        """Return an editor with what else belongs on its line: what opens a file, if the field may name one."""
+    def _last(self, field: Field) -> QHBoxLayout:
+        """Return what stands behind an editor: the option's name, and what opens a file, if it may name one."""
+        flag = flag_label(field.metadata["flag"])
         if "file" not in field.metadata:
-            return editor
-        heading, made = field.metadata["file"], QWidget()
-        box = row(editor, button("Open…", lambda: self._ask_file(field.name, heading), tip=heading))
-        box.setStretch(0, 1)
-        made.setLayout(box)
-        return made
+            return row(flag, None)
+        heading = field.metadata["file"]
+        opens = IconButton("folder-open-outline", heading, lambda: self._ask_file(field.name, heading))
+        return row(flag, None, opens, spacing=0)
 
     def _ask_file(self, name: str, heading: str) -> None:
         path, _ = QFileDialog.getOpenFileName(self, heading)
@@ -102,7 +146,7 @@ class OptionForm(QWidget):
 
     def _editor(self, field: Field) -> QLineEdit | QCheckBox | QComboBox:
         if "choices" in field.metadata:
-            choice = shrinking(QComboBox())
+            choice = NarrowBox()
             for key, text in field.metadata["choices"].items():
                 choice.addItem(text, key)
             choice.currentIndexChanged.connect(lambda: self.changed.emit())
@@ -115,12 +159,6 @@ class OptionForm(QWidget):
         number.setPlaceholderText(field.metadata.get("empty", "no limit" if field.default is None else ""))
         number.textChanged.connect(lambda: self.changed.emit())
         return number
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let names take less where there is little room."""
-        for grid in self._grids:
-            grid.setColumnMinimumWidth(0, NAME_WIDTH if self.width() >= NARROW else NARROW_NAME_WIDTH)
-        super().resizeEvent(event)
 
     def toggle_more(self) -> None:
         """Show or hide the other options."""
@@ -206,4 +244,4 @@ class OptionForm(QWidget):
 
 
 def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
+    return formatting.limit(value) if isinstance(value, float) else "" if value is None else str(value)

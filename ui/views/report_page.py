@@ -8,6 +8,8 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 
+from clalign.sizes import rate_of_finished
+
 from .. import formatting, theme
 from ..models.run_view import STATE_WORDS, RunView
 from ..models.scripts import as_command
@@ -77,8 +79,9 @@ class ReportPage(ScrolledCard):
         ]  # fmt: skip
         done = facts.get("finished")
         if done:
-            rows.append(("Work", f"{formatting.cells(done['cells'])}, {formatting.rate(done['gcups'])}"))
+            rows.append(("Work", formatting.cells(done["cells"])))
             rows.append(("Time", formatting.duration(done["seconds"])))
+            rows.append(("Rate", f"{formatting.rate(rate_of_finished(done))}, waiting included"))
         rows += [*run.scoring_rows(), ("Run file", str(run.path))]
         self.box.addWidget(label("Run", "heading"))
         self.box.addWidget(facts_grid([(name, value) for name, value in rows if value]))

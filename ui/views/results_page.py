@@ -6,12 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from ..event_loop import defer
 from ..models.histogram import bar_words
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
+from .choices import QueryChooser
 from .explain_sheet import ExplainSheet
 from .facts_paragraph import FACTS, WORDS, FactsParagraph
 from .histogram_view import HistogramView
@@ -234,8 +235,7 @@ class ResultsPage(QWidget):
     def _head(self) -> QVBoxLayout:
         self._title = title_label()
         self._summary, self._statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
-        self.profiles = QComboBox()
-        self.profiles.setAccessibleName("Profile or query whose results are shown")
+        self.profiles = QueryChooser("Profile or query whose results are shown")
         self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
         self._reset = IconButton(
             "restore", "Put both thresholds back to those of the search", self.run.reset_thresholds, "Reset thresholds"
@@ -270,6 +270,7 @@ class ResultsPage(QWidget):
         run = self.run
         run.facts_changed.connect(self.show_facts)
         run.counts_changed.connect(self.show_counts)
+        run.query_hits_changed.connect(self._show_query_hits)
         run.thresholds_changed.connect(self.show_thresholds)
         run.histogram_changed.connect(self.show_histogram)
         run.hits.shown_changed.connect(self.show_counts)
@@ -370,10 +371,8 @@ class ResultsPage(QWidget):
             tool.setVisible(is_readable)
         names = [card["name"] for card in run.cards]
         entries = [(run.all_words, ALL_PROFILES)] * bool(run.all_words) + [(name, i) for i, name in enumerate(names)]
-        if [text for text, _ in entries] != [self.profiles.itemText(i) for i in range(self.profiles.count())]:
-            self.profiles.clear()
-            for text, number in entries:
-                self.profiles.addItem(text, number)
+        self.profiles.offer(entries)
+        self.profiles.show_counts(run.query_hits)
         self.profiles.setCurrentIndex(self.profiles.findData(run.profile))
         self._show_together()
         self.profiles.setVisible(len(names) > 1 and is_readable)
@@ -394,6 +393,10 @@ class ResultsPage(QWidget):
             self.waiting.say("No results", "The search ended before its first results.")
         self.report.show_run(run)
         self._look()
+        self.show_counts()
+
+    def _show_query_hits(self) -> None:
+        self.profiles.show_counts(self.run.query_hits)
         self.show_counts()
 
     def _show_together(self) -> None:
@@ -423,10 +426,11 @@ class ResultsPage(QWidget):
         self.empty.say(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
+        has_none = is_empty and not any(run.query_hits.values())  # other queries may have some
         self._wider.setVisible(run.is_complete)
         for tool in self._tools:
-            tool.setEnabled(not is_empty)
-            tool.setToolTip("There are no hits." if is_empty else self._tips[tool])
+            tool.setEnabled(not has_none)
+            tool.setToolTip("There are no hits." if has_none else self._tips[tool])
         self._explain_best.setVisible(is_empty and run.is_complete and bool(run.best_name()))
         self.show_thresholds()
 

@@ -121,7 +121,7 @@ def color_table(coloring: Coloring, colors: theme.Tokens) -> Pixels:
 
 
 def ground_table(coloring: Coloring, colors: theme.Tokens) -> Pixels:
-    """Return the pixel of each place of a palette where letters do not fit: residues without a color are grey."""
+    """Return the pixel of each place of a palette where letters do not fit: residues without a color are gray."""
     table: Pixels = color_table(coloring, colors)[::LEVELS].copy()
     table[PLAIN] = theme.blend(colors.muted, colors.surface, 0.25).rgb()
     return table

@@ -1,4 +1,4 @@
-"""A sheet over the centre of the window: not modal, closed by Esc, one at a time."""
+"""A sheet over the center of the window: not modal, closed by Esc, one at a time."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Sheet(QWidget):
 
 
 class SheetHost(QWidget):
-    """Lies over the centre while a sheet is open and dims what is behind.
+    """Lies over the center while a sheet is open and dims what is behind.
 
     Parameters
     ----------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QComboBox, QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QVBoxLayout, QWidget
 
 from clalign.errors import ClalignError
 from clalign.values.specs import Spec
@@ -17,11 +18,18 @@ from .. import formatting, theme
 from ..models import device_words
 from ..models.scripts import as_command, as_python
 from ..models.workspace import Notice, Source, SourceKind, Workspace
-from .option_form import OptionForm
-from .parts import button, clear_layout, label, notice_row, row, set_role, shrinking
+from .choices import NarrowBox
+from .option_form import FormLines, OptionForm
+from .parts import button, clear_layout, label, notice_row, row, set_role
 from .sheet import Sheet
 
 NOTHING = "Choose or open a file"
+
+FORESEE_MS = 600
+"""So long nothing must change before it is asked what a run would take: a worker looks at files and device."""
+
+LINES = 3
+"""Lines of the grid of files that each may take."""
 
 
 def source_words(source: Source) -> str:
@@ -47,6 +55,8 @@ class SpecSheet(Sheet):
     """
 
     run_asked = Signal(object)
+    foresee_asked = Signal(object)
+    """What the spec that is filled in would take; answered by `show_foreseen`."""
     open_asked = Signal()
     action_asked = Signal(str)
     resized = Signal()
@@ -55,13 +65,15 @@ class SpecSheet(Sheet):
         super().__init__(texts[0], 680)
         self.workspace = workspace
         self.spec: Spec | None = None
-        self.form, self.devices = form, shrinking(QComboBox())
-        self.devices.setAccessibleName("Device")
+        self.form, self.devices = form, NarrowBox()
         self.command = label("", "muted", wrap=True, selectable=True)
         self.command.setFont(theme.mono_font(9))
         self.estimate = label("", "muted")
         self.run_button = button(texts[2], self._run, "primary", tip)
         self._run_tip = tip
+        self._foreseen: dict[str, dict[str, Any]] = {}
+        self._typing = QTimer(self, singleShot=True, interval=FORESEE_MS)
+        self._typing.timeout.connect(self._ask_foreseen)
         self.setFocusProxy(self.run_button)
         self._notices = QVBoxLayout()
         self._build(texts[1])
@@ -76,7 +88,7 @@ class SpecSheet(Sheet):
         self.body.addWidget(self.form)
         self.body.addSpacing(8)
         self.body.addWidget(label("Where", "muted"))
-        self.body.addWidget(self.devices)
+        self.body.addWidget(self._where())
         self.body.addLayout(self._notices)
         self.body.addStretch(1)
         self.foot.addWidget(self.command)
@@ -90,28 +102,28 @@ class SpecSheet(Sheet):
 
     def _what(self) -> QWidget:
         """Return the files to choose, and what belongs to them."""
-        made = QWidget()
-        grid = QGridLayout(made)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(8)
-        grid.setColumnStretch(1, 1)
-        grid.setColumnMinimumWidth(0, 90)
+        made = FormLines()
         for place, (text, box) in enumerate(self._files().values()):
-            self.add_choice(grid, place, text, box)
-            grid.addWidget(button("Open…", self.open_asked.emit), place, 2)
-        self._add_more(grid)
+            self.add_choice(made, LINES * place, text, box)
+            opens = button("Open…", self.open_asked.emit)
+            made.grid.addWidget(opens, LINES * place, 2, Qt.AlignmentFlag.AlignLeft)
+        self._add_more(made)
         return made
 
-    def add_choice(self, grid: QGridLayout, place: int, text: str, box: QComboBox) -> None:
-        """Put a box with its name on a line."""
-        words_ = label(text)
-        words_.setBuddy(box)
-        box.setAccessibleName(text)
-        grid.addWidget(words_, place, 0)
-        grid.addWidget(box, place, 1)
+    def _where(self) -> QWidget:
+        """Return what the search runs on."""
+        made = FormLines()
+        self.add_choice(made, 0, "Device", self.devices)
+        made.grid.addWidget(label(), 0, 2)  # an empty column would take no room
+        return made
 
-    def _add_more(self, grid: QGridLayout) -> None:
-        """Add what belongs below the files."""
+    def add_choice(self, lines: FormLines, place: int, text: str, box: QComboBox) -> None:
+        """Put a box with its name on a line."""
+        lines.add(place, text, box)
+        box.setAccessibleName(text)
+
+    def _add_more(self, lines: FormLines) -> None:
+        """Add what belongs below the files, or below one of them; each has `LINES` lines."""
 
     def _connect(self) -> None:
         for name, (_, box) in self._files().items():
@@ -193,7 +205,23 @@ class SpecSheet(Sheet):
         self.command.setText(reason or (as_command(self.spec) if self.spec else ""))
         set_role(self.command, "role", "caution" if problem else "muted")
         self.command.setFont(QApplication.font() if reason else theme.mono_font(9))
-        self.estimate.setText("" if reason else estimate)
+        found = self._foreseen.get(_key(self.spec), {}) if self.spec is not None else {}
+        self.estimate.setText("" if reason else ", ".join(part for part in (estimate, building_words(found)) if part))
+        if not reason and not found:
+            self._typing.start()
+
+    def _ask_foreseen(self) -> None:
+        """Ask for what only a look at kept programs can tell, once nothing has changed for a moment."""
+        space = self.workspace
+        if self.spec is None or not self.run_button.isEnabled() or not space.devices_known or space.cluster:
+            return
+        if space.device.kind != "reference" and _key(self.spec) not in self._foreseen:
+            self.foresee_asked.emit(self.spec)
+
+    def show_foreseen(self, spec: Spec, found: dict[str, Any]) -> None:
+        """Take over what a run would take."""
+        self._foreseen[_key(spec)] = found or {"devices": []}
+        self.show_spec()
 
     def _show_notices(self, problem: str, found: list[Notice]) -> None:
         clear_layout(self._notices)
@@ -218,6 +246,18 @@ class SpecSheet(Sheet):
         """Copy the same as a Python program."""
         if self.spec:
             QGuiApplication.clipboard().setText(as_python(self.spec))
+
+
+def building_words(found: dict[str, Any]) -> str:
+    """Return how long kernels are prepared before a run that was foreseen; empty if all are kept."""
+    n_new = sum(device["new"] for device in found.get("devices", ()))
+    if not n_new:
+        return ""
+    return f"and {time_words(found['build_seconds'])} to prepare {formatting.plural(n_new, 'kernel')}, once"
+
+
+def _key(spec: Spec) -> str:
+    return json.dumps(spec.to_dict(), default=str)
 
 
 def time_words(seconds: float) -> str:

@@ -225,7 +225,7 @@ class StartPage(QScrollArea):
         return row(label("Ctrl+K finds every command · F1 opens the help", "muted"), None, self.show_start)
 
     def show_recent(self, entries: list[RecentFile]) -> None:
-        """Show the recent files; missing ones are grey and say why."""
+        """Show the recent files; missing ones are gray and say why."""
         clear_layout(self._recent)
         for entry in entries:
             self._recent.addWidget(self._recent_row(entry))

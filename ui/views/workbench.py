@@ -24,7 +24,7 @@ DOCKS = {
 }
 
 LEAST_STAGE = QSize(360, 240)
-"""Pixels of the page in the centre. What the tabs behind it need must not make the window larger than the screen when
+"""Pixels of the page in the center. What the tabs behind it need must not make the window larger than the screen when
 another one is looked at, or a message is shown."""
 
 FIRST_SIZE = QSize(1280, 800)

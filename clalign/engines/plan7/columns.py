@@ -141,7 +141,7 @@ HITS = (
     Column("score", "Score (bits)", "Corrected score of the whole sequence", "number", "bits", sort="score",
            filter="score", file="score", meaning="score of the target, in domtsv of the domain",
            value=lambda r: r.scored.score),
-    Column("domains", "Domains", "Domains on the sequence, drawn to scale", "picture", sort="n_domains",
+    Column("domains", "Domains", "Domains on the sequence, drawn to scale", "picture", sort="n_reported",
            filter="domains", file="n_domains",
            meaning="domains of the target: of HMMER3 those that are reported, of HMMER2 those that make the score",
            value=lambda r: r.n_domains),
@@ -189,7 +189,8 @@ HITS = (
     _hmmer3("n_overlaps", "ov", "Envelopes that overlap the one before"),
     _hmmer3("n_envelopes", "env", "Envelopes"),
     Column("dom", "dom", "Domains that were found", "whole number", sort="n_domains", value=lambda r: r.hit.n_domains),
-    Column("rep", "rep", "Domains that are reported", "whole number", value=lambda r: len(r.domains)),
+    Column("rep", "rep", "Domains that are reported", "whole number", sort="n_reported",
+           value=lambda r: len(r.domains)),
     Column("inc", "inc", "Domains that are significant", "whole number",
            value=lambda r: sum(domain.is_included for domain in r.domains)),
 )  # fmt: skip

@@ -141,6 +141,8 @@ RUNS = Declaration(
     unsound=unsound,
     values={
         **{name: name for name in (*_ESTIMATES, *_FILTERS)},
+        "n_reported": "CASE WHEN expected IS NULL THEN n_parts ELSE (SELECT total(is_reported(hits.query, hits.row,"
+        " parts.score, parts.evalue, parts.log_pvalue)) FROM parts WHERE parts.hit = hits.id) END",
         "env_start": f"(SELECT min(coalesce(env_start, target_start)) {_OF_DOMAINS})",
         "target_coverage": "(SELECT 100.0 * sum(target_end - target_start) FROM parts WHERE parts.hit = hits.id)"
         " / max(1, targets.length)",

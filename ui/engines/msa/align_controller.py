@@ -109,7 +109,7 @@ class AlignController(FormController):
         if page is None or page.run.aligned is None:
             return
         kinds = ("Animated PNG, for browsers (*.png)", SERIES)
-        proposed = str(Path.home() / f"{self._rows.stem}-annealing.png")
+        proposed = str(self._app.export_folder / f"{self._rows.stem}-annealing.png")
         path, kind = QFileDialog.getSaveFileName(self._app.window, "Save annealing as", proposed, ";;".join(kinds))
         if path:
             self.write_movie(page.run, path if path.lower().endswith(".png") else f"{path}.png", kind == SERIES)
@@ -189,7 +189,7 @@ class AlignController(FormController):
         """Ask for a file and let a worker write it."""
         run = page.run
         filters = {f"{one.words} (*{one.ending})": (one.name, one.ending) for one in engine_named("msa").exports}
-        proposed = str(Path.home() / f"{run.path.stem}.afa")
+        proposed = str(self._app.export_folder / f"{run.path.stem}.afa")
         path, chosen = QFileDialog.getSaveFileName(self._app.window, "Export as", proposed, ";;".join(filters))
         if path:
             form = next((form for form, ending in filters.values() if path.endswith(ending)), filters[chosen][0])

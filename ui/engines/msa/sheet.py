@@ -13,8 +13,8 @@ from clalign.engines.msa.spec import AlignmentSpec
 
 from ... import formatting
 from ...models.workspace import Notice, Source, Workspace, device_notices, reason_not_to_start
+from ...views.choices import NarrowBox
 from ...views.option_form import OptionForm
-from ...views.parts import shrinking
 from ...views.spec_sheet import SpecSheet, time_words
 
 MANY = 1500
@@ -35,7 +35,7 @@ class AlignSheet(SpecSheet):
     spec: AlignmentSpec | None
 
     def __init__(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        self.sequences = shrinking(QComboBox())
+        self.sequences = NarrowBox()
         form = OptionForm(AlignmentSpec, "sequences")
         form.set_values(options)
         texts = ("Align sequences", "How they are aligned", "Align")

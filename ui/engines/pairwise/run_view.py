@@ -54,7 +54,7 @@ class PairRunView(RunView):
         return cards
 
     def _first_profile(self) -> int:
-        return ALL_PROFILES if self.is_pairs and len(self.cards) > 1 else 0
+        return ALL_PROFILES if self.is_pairs and len(self.cards) > 1 else super()._first_profile()
 
     @property
     def shows_strands(self) -> bool:
@@ -174,7 +174,7 @@ class PairRunView(RunView):
         spec = self.spec
         if not self.is_complete or spec is None:
             return self._no_hits_so_far()
-        limits = [f"E ≤ {spec.evalue:g}"] if self.card.get("statistics") else []
+        limits = [f"E ≤ {formatting.limit(spec.evalue)}"] if self.card.get("statistics") else []
         limits += [f"a score of {spec.score} or more"] if spec.score is not None else []
         heading = f"No hits at {' and '.join(limits)}" if limits else "No hits"
         searched = formatting.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")

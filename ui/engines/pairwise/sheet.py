@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QGridLayout, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QWidget
 
 from clalign.engines.pairwise.inputs import choose_scoring
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -13,7 +13,9 @@ from clalign.execution.estimate import seconds_of
 
 from ... import theme
 from ...models.workspace import Notice, SourceKind, Workspace
-from ...views.parts import button, label, row, shrinking, stacked
+from ...views.choices import NarrowBox
+from ...views.option_form import FormLines
+from ...views.parts import button, label, row, stacked
 from ...views.spec_sheet import SpecSheet, time_words
 from .form import PairForm
 from .notices import alphabet_chosen, compares_bases, pair_notices, reason_not_to_compare
@@ -45,7 +47,7 @@ class PairSheet(SpecSheet):
     paste_asked = Signal(str)
 
     def __init__(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        self.queries, self.targets = shrinking(QComboBox()), shrinking(QComboBox())
+        self.queries, self.targets = NarrowBox(), NarrowBox()
         self.scoring = label("", "muted", wrap=True)
         self._waits = False
         form = PairForm()
@@ -57,7 +59,7 @@ class PairSheet(SpecSheet):
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
         return {"queries": ("Queries", self.queries), "sequences": ("Targets", self.targets)}
 
-    def _add_more(self, grid: QGridLayout) -> None:
+    def _add_more(self, lines: FormLines) -> None:
         self.paste_button = button("Paste a query…", self._toggle_paste, "flat", "Paste sequences in place of a file")
         self.text = QPlainTextEdit()
         self.text.setPlaceholderText(HINT)
@@ -72,8 +74,8 @@ class PairSheet(SpecSheet):
         hint = label("FASTA, or a plain sequence; it is kept as a file.", "muted")
         self._paste.setLayout(stacked(self.text, row(hint, None, self.use), spacing=-1))
         self._paste.hide()
-        grid.addLayout(row(self.paste_button, None), 2, 1)
-        grid.addWidget(self._paste, 3, 1, 1, 2)
+        lines.grid.addLayout(row(self.paste_button, None), 1, 1)  # below the queries, which it is about
+        lines.grid.addWidget(self._paste, 2, 1, 1, 2)
 
     def _toggle_paste(self) -> None:
         self._paste.setVisible(self._paste.isHidden())

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QFileDialog, QGridLayout, QLineEdit, QProgressBar, QWidget
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QLineEdit, QProgressBar, QWidget
 
 from ... import formatting
 from ...models.figures import FitChart
 from ...models.workspace import Source, Workspace
+from ...views.choices import NarrowBox
 from ...views.figure_view import FigureView
 from ...views.lab_page import fill_devices
-from ...views.parts import button, label, notice_row, row, set_role, shrinking
+from ...views.parts import button, label, notice_row, row, set_role
 from ...views.sheet import Sheet
 from .calibration import fit_chart, fit_words, sample_chart
 
@@ -48,7 +49,7 @@ class CalibrateSheet(Sheet):
         super().__init__(f"Calibrate {source.name}", 640)
         self.source = source
         self.fits: list[dict[str, Any]] = []
-        self.devices = shrinking(QComboBox())
+        self.devices = NarrowBox()
         fill_devices(self.devices, workspace, workspace.device.id)
         self.number, self.seed, self.output = (
             QLineEdit(formatting.count(NUMBER)),
@@ -60,7 +61,7 @@ class CalibrateSheet(Sheet):
         self.bar, self.words = QProgressBar(), label("", "muted", wrap=True)
         self.bar.setTextVisible(False)
         self.figure = FigureView("Scores of random sequences with the fitted curve")
-        self.names = shrinking(QComboBox())
+        self.names = NarrowBox()
         self.form, self.result = self._form(), self._result()
         for widget in (self.form, self.problem, self.result, self.bar, self.words):
             self.body.addWidget(widget)

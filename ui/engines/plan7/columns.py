@@ -35,7 +35,7 @@ def number(value: float | None, digits: int = 1) -> str:
     """Return a number that only HMMER3 hits have, or a dash; what overflows a filter is infinite."""
     if value is None:
         return "—"
-    return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "∞" if value > 0 else "−∞"
+    return formatting.signed(f"{value:.{digits}f}") if math.isfinite(value) else "∞" if value > 0 else "−∞"
 
 
 _VALUES = {column.key: column.value for column in HITS}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
+from PySide6.QtWidgets import QComboBox
 
 from clalign.engines.plan7.spec import PRESET_FIELDS, PRESETS, REPLACED, SearchSpec, replaced_by
 
-from ...views.option_form import Field, OptionForm
-from ...views.parts import allow_entry, label, shrinking
+from ...views.choices import NarrowBox
+from ...views.option_form import Field, FormLines, OptionForm
+from ...views.parts import allow_entry, label
 
 OWN = "own"
 """In place of a preset: the filter options are others."""
@@ -26,19 +27,15 @@ class SearchForm(OptionForm):
         self.changed.connect(self._show_replaced)
         self.changed.connect(self._show_preset)
 
-    def _first_grid(self, fields: list[Field]) -> QWidget:
+    def _first_grid(self, fields: list[Field]) -> FormLines:
         made = super()._first_grid(fields)
-        grid = made.layout()
-        assert isinstance(grid, QGridLayout)
-        thorough = label("How thorough")
-        thorough.setBuddy(self.presets)
-        for column, widget in enumerate((thorough, self.presets, label("--max --F1 --F2", "muted"))):
-            grid.addWidget(widget, len(fields), column)
+        made.add(len(fields), "How thorough", self.presets)
+        made.grid.addWidget(label("--max --F1 --F2", "muted"), len(fields), 2)
         return made
 
     @staticmethod
     def _preset_box() -> QComboBox:
-        made = shrinking(QComboBox())
+        made = NarrowBox()
         made.setAccessibleName("How thorough the search is")
         for key, (text, _) in PRESETS.items():
             made.addItem(text, key)

@@ -109,7 +109,7 @@ def funnel_steps(rows: list[dict[str, Any]]) -> list[FunnelStep]:
 
 def _expected(count: float, limit: float) -> str:
     shown = formatting.count(count) if count >= 10 else f"{count:.2g}"
-    return f"expected {shown} (P ≤ {limit:g})"
+    return f"expected {shown} (P ≤ {formatting.limit(limit)})"
 
 
 def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) -> tuple[str, str]:
@@ -171,7 +171,8 @@ COLUMNS = (
     _filter("forward", "Forward", "Forward score"),
     SurvivorColumn("P-value", "Of the score that this stage judges by",
                    lambda r: "—" if r["pvalue"] is None else formatting.evalue(r["pvalue"]), True, 70, key="pvalue"),
-    SurvivorColumn("Limit", "P-value that lets a sequence pass", lambda r: f"{r['limit']:g}", True, 56, key="limit"),
+    SurvivorColumn("Limit", "P-value that lets a sequence pass", lambda r: formatting.limit(r["limit"]), True, 56,
+                   key="limit"),
     SurvivorColumn("Description", "From the sequence file", lambda r: r["description"], False, 80, stretch=True,
                    key="description"),
 )  # fmt: skip

@@ -81,7 +81,7 @@ class FunnelController(Controller):
 
     def save_table(self, text: str) -> None:
         """Write the sequences that are listed to a file."""
-        proposed = str(Path.home() / "sequences.tsv")
+        proposed = str(self._app.export_folder / "sequences.tsv")
         name, _ = QFileDialog.getSaveFileName(self._app.window, "Save the table as", proposed, "Table (*.tsv)")
         if not name:
             return

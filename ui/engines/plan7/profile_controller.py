@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFont
@@ -205,7 +204,7 @@ class ProfileController(Controller):
         if view is None or view.figure is None:
             return
         figure, scheme = view.figure, view.logo.scheme
-        sheet = LogoSheet(figure, view.logo.shown_nodes(), Path.home(), scheme)
+        sheet = LogoSheet(figure, view.logo.shown_nodes(), self._app.export_folder, scheme)
         sheet.export_asked.connect(lambda choices, path: self._save(figure, choices, path))
         sheet.copy_asked.connect(lambda choices: self._copy(figure, choices))
         self._app.window.sheets.open_sheet(sheet)

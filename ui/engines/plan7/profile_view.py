@@ -11,6 +11,7 @@ from ... import formatting
 from ...models.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from ...models.residue_colors import SCHEMES
 from ...models.text_table import ROW_ROLE, TextColumn, TextTable
+from ...views.choices import QueryChooser
 from ...views.lab_page import LabTable
 from ...views.parts import ElidedLabel, EmptyPanel, IconButton, button, label, row, split, stacked, title_label
 from ...views.sheet import Sheet
@@ -185,11 +186,9 @@ class ProfilePage(QWidget):
         super().__init__()
         self.title = title
         self.view = ProfileView()
-        self.profiles = QComboBox()
-        self.profiles.setAccessibleName("Profile that is shown")
-        self.profiles.addItems(names)
+        self.profiles = QueryChooser("Profile that is shown")
+        self.profiles.offer((name, number) for number, name in enumerate(names))
         self.profiles.setVisible(len(names) > 1)
-        self.profiles.setMaxVisibleItems(20)
         self.profiles.activated.connect(self.profile_asked)
         self._line = ElidedLabel("", "muted")
         top = row((title_label(title), 1), self.profiles, spacing=-1)

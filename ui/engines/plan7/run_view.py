@@ -50,10 +50,7 @@ class ProfileRunView(RunView):
         return "scan: the profiles of each sequence" if self.is_scan else ""
 
     def _first_profile(self) -> int:
-        if self.is_scan:
-            return ALL_PROFILES
-        is_empty = not self._asked(lambda run: run.n_hits(0), 1)
-        return ALL_PROFILES if is_empty and len(self.cards) > 1 and self.is_complete else 0
+        return ALL_PROFILES if self.is_scan else super()._first_profile()
 
     def set_score_kind(self, kind: str) -> None:
         """Show other scores of a HMMER3 profile in the histogram."""
@@ -158,7 +155,11 @@ class ProfileRunView(RunView):
         if not self.is_complete:
             return self._no_hits_so_far()
         spec = self.facts.get("spec") or {}
-        limit = f"E ≤ {spec.get('evalue', 10):g}" if spec.get("score") is None else f"{spec['score']:g} bits or more"
+        limit = (
+            f"E ≤ {formatting.limit(spec.get('evalue', 10))}"
+            if spec.get("score") is None
+            else f"{spec['score']:g} bits or more"
+        )
         searched = formatting.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
         if self.shows_all:
             return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from PySide6.QtWidgets import QComboBox, QGridLayout
+from PySide6.QtWidgets import QComboBox
 
 from clalign.engines.plan7 import ENGINE
 from clalign.execution.estimate import seconds_of
@@ -13,8 +13,10 @@ from clalign.values.specs import Spec
 
 from ... import formatting
 from ...models.workspace import Notice, Workspace
-from ...views.parts import button, notice_row, shrinking
-from ...views.spec_sheet import SpecSheet, time_words
+from ...views.choices import NarrowBox
+from ...views.option_form import FormLines
+from ...views.parts import button, notice_row
+from ...views.spec_sheet import LINES, SpecSheet, time_words
 from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run
 
@@ -30,7 +32,7 @@ class RunSheet(SpecSheet):
     form: SearchForm
 
     def __init__(self, workspace: Workspace, options: dict[str, object]) -> None:
-        self.profiles, self.sequences, self.direction = (shrinking(QComboBox()) for _ in range(3))
+        self.profiles, self.sequences, self.direction = (NarrowBox() for _ in range(3))
         for key, text in DIRECTIONS:
             self.direction.addItem(text, key)
         self.direction.setCurrentIndex(max(0, self.direction.findData(options.get("direction", "search"))))
@@ -42,8 +44,8 @@ class RunSheet(SpecSheet):
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
         return {"profiles": ("Profile", self.profiles), "sequences": ("Sequences", self.sequences)}
 
-    def _add_more(self, grid: QGridLayout) -> None:
-        self.add_choice(grid, 2, "Look for", self.direction)
+    def _add_more(self, lines: FormLines) -> None:
+        self.add_choice(lines, 2 * LINES, "Look for", self.direction)
         self.direction.activated.connect(lambda: self.show_spec())
 
     def show_workspace(self) -> None:
@@ -75,7 +77,7 @@ class RunSheet(SpecSheet):
             text = f"This profile has a gathering cutoff (GA {cutoffs['ga']:g} bits), chosen by its curators."
             if n > 1:
                 text = f"All {formatting.count(n)} profiles have gathering cutoffs (GA), chosen by their curators."
-            use = button("Use it", lambda: self.form.set_values({"cutoff": "ga"}))
+            use = button("Use it" if n == 1 else "Use them", lambda: self.form.set_values({"cutoff": "ga"}))
             self._notices.addWidget(notice_row("note", text, use))
 
     def _estimate(self) -> str:

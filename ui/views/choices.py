@@ -1,0 +1,205 @@
+"""Boxes to choose from: narrow ones whose text is shortened, and one of many names, searched, with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionComboBox,
+    QStyleOptionViewItem,
+    QStylePainter,
+)
+
+from .. import formatting, theme
+from .parts import shrinking, stacked
+
+COUNT_ROLE = Qt.ItemDataRole.UserRole + 7
+
+FEW = 8
+"""From more entries on the list opens with a field to search."""
+
+MOST_LINES, LEAST_WIDTH, LINE_HEIGHT = 14, 280, 24
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class NarrowBox(QComboBox):
+    """May be narrower than its longest entry: the middle of what does not fit is left out, and told by the tooltip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        shrinking(self)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the box with as much of its text as fits."""
+        painter, option = QStylePainter(self), QStyleOptionComboBox()
+        self.initStyleOption(option)
+        field = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        )
+        shown = self.fontMetrics().elidedText(option.currentText, Qt.TextElideMode.ElideMiddle, field.width() - 4)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        option.currentText = shown
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+    def event(self, event: QEvent) -> bool:
+        """Tell the whole text where it is shortened and nothing else is said."""
+        if event.type() == QEvent.Type.ToolTip and not self.toolTip():
+            self.setToolTip(formatting.tip(self.currentText()))
+            handled = super().event(event)
+            self.setToolTip("")
+            return handled
+        return super().event(event)
+
+
+class CountDelegate(QStyledItemDelegate):
+    """Draws names with their counts at the right; those without anything are pale."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Leave room for the count."""
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideMiddle
+        if index.data(COUNT_ROLE) == 0:
+            for role in (option.palette.ColorRole.Text, option.palette.ColorRole.HighlightedText):
+                option.palette.setColor(role, QColor(theme.current().muted))
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """Return the size of a line, as high as those of tables."""
+        return super().sizeHint(option, index).expandedTo(QSize(0, LINE_HEIGHT))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw a line."""
+        count = index.data(COUNT_ROLE)
+        text = "" if count is None else formatting.plural(count, "hit")
+        whole = QRect(option.rect)
+        room = option.fontMetrics.horizontalAdvance(text) + 16 if text else 0
+        super().paint(painter, option, index)
+        if not text:
+            return
+        painter.save()
+        tokens = theme.current()
+        at = whole.adjusted(whole.width() - room, 0, 0, 0)
+        is_lit = option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
+        painter.fillRect(at, QColor(tokens.selected if is_lit else tokens.surface))
+        painter.setPen(QColor(tokens.muted))
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(at.adjusted(0, 0, -8, 0), right, text)
+        painter.restore()
+
+
+class ChoiceList(QFrame):
+    """The list of a `QueryChooser`, with a field that narrows it."""
+
+    def __init__(self, box: QueryChooser) -> None:
+        super().__init__(box, Qt.WindowType.Popup)
+        self._box = box
+        self.setProperty("role", "popup")
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Search by name")
+        self.field.setAccessibleName("Search by name")
+        self.field.setClearButtonEnabled(True)
+        self.found = QSortFilterProxyModel(self)
+        self.found.setSourceModel(box.model())
+        self.found.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.list = QListView()
+        self.list.setUniformItemSizes(True)
+        self.list.setModel(self.found)
+        self.list.setItemDelegate(CountDelegate(self.list))
+        self.list.setMouseTracking(True)
+        self.list.setAccessibleName(box.accessibleName())
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.field.textChanged.connect(self._narrow)
+        self.field.returnPressed.connect(lambda: self._choose(self.list.currentIndex()))
+        self.field.installEventFilter(self)
+        self.list.clicked.connect(self._choose)
+        self.setLayout(stacked(self.field, self.list, margins=(6, 6, 6, 6), spacing=6))
+        self.setFocusProxy(self.field)
+        self.list.setCurrentIndex(self.found.mapFromSource(box.model().index(box.currentIndex(), 0)))
+
+    def _narrow(self, text: str) -> None:
+        self.found.setFilterFixedString(text)
+        if not self.list.currentIndex().isValid():
+            self.list.setCurrentIndex(self.found.index(0, 0))
+
+    def _choose(self, index: Index) -> None:
+        if index.isValid():
+            place = self.found.mapToSource(index).row()
+            self.close()
+            self._box.take(place)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Move in the list while the field has the focus."""
+        keys = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in keys:
+            self.list.keyPressEvent(event)
+            return True
+        return super().eventFilter(watched, event)
+
+
+class QueryChooser(NarrowBox):
+    """One of many names: its list tells how many hits each has, and is searched where it is long."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.setMaximumWidth(260)
+        self.setMaxVisibleItems(MOST_LINES)
+        self.setAccessibleName(name)
+        self.open_list: ChoiceList | None = None
+
+    def offer(self, entries: Iterable[tuple[str, int]]) -> None:
+        """Offer names and their numbers, unless they are offered already."""
+        found = list(entries)
+        if [text for text, _ in found] != [self.itemText(place) for place in range(self.count())]:
+            self.clear()
+            for text, number in found:
+                self.addItem(text, number)
+
+    def show_counts(self, counts: Mapping[int, int]) -> None:
+        """Tell how many hits each has, by its number; nothing where nothing is known."""
+        for place in range(self.count() if counts else 0):
+            number = self.itemData(place)
+            self.setItemData(place, counts.get(number, 0) if number >= 0 else sum(counts.values()), COUNT_ROLE)
+
+    def showPopup(self) -> None:
+        """Open the list below the box, of many names with a field to search."""
+        if self.count() <= FEW:
+            self.setItemDelegate(CountDelegate(self))
+            super().showPopup()
+            return
+        self.open_list = made = ChoiceList(self)
+        made.destroyed.connect(self._forget_list)
+        line = made.list.sizeHintForRow(0)
+        width = max(self.width(), LEAST_WIDTH)
+        height = made.field.sizeHint().height() + MOST_LINES * line + 24
+        place = self.mapToGlobal(self.rect().bottomLeft())
+        room = self.screen().availableGeometry()
+        x = max(room.left(), min(place.x(), room.right() - width))
+        made.setGeometry(x, place.y() + 2, width, min(height, room.bottom() - place.y() - 4))
+        made.show()
+        made.field.setFocus()
+        made.list.scrollTo(made.list.currentIndex(), QListView.ScrollHint.PositionAtCenter)
+
+    def hidePopup(self) -> None:
+        """Close the list."""
+        if self.open_list is not None:
+            self.open_list.close()
+        super().hidePopup()
+
+    def _forget_list(self) -> None:
+        self.open_list = None
+
+    def take(self, place: int) -> None:
+        """Choose an entry as a click in the list does."""
+        self.setCurrentIndex(place)
+        self.activated.emit(place)
