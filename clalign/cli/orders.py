@@ -57,7 +57,8 @@ class Orders:
         self._waiting: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
         self._job: Job | None = None
         self._run: str | None = None
-        threading.Thread(target=self._listen, name="listens", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name="listens", daemon=True)
+        self._listener.start()
 
     def next(self, may_wait: Callable[[], bool] = lambda: True) -> Order | None:
         """Wait for the next order; None if there will be none that can be understood, or if it may not wait longer."""

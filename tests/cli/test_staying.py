@@ -44,7 +44,9 @@ def served(monkeypatch: pytest.MonkeyPatch, lines: list[Any], codes: list[int], 
     monkeypatch.setattr(choice, "is_keeping", False)
     monkeypatch.setattr(orders, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(orders.os, "_exit", lambda code: None)
-    desk.codes.append(staying.serve(orders.Orders(lambda event: None), staying.Ahead(), desk.perform, stays))  # type: ignore[arg-type]
+    given = orders.Orders(lambda event: None)
+    desk.codes.append(staying.serve(given, staying.Ahead(), desk.perform, stays))  # type: ignore[arg-type]
+    given._listener.join()  # its last act is to end the process, which it may do only as long as that is replaced
     return desk
 
 
