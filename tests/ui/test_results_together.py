@@ -113,6 +113,7 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
 
 def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("domains")
+    assert together._hit.content is None, "other parts are made when they are looked at: together they stall the window"
     view: Any = together._domains.content
     qtbot.waitUntil(lambda: view.content is not None and bool(view.canvas.shown))
     place = next(place for place, one in enumerate(view.canvas.shown) if one.name == "SEQ_0014")

@@ -136,7 +136,7 @@ def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
 def test_stop_says_what_is_kept_and_continue_ends_it(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
 ) -> None:
-    manners(pause=0.1)
+    manners(pause=0.4)  # so that a busy machine stops it before it ends
     press(loaded, "Run search")
     queue = loaded.controller.queue
     qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=30000)
