@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsLayout
 
 from .. import theme
 
@@ -59,6 +60,15 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         height = n_lines * self._height + 2 * EDGE
         if height != self.maximumHeight():
             self.setFixedHeight(height)
+            # While the plot is being laid out its layout takes no note of another height.
+            QTimer.singleShot(0, self, self._settle)
+
+    def _settle(self) -> None:
+        """Have the lane laid out as high as it is now."""
+        layout = self.parentLayoutItem()
+        if isinstance(layout, QGraphicsLayout) and self.size().height() != self.maximumHeight():
+            layout.invalidate()
+            layout.activate()
 
     @property
     def _metrics(self) -> QFontMetricsF:
