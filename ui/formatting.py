@@ -70,7 +70,7 @@ def plain(text: str) -> str:
 
 
 def span(first: int, last: int) -> str:
-    """Return the two ends of a range, as in ``1–3 032``."""
+    """Return the two ends of a range, as in ``1–3,032``."""
     return f"{count(first)}–{count(last)}"
 
 
