@@ -369,7 +369,7 @@ def make_files(folder: Path) -> Path:
     """Write the files for the pictures of an error and of a longer search."""
     examples = {example.id: example for example in load_examples()}
     models = []
-    for number in range(1, 9):
+    for number in range(1, 41):
         for name in ("rrm_1", "thioesterase"):
             lines = examples[name].profiles.read_text().splitlines(keepends=True)
             models += [f"NAME  {name}_{number}\n" if line.startswith("NAME") else line for line in lines]
