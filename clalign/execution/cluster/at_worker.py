@@ -255,7 +255,8 @@ class _Computer:
         plan: Plan[Any] = here.held["plan", 0]
         self.plan = replace(plan, cutter_for=lambda device: _Rows(plan.cutter_for(device), self))
         self.planner = self
-        self.is_closed = self.is_too_large = self._goes_on = False
+        self.is_closed = self._goes_on = False
+        self.rows_too_many = 0  # of the batch that memory was too short for
         self._units: deque[Unit[Any]] = deque()
         self._waiting: dict[Unit[Any], _Waiting] = {}
         self._changed = threading.Condition()
@@ -354,11 +355,11 @@ class _Computer:
         goes_on, self._goes_on = self._goes_on, False
         with self._changed:
             for unit in reversed(list(units) if goes_on else []):
-                if not self.is_too_large:
+                if not self.rows_too_many or unit.last - unit.first < self.rows_too_many:
                     self._units.appendleft(unit)
                 elif unit in self._waiting:
                     self._waiting.pop(unit).answer.set_result(Failure("memory"))
-            self.is_too_large &= not goes_on
+            self.rows_too_many = 0 if goes_on else self.rows_too_many
 
     def warn(self, text: str) -> None:
         """Tell home with the next unit."""
@@ -407,5 +408,5 @@ class _Rows:
 
     def shrink(self, batch: Any) -> bool:
         """Let home cut less."""
-        self._computer.is_too_large = True
+        self._computer.rows_too_many = max(1, len(batch))
         return True
