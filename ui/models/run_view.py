@@ -178,7 +178,8 @@ class RunView(QObject):
     def _with_hits(self) -> int:
         """Return the first query that has hits; the one in view if there is none."""
         found = self._asked(lambda run: first_query(run.connection), None)
-        return self.profile if found is None else found
+        is_one = isinstance(found, int) and 0 <= found < len(self.cards)  # files may be damaged
+        return found if found is not None and is_one else self.profile
 
     def _ask_query_hits(self) -> None:
         if len(self.cards) > 1:
