@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
-from PySide6.QtCore import QObject, QProcess, QTimer, Signal
+from PySide6.QtCore import QMetaObject, QObject, QProcess, QTimer, Signal
 
 from clalign.children import own_command
 from clalign.errors import ExitCode
@@ -32,6 +33,12 @@ def _end_at_once(process: QProcess) -> None:
     process.kill()
     process.waitForFinished(END_MS)
     process.deleteLater()
+
+
+def _unheard(connections: Iterable[QMetaObject.Connection]) -> None:
+    """Cut connections; PySide does not by `QObject.disconnect` of their receiver, which only prints a warning."""
+    for connection in connections:
+        QObject.disconnect(connection)
 
 
 class WorkerProcess(QObject):
@@ -82,10 +89,12 @@ class WorkerProcess(QObject):
         process = self._process
         process.setParent(self)
         process.readAllStandardError()  # of its last job
-        process.readyReadStandardOutput.connect(self._read)
-        process.readyReadStandardError.connect(self._read_notes)
-        process.finished.connect(self._end)
-        process.errorOccurred.connect(self._miss)
+        self._heard = (
+            process.readyReadStandardOutput.connect(self._read),
+            process.readyReadStandardError.connect(self._read_notes),
+            process.finished.connect(self._end),
+            process.errorOccurred.connect(self._miss),
+        )
 
     @property
     def pid(self) -> int:
@@ -112,7 +121,7 @@ class WorkerProcess(QObject):
 
     def _replace(self) -> None:
         """Let another worker do the job, which nobody has taken up."""
-        self._process.disconnect(self)
+        _unheard(self._heard)
         self._process.deleteLater()
         self._may_be_replaced = self._is_over = False
         self._rest = self._notes = b""
@@ -130,7 +139,7 @@ class WorkerProcess(QObject):
         if not self._stays or not self.is_running:
             return None
         process = self._process
-        process.disconnect(self)
+        _unheard(self._heard)
         if self._last is None or self._last.kind != "finished" or self._is_cancelled:
             _end_at_once(process)
             return None
@@ -256,8 +265,7 @@ class Standby(QObject):
 
     def _hold(self, process: QProcess, has_worked: bool) -> None:
         process.setParent(self)
-        process.finished.connect(self._let_go)
-        process.errorOccurred.connect(self._miss)
+        self._heard = process.finished.connect(self._let_go), process.errorOccurred.connect(self._miss)
         self._process, self._has_worked = process, has_worked
 
     def _miss(self, error: QProcess.ProcessError) -> None:
@@ -274,7 +282,7 @@ class Standby(QObject):
         """Return the worker that waits, if there is one, and whether it has done a job before."""
         process, self._process = self._process, None
         if process is not None:
-            process.disconnect(self)
+            _unheard(self._heard)
         return process, self._has_worked
 
     def leave(self) -> None:

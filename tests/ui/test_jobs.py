@@ -1,5 +1,6 @@
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import open_run
 from clalign.ui import worker_process
 from clalign.ui.models.jobs import JobItem, JobQueue
-from clalign.ui.worker_process import WorkerProcess, default_worker
+from clalign.ui.worker_process import Standby, WorkerProcess, default_worker
 
 
 @pytest.fixture
@@ -263,3 +264,22 @@ def test_every_state_has_words(state: Any) -> None:
     assert item.line()
     avoided = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "exception", "oops", "please wait")
     assert not any(word in item.line().lower() for word in avoided)
+
+
+def test_a_worker_that_has_gone_to_a_job_takes_no_other_along_when_it_ends(qtbot: Any) -> None:
+    standby = Standby([sys.executable, "-c", "input()"])
+    processes = []
+    for _ in range(2):
+        standby.prepare("plan7", "")
+        processes.append(standby._process)
+        if len(processes) == 1:
+            standby.take()
+    taken, kept = processes
+    assert taken is not None
+    assert kept is not None
+    assert taken is not kept
+    with qtbot.waitSignal(taken.finished, timeout=60_000):
+        taken.write(b"\n")
+    assert standby.take()[0] is kept
+    kept.kill()
+    kept.waitForFinished()
