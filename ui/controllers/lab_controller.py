@@ -273,7 +273,8 @@ class LabController(Controller):
 
 def _key(row: Row) -> Any:
     """Return what a row keeps while it is measured."""
-    return row["device"]["id"] if "device" in row else row.get("name", row.get("n_groups"))
+    device = row.get("device")
+    return device["id"] if isinstance(device, dict) else row.get("name", row.get("n_groups"))
 
 
 def _document_of(item: JobItem) -> str:
