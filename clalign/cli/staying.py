@@ -93,7 +93,7 @@ class Idle:
 def _kibibytes(path: str, name: str) -> int:
     """Return an entry of a file of Linux's; 0 if there is none."""
     try:
-        found = re.search(rf"^{name}:\s*(\d+) kB$", Path(path).read_text("utf-8"), re.MULTILINE)
+        found = re.search(rf"^{name}:\s*(\d+)\s", Path(path).read_text("utf-8"), re.MULTILINE)
     except (OSError, ValueError):
         return 0
     return int(found[1]) if found else 0

@@ -58,10 +58,7 @@ class HitColumns:
         return len(self.ids)
 
 
-def read_hit_columns(
-    hits: HitQueries, number: int | None, query_lengths: Callable[[Integers], Integers],
-    check: Callable[[], None] = lambda: None,
-) -> HitColumns:  # fmt: skip
+def read_hit_columns(hits: HitQueries, number: int | None, check: Callable[[], None] = lambda: None) -> HitColumns:
     """Return the hits of a query, or of all, as columns.
 
     Parameters
@@ -69,8 +66,6 @@ def read_hit_columns(
     hits : HitQueries
     number : int or None
         Of the query.
-    query_lengths : callable
-        Returns the lengths of queries (int64[n]), given their numbers.
     check : callable
         Called now and then; may raise.
     """
@@ -96,9 +91,16 @@ def read_hit_columns(
         identity = 100.0 * _sums(inside, parts[counted, 7], len(ids)) / _sums(inside, parts[counted, 6], len(ids))
     return HitColumns(
         ids, queries, rows, lengths, found[:, 4], found[:, 5], found[:, 6], found[:, 7] > 0,
-        _share(inside, starts[counted], ends[counted], query_lengths(queries)),
+        _share(inside, starts[counted], ends[counted], _query_lengths(connection, queries)),
         _share(inside, target_starts[counted], target_ends[counted], lengths), identity, of, starts, ends,
     )  # fmt: skip
+
+
+def _query_lengths(connection: RunConnection, numbers: Integers) -> Integers:
+    """Return the lengths of queries, 0 for those that a damaged run does not have."""
+    known: dict[int, int] = dict(connection.execute("SELECT id, length FROM queries").fetchall())
+    asked, places = np.unique(numbers, return_inverse=True)
+    return np.array([known.get(number, 0) for number in asked.tolist()], np.int64)[places]
 
 
 def _places(ids: Integers, asked: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:

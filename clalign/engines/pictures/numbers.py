@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,18 +73,7 @@ def read_numbers(run: RunFile, hits: HitQueries, query: int | None, context: Job
     engine, n_queries = engine_of(run), run.n_profiles()
     if query is None and n_queries == 1:
         query = 0
-    found = read_hit_columns(hits, query, _lengths(run), context.check)
+    found = read_hit_columns(hits, query, context.check)
     card = run.card(query) if query is not None else {}
     n = 1 if query is not None else n_queries
     return HitNumbers(found, query, card, n, engine.judges, engine.query, engine.queries, run)
-
-
-def _lengths(run: RunFile) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
-    def lengths(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        table = np.zeros(int(numbers.max(initial=0)) + 1, np.int64)
-        for number, length in run.connection.execute("SELECT id, length FROM queries"):
-            if number < len(table):
-                table[number] = length
-        return table[numbers]
-
-    return lengths
