@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton
+from PySide6.QtWidgets import QComboBox, QFileDialog
 
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.blast_columns import columns_of
@@ -18,6 +18,8 @@ from clalign.ui.engines.pairwise.sheet import PairSheet
 from clalign.ui.models.workspace import Source
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.export_sheet import ExportSheet
+from clalign.ui.views.parts import IconButton
+from clalign.values.specs import options_of
 
 pytestmark = pytest.mark.thorough
 
@@ -41,9 +43,10 @@ def test_files_can_be_given(
 ) -> None:
     path = str(tmp_path / "my file.txt")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (path, ""))
-    line = form._editors[name].parentWidget()
+    heading = next(field for field in options_of(PairwiseSpec) if field.name == name).metadata["file"]
+    (opens,) = (made for made in form.findChildren(IconButton) if made.accessibleName() == heading)
     with qtbot.waitSignal(form.changed):
-        QTest.mouseClick(line.findChild(QPushButton), LEFT)
+        QTest.mouseClick(opens, LEFT)
     assert form.values()[0][name] == path
     form.offer_matrices(True)
     form.offer_matrices(False)
