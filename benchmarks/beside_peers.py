@@ -36,6 +36,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -272,12 +273,18 @@ def hmm2search(models: Sequence[Path], parts: Sequence[Path], n: int) -> tuple[S
     for model in models:
         began = time.perf_counter()
         command = ["hmm2search", "--cpu", "0", "-Z", str(n), str(model)]
-        processes = [subprocess.Popen([*command, part], stdout=subprocess.PIPE, text=True) for part in parts]
-        texts = [process.communicate()[0] for process in processes]
-        wall += time.perf_counter() - began
-        if any(process.returncode for process in processes):
-            raise SystemExit(f"hmm2search failed with {model}.")
-        rows += [row for text in texts for row in hits_of(text)]
+        with ExitStack() as stack:  # to files: one that waits for its pipe to be read would not compute
+            texts = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in parts]
+            processes = [
+                subprocess.Popen([*command, part], stdout=text) for part, text in zip(parts, texts, strict=True)
+            ]
+            codes = [process.wait() for process in processes]
+            wall += time.perf_counter() - began
+            if any(codes):
+                raise SystemExit(f"hmm2search failed with {model}.")
+            for text in texts:
+                text.seek(0)
+                rows += hits_of(text.read())
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), sorted(rows)
 

@@ -1,5 +1,7 @@
 /* Shuffles of 32 bytes in halves of 16, where the processor has them: they look letters up in a table of scores. */
 
+#include "common/vectors.h"
+
 #if defined(__AVX2__) && __has_builtin(__builtin_ia32_pshufb256)
 #define HAS_BYTE_SHUFFLES 1
 #else

@@ -60,6 +60,12 @@ scores_t saturated_sum(const scores_t a, const scores_t b)
 /* LARGER by a comparison and a choice. Of Intel's units with 64 bytes only one computes maxima, and it is the one that
    all wait for; the other one can do this. Compilers would make a maximum of it again. */
 #if MASKS && WIDTH == 8 && LANES % 64 == 0 && defined(__AVX512BW__) && __has_builtin(__builtin_ia32_selectb_512)
+#define HAS_MASKS 1
+#else
+#define HAS_MASKS 0
+#endif
+
+#if HAS_MASKS
 typedef char all_bytes_t __attribute__((vector_size(64)));
 
 __attribute__((always_inline))

@@ -38,6 +38,9 @@ NVIDIA = ["-target", "nvptx64-nvidia-nvcl", "-Dasm=__asm__", "-DCOMPUTE_CAPABILI
 INTEL = ["-target", "spir64", "-DLANE_BACKEND=2", "-DLANES=16", "-cl-no-stdinc", "-Xclang", "-finclude-default-header"]
 """Only the full header, not clang's own table of functions, has Intel's extensions."""
 
+MASKED = ["-target", "x86_64-linux-gnu", "-march=skylake-avx512", "-Xclang", "-finclude-default-header"]
+"""A processor with registers of masks."""
+
 
 def named_forms() -> dict[str, list[dict[str, object]]]:
     """Return of every kernel its default form first, then the choices that its stage names."""
@@ -139,6 +142,13 @@ def test_branches_of_other_vendors_compile(kernel: str, target: list[str], amd_c
         compile_text(amd_compiler, target, assemble(kernel), {}, NO_CODE)
     except subprocess.CalledProcessError as refusal:
         pytest.fail(refusal.stderr)
+
+
+@pytest.mark.parametrize(("more", "is_used"), [([], True), (["-U__has_builtin"], False)], ids=["known", "unknown"])
+def test_masks_are_used_where_the_compiler_says_it_has_them(more: list[str], is_used: bool, amd_compiler: str):
+    text = assemble("smith_waterman_vector")
+    assembly = compile_text(amd_compiler, [*MASKED, *more], text, {"MASKS": 1}, "-O1")
+    assert bool(re.search(r"#APP\s+vpcmpgtb\s.*zmm.*%k", assembly)) == is_used
 
 
 @pytest.mark.parametrize("target", [amd_options("gfx1030"), NVIDIA, INTEL], ids=["amd", "nvidia", "intel"])

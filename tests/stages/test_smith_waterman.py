@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import numpy.typing as npt
+import pyopencl as cl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clalign.compute.opencl.kernels import with_headers
+from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.sessions import Session
 from clalign.errors import OptionError
 from clalign.formats.matrices import load_matrix
@@ -115,6 +120,59 @@ def test_scores_around_the_ends_of_8_and_16_bits(shaped_session: Session, shape:
         batch = SequenceBatch.from_texts([codes[: n_heavy + end - 20 * n_heavy] for end in ends])
         found = shaped_session.run(SmithWatermanStage(shape), batch, query_of(codes, matrix, 2, 1, mode))
         assert found.scores.values.tolist() == list(ends)
+
+
+@pytest.mark.parametrize("shape", ["vector"])
+@pytest.mark.parametrize("masks", [0, 1])
+def test_best_scores_by_maxima_and_by_masks(shaped_session: Session, shape: str, masks: int) -> None:
+    """Up to the greatest score that 8 bits may keep, each of them often."""
+    matrix = SubstitutionMatrix.from_table("weights", "AW", [[1, -1], [-1, 20]], is_nucleic=False)
+    codes = np.array([code_of("W")] * 5 + [code_of("A")] * 40, np.uint8)
+    batch = SequenceBatch.from_texts([codes[:n] for n in [*range(1, 13), 1, 5] * 8])
+    stage = SmithWatermanStage(shape, MASKS=masks, LANES=64)
+    assert n_differing(stage, shaped_session, batch, query_of(codes, matrix, 2, 1)) == 0
+
+
+LARGER_ONES = """
+#include "common/saturated.h"
+__kernel void larger_ones(__global const scores_t *a, __global const scores_t *b, __global scores_t *larger,
+                          __global int *facts)
+{
+#ifdef __AVX512BW__
+    facts[0] = 1;
+#endif
+    facts[1] = HAS_MASKS;
+    const size_t i = get_global_id(0);
+    larger[i] = larger_by_mask(a[i], b[i]);
+}
+"""
+
+
+@pytest.mark.parametrize("shape", ["vector"])
+@pytest.mark.parametrize(("masks", "lanes"), [(0, 64), (1, 64), (1, 128)])
+def test_larger_of_any_two_bytes(shaped_session: Session, shape: str, masks: int, lanes: int) -> None:
+    """All pairs, equal ones and both ends among them."""
+    session = shaped_session
+    assert isinstance(session, OpenCLSession)
+    if masks and session.device.family != "avx512":
+        pytest.skip("the processor has no registers of masks")
+    every = np.arange(-128, 128).astype(np.int8)
+    a, b = np.repeat(every, 256), np.tile(every, 256)
+    larger, facts = np.zeros_like(a), np.zeros(2, np.int32)
+    there = [session.loaded(array) for array in (a, b, larger, facts)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        program = cl.Program(session._context, with_headers(LARGER_ONES, "larger_ones.cl"))
+        kernel = program.build([f"-DMASKS={masks}", "-DWIDTH=8", f"-DLANES={lanes}"]).larger_ones
+    session.finish()
+    kernel(session._queue, (len(a) // lanes,), (1,), *there)
+    cl.enqueue_copy(session._queue, larger, there[2])
+    cl.enqueue_copy(session._queue, facts, there[3])
+    has_registers, are_used = facts.tolist()
+    if masks and not has_registers:
+        pytest.skip("the driver's compiler makes no use of the processor's registers of masks")
+    assert are_used == masks
+    assert np.array_equal(larger, np.maximum(a, b))
 
 
 @pytest.mark.parametrize("shape", FEW_SHAPES)
