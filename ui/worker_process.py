@@ -29,7 +29,7 @@ def default_worker() -> list[str]:
 
 
 def _end_at_once(process: QProcess) -> None:
-    """End a worker that has no job."""
+    """End a worker that has no job, or one of which nothing is to be kept."""
     process.kill()
     process.waitForFinished(END_MS)
     process.deleteLater()
@@ -167,6 +167,13 @@ class WorkerProcess(QObject):
         if not self._process.waitForFinished(END_SECONDS * 1000):
             self._process.kill()
             self._process.waitForFinished(1000)
+
+    def end_at_once(self) -> None:
+        """End a job of which nothing is to be kept, without a signal."""
+        self.blockSignals(True)
+        _unheard(self._heard)
+        _end_at_once(self._process)
+        self.deleteLater()
 
     def stop_hard(self) -> None:
         """End a worker that does not answer; its results up to the last batch are in the run file."""

@@ -61,7 +61,12 @@ class Orders:
         self._listener.start()
 
     def next(self, may_wait: Callable[[], bool] = lambda: True) -> Order | None:
-        """Wait for the next order; None if there will be none that can be understood, or if it may not wait longer."""
+        """Wait for the next order; None if there will be none that can be understood, or if it may not wait longer.
+
+        One that is there already is taken without waiting.
+        """
+        with contextlib.suppress(queue.Empty):
+            return self._waiting.get_nowait()
         while may_wait():
             with contextlib.suppress(queue.Empty):
                 return self._waiting.get(timeout=LOOK_SECONDS)

@@ -51,7 +51,7 @@ def serve(orders: Orders, ahead: Ahead, perform: Perform, stays: bool) -> int | 
     code, idle = None, Idle()
     if stays:
         leave_threads_out()
-    while (order := orders.next(idle.may_last if stays else lambda: True)) is not None:
+    while (order := orders.next(idle.may_last if code is not None else lambda: True)) is not None:
         request, job = order
         if job is None:
             ahead.load(request["prepare"], request.get("device", ""))

@@ -15,7 +15,6 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -182,11 +181,13 @@ def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any
 def _foresee(request: dict[str, Any], job: Job) -> dict[str, Any]:
     """Tell what a run would take, of which nothing is kept; ``of`` is what its own job is called."""
     from clalign.engines.engine import engine_for
+    from clalign.formats.scratch import Scratch, remove_orphans
 
     engine = engine_for(request["of"])
     assert engine is not None
-    with tempfile.TemporaryDirectory(prefix="clalign-") as folder:
-        run = {"run": str(Path(folder) / "foreseen.clalign"), "temporary": True, "dry_run": True}
+    remove_orphans()  # of those that the window has ended, since another spec was filled in
+    with Scratch() as folder:
+        run = {"run": str(folder / "foreseen.clalign"), "temporary": True, "dry_run": True}
         return _compute(engine, {**request, **run}, job)
 
 

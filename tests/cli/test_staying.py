@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,17 @@ from clalign.runs.run_file import open_run
 from clalign.values.devices import REFERENCE
 
 JOB = {"job": "search"}
+
+ROOMY = {"MemTotal": 1000, "MemAvailable": 500, "RssAnon": 10}
+"""What a machine tells that has memory enough (KiB)."""
+
+
+@pytest.fixture(autouse=True)
+def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], int]:
+    """Let no test hang on how much memory this machine has free; return what reads the true figures."""
+    measured = staying._kibibytes
+    monkeypatch.setattr(staying, "_kibibytes", lambda path, name: ROOMY[name])
+    return measured
 
 
 class Desk:
@@ -82,16 +93,37 @@ def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("entry", ["LEAST_SHARE_FREE", "MOST_SHARE_KEPT"])
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_nobody_waits_where_memory_is_short(monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
     monkeypatch.setattr(staying, entry, 1.0 if entry == "LEAST_SHARE_FREE" else 0.0)
     assert not staying.Idle().may_last()
+    desk = served(monkeypatch, [{"prepare": "plan7", "device": REFERENCE.id}, JOB], [0])
+    assert desk.done, "a job that is there is done"
+    assert desk.codes[-1] == ExitCode.DONE
 
 
-def test_a_system_that_does_not_tell_lets_them_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_there_is_taken_by_who_may_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orders, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(orders.os, "_exit", lambda code: None)
+    monkeypatch.setattr(sys, "stdin", Desk([JOB, JOB], []))
+    given = orders.Orders(lambda event: None)
+    given._listener.join()
+    taken = [given.next(lambda: False) for _ in range(2)]
+    assert [order and order.request for order in taken] == [JOB, JOB]
+    assert given.next(lambda: False) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_linux_tells(measured: Callable[[str, str], int]) -> None:
+    assert measured("/proc/meminfo", "MemTotal") > measured("/proc/meminfo", "MemAvailable") > 0
+    assert measured("/proc/self/status", "RssAnon") > 0
+
+
+def test_a_system_that_does_not_tell_lets_them_wait(
+    monkeypatch: pytest.MonkeyPatch, measured: Callable[[str, str], int]
+) -> None:
     monkeypatch.setattr(staying, "_kibibytes", lambda path, name: 0)
     assert staying.Idle().may_last()
-    assert staying._kibibytes("/no/such/file", "MemTotal") == 0
+    assert measured("/no/such/file", "MemTotal") == 0
 
 
 def answer(process: subprocess.Popen[str], request: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 import ast
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
+import psutil
 import pytest
 from PySide6.QtWidgets import QCheckBox
 
@@ -235,6 +237,54 @@ def test_the_sheet_tells_how_long_kernels_are_prepared(
     sheet._ask_foreseen()
     qtbot.waitUntil(lambda: loaded.controller.inspector.is_idle)
     assert sheet.estimate.text() == before, "all are kept"
+
+
+@pytest.mark.parametrize("how", ["another spec", "another wish", "run", "close"])
+def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], how: str
+) -> None:
+    sheet: Any = loaded.controller.search.sheet
+    qtbot.waitUntil(lambda: sheet.run_button.isEnabled())
+    inspector = loaded.controller.inspector
+    qtbot.waitUntil(lambda: inspector.is_idle)
+    manners(lingers=600)
+    sheet._ask_foreseen()
+    asked = inspector._foreseeing
+    assert asked is not None
+    qtbot.waitUntil(lambda: asked.pid > 0)
+    pid = asked.pid
+    sheet._ask_foreseen()
+    assert inspector._foreseeing is asked, "of the same spec it is asked once"
+    if how == "another wish":
+        inspector.foresee("search", {}, lambda found: None)
+        assert inspector._foreseeing is not asked
+    elif how == "another spec":
+        sheet.form.set_values({"without_filters": True})
+    elif how == "run":
+        sheet.run_button.click()
+    else:
+        loaded.sheets.close_sheet()
+    assert not psutil.pid_exists(pid)
+    inspector.stop_foreseeing()
+    assert inspector.is_idle
+
+
+def test_what_goes_wrong_while_nothing_was_ordered_is_not_told(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None]
+) -> None:
+    sheet: Any = loaded.controller.search.sheet
+    qtbot.waitUntil(lambda: sheet.run_button.isEnabled())
+    inspector = loaded.controller.inspector
+    qtbot.waitUntil(lambda: inspector.is_idle)
+    before = sheet.estimate.text()
+    manners(fault=True)
+    with qtbot.assertNotEmitted(inspector.fault_met):
+        sheet._ask_foreseen()
+        assert not inspector.is_idle
+        qtbot.waitUntil(lambda: inspector.is_idle)
+    assert sheet.estimate.text() == before
+    sheet._ask_foreseen()
+    assert inspector.is_idle, "it is not asked again"
 
 
 def test_files_of_one_name_are_told_apart_and_stand_where_their_names_say() -> None:

@@ -53,6 +53,8 @@ class AppContext(QObject):
         self._files: Reader | None = None
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
         self.inspector.fault_met.connect(self.say_fault)
+        self.queue.job_added.connect(lambda _: self.inspector.stop_foreseeing())  # the job is to have the device
+        window.sheets.sheet_closed.connect(self.inspector.stop_foreseeing)
 
     @property
     def files(self) -> Reader:

@@ -85,6 +85,7 @@ class FormController(Controller):
             self._app.queue.prepare(self.engine, REFERENCE.id if has_none else space.device_id)
         sheet.run_asked.connect(self.start)
         sheet.foresee_asked.connect(lambda spec: self._foresee(sheet, spec))
+        sheet.foreseeing_outdated.connect(self._app.inspector.stop_foreseeing)
         sheet.open_asked.connect(self.sources.open_files)
         sheet.resized.connect(self._app.window.sheets.fit)
         self._app.window.sheets.open_sheet(sheet)

@@ -43,11 +43,12 @@ class Inspector(QObject):
         self._workspace = workspace
         self._waiting: deque[tuple[dict[str, Any], Answer, Problem]] = deque()
         self._workers: list[WorkerProcess] = []
+        self._foreseeing: WorkerProcess | None = None
 
     @property
     def is_idle(self) -> bool:
         """Whether no quick job runs."""
-        return not self._workers
+        return not self._workers and self._foreseeing is None
 
     def read_file(self, path: str, alphabet: str = "auto") -> None:
         """Look at a file; an input report or profiles come of it."""
@@ -62,8 +63,32 @@ class Inspector(QObject):
         self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices)
 
     def foresee(self, job: str, spec: dict[str, Any], answer: Answer) -> None:
-        """Ask what a run would take; where that cannot be told, nothing is."""
-        self.ask({"job": "foresee", "of": job, "spec": spec}, answer, lambda message, hint: answer({}))
+        """Ask what a run would take, instead of what was asked so last; where that cannot be told, nothing is.
+
+        Nobody has ordered it: nothing else waits for it, and no fault of it is told.
+        """
+        wish = {"job": "foresee", "of": job, "spec": spec}
+        if self._foreseeing is not None and self._foreseeing.job == wish:
+            return
+        self.stop_foreseeing()
+        worker = self._foreseeing = WorkerProcess(self._command, wish, self)
+
+        def end(value: dict[str, Any]) -> None:
+            if self._foreseeing is worker:
+                self._foreseeing = None
+                worker.deleteLater()
+                answer(value)
+
+        worker.job_finished.connect(end)
+        for signal in (worker.job_failed, worker.job_stopped, worker.worker_lost):
+            signal.connect(lambda _: end({}))
+        worker.start()
+
+    def stop_foreseeing(self) -> None:
+        """Ask no longer what a run would take."""
+        worker, self._foreseeing = self._foreseeing, None
+        if worker is not None:
+            worker.end_at_once()
 
     def test_device(self, device: str) -> None:
         """Test a device against the bundled examples."""
@@ -75,6 +100,7 @@ class Inspector(QObject):
 
     def leave(self) -> None:
         """End all quick jobs, when the window closes."""
+        self.stop_foreseeing()
         self._waiting.clear()
         for worker in self._workers:
             worker.leave()

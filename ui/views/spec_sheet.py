@@ -57,6 +57,8 @@ class SpecSheet(Sheet):
     run_asked = Signal(object)
     foresee_asked = Signal(object)
     """What the spec that is filled in would take; answered by `show_foreseen`."""
+    foreseeing_outdated = Signal()
+    """Another spec is filled in than the one of which that was asked."""
     open_asked = Signal()
     action_asked = Signal(str)
     resized = Signal()
@@ -168,11 +170,13 @@ class SpecSheet(Sheet):
     def show_spec(self) -> None:
         """Show command, notices and estimate of what is filled in."""
         values, problem = self.form.values()
-        self.spec = None
+        before, self.spec = self.spec, None
         try:
             self.spec = None if problem else self._filled_in(values)
         except ClalignError as error:
             problem = str(error)
+        if self.spec != before:
+            self.foreseeing_outdated.emit()
         self._say(problem, self._reason(), self._estimate())
         self._show_notices(problem, self._said())
         self._show_more(values)
