@@ -108,13 +108,16 @@ def _figure(picture: str, words: str) -> Iterator[str]:
 def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     # Here, since a report is a writer of every search, which would wait for what few of them need.
     from clalign.engines.pictures import KINDS, Asked, picture_of
+    from clalign.engines.pictures.numbers import read_numbers
     from clalign.engines.pictures.species import SpeciesSummary
     from clalign.formats.drawing_svg import drawing_svg
 
     yield "<h2>Pictures</h2>\n"
-    for name in PICTURES if any(line.n_hits for line in lines) else ():
-        if len(lines) == 1 or not KINDS[name].of_one:
-            picture = picture_of(source.run, Asked(name, 0 if len(lines) == 1 else None), source.keys, source.context)
+    has_hits, query = any(line.n_hits for line in lines), 0 if len(lines) == 1 else None
+    numbers = read_numbers(source.run, source.keys, query, source.context) if has_hits else None
+    for name in PICTURES if has_hits else ():
+        if query is not None or not KINDS[name].of_one:
+            picture = picture_of(source.run, Asked(name, query), numbers, source.context)
             if name != "species" or (isinstance(picture, SpeciesSummary) and picture.has_species):
                 yield from _figure(drawing_svg(picture.draw(*PICTURE_SIZE)), picture.sentence)
     if len(lines) == 1:

@@ -81,11 +81,16 @@ class HitQueries:
     connection : RunConnection
     chosen : sequence of int, optional
         Ids of the hits that are looked at; all if None.
+
+    Attributes
+    ----------
+    are_chosen : bool
+        Whether there may be other hits.
     """
 
     def __init__(self, connection: RunConnection, chosen: Sequence[int] | None = None) -> None:
         self._connection = self.connection = connection
-        self._is_chosen = "1"
+        self._is_chosen, self.are_chosen = "1", chosen is not None
         if chosen is not None:
             self._is_chosen = "hits.id IN (SELECT id FROM chosen)"
             connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")

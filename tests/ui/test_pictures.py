@@ -25,6 +25,7 @@ from clalign.engines.pictures.coverage import CLASSES, class_of, packed
 from clalign.engines.pictures.numbers import read_numbers
 from clalign.engines.pictures.points import MOST_DOTS, marked
 from clalign.engines.pictures.quantiles import Quantiles
+from clalign.engines.pictures.stages import number_text, percent_text
 from clalign.engines.plan7.funnel import funnel_of
 from clalign.errors import ExitCode, InputError, OptionError
 from clalign.formats.drawing_svg import drawing_svg
@@ -39,6 +40,7 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.pictures_view import PicturesView
 from clalign.ui.views.results_page import ResultsPage
 from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
+from clalign.values.drawings import Words
 from clalign.values.species import UNKNOWN, Taxonomy, species_in, taxon_in
 
 LEFT = Qt.MouseButton.LeftButton
@@ -140,7 +142,13 @@ def test_scores_of_all_and_filters_are_those_of_the_run(
     assert Counter(drawn.picks.parts.tolist()) == plain
     with open_run(profile_run) as run:
         passed = [(stage["label"], stage["passed"]) for stage in funnel_of(run, 0) if stage["ran"]]
-    assert [row[:2] for row in read_picture(profile_run, Asked("filters", 0)).rows()] == passed
+    picture = read_picture(profile_run, Asked("filters", 0))
+    assert [row[:2] for row in picture.rows()] == passed
+    words = [shape.text for shape in picture.draw(800, 400).shapes if isinstance(shape, Words)]
+    assert any("%)" in text for text in words)
+    assert not any("e+" in text for text in words)
+    assert list(map(percent_text, (100.0, 99.7, 9.96, 9.94, 0.25))) == ["100", "100", "10", "9.9", "0.25"]
+    assert list(map(number_text, (12345.6, 99.96, 99.94, 2.5))) == ["12,346", "100", "99.9", "2.5"]
 
 
 def read_bounds(path: Path) -> list[tuple[Any, ...]]:
@@ -159,6 +167,15 @@ def test_observed_numbers_are_ranks(any_run: RunFile) -> None:
     assert picture.all.observed[0] <= any_run.histogram(0)[1].sum()
     assert (np.diff(picture.all.expected) <= 0).all()
     assert (np.diff(picture.all.observed) <= 0).all()
+
+
+@pytest.mark.parametrize("kind", ["score-length", "qq"])
+def test_sentences_say_which_hits_a_picture_is_of(kind: str, any_run: RunFile) -> None:
+    name, n = any_run.card(0)["name"], any_run.n_hits(0)
+    assert f"ll hits of {name} ({n}" in picture_of(any_run, Asked(kind, 0)).sentence
+    chosen = HitQueries(any_run.connection, HitQueries(any_run.connection).ids_by_score()[:2])
+    numbers = read_numbers(any_run, chosen, 0, QuietContext())
+    assert f"he chosen hits of {name} (2" in picture_of(any_run, Asked(kind, 0), numbers).sentence
 
 
 def test_species_are_counted_and_the_unknown_too(profile_run: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
 
@@ -22,7 +22,7 @@ from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.overview import COLUMNS, QueriesModel
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.architecture_painter import ArchitecturePicture
-from clalign.ui.views.choices import COUNT_ROLE, ChoiceList
+from clalign.ui.views.choices import COUNT_ROLE, ChoiceList, list_place
 from clalign.ui.views.heat_map_view import HeatMapPicture
 from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.results_page import ResultsPage
@@ -149,7 +149,7 @@ def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: Result
     qtbot.waitUntil(lambda: view.panel is None)
     together.run.set_profile(ALL_PROFILES)
     qtbot.waitUntil(lambda: "at a time" in view.empty._heading.text())
-    press(view, "Show that of the selected hit")
+    press(view, "Show one with hits")
     qtbot.waitUntil(lambda: view.panel is not None)
     assert together.run.profile == 0
     together.run.set_profile(2)
@@ -213,6 +213,18 @@ def test_the_list_of_queries_tells_counts_and_is_searched(qtbot: Any, together: 
     assert chosen
 
 
+def test_a_list_opens_upward_where_there_is_no_room_below() -> None:
+    room = QRect(0, 0, 800, 600)
+    assert list_place(QRect(10, 20, 200, 24), room, (220, 380)) == QRect(10, 45, 280, 380)
+    low = list_place(QRect(500, 570, 200, 24), room, (220, 380))
+    assert low.height() == 380
+    assert low.bottom() < 570
+    assert room.contains(low)
+    for top in range(-20, 640, 10):  # a window may stand partly beyond its screen
+        assert list_place(QRect(10, top, 200, 24), room, (220, 380)).height() >= 220
+    assert list_place(QRect(10, 40, 200, 24), QRect(0, 0, 800, 60), (220, 380)).height() >= 0
+
+
 def test_a_run_opens_on_the_first_query_with_hits(
     qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
 ) -> None:
@@ -225,6 +237,10 @@ def test_a_run_opens_on_the_first_query_with_hits(
     assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and bool(page.run.query_hits))
     assert page.run.profile == 2
+    page.run.set_profile(ALL_PROFILES)
+    page.run.choose(None)
+    page.run.show_one()
+    assert page.run.profile == 2, "no hit is selected, and the first queries have none"
     page.run.set_profile(0)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy and not page.run.hits.n_all)
     page.run.refresh()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from clalign.errors import ClalignError
 from clalign.formats.taxonomy import read_taxonomy
 
 from .. import formatting
-from ..desk.app_context import Controller
+from ..desk.app_context import AppContext, Controller
 from ..desk.picture_files import ask_picture_file, copy_picture
 from ..formatting import told
 
@@ -32,6 +33,10 @@ MOST_CHOSEN = 20_000
 
 class PictureController(Controller):
     """What the tab Pictures asks for."""
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self._latest: WeakKeyDictionary[PicturesView, Asked] = WeakKeyDictionary()
 
     def connect_page(self, page: ResultsPage) -> None:
         """Do what a page asks for, as soon as it has pictures."""
@@ -57,6 +62,10 @@ class PictureController(Controller):
         run, asked = page.run, self._asked(page, wish)
         if not run.cards:
             return
+        path, key = run.path, (str(run.path), "picture")
+        if self._latest.get(view, asked) != asked:  # the same one is read to its end: a search adds hits all the time
+            self._app.files.forget(key)
+        self._latest[view] = asked
         has_stages = run.engine is not None and "stages" in run.engine.at
         view.allow_kind("filters", "" if has_stages else "This search has no filters: every target is aligned")
         if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
@@ -74,8 +83,7 @@ class PictureController(Controller):
             else:
                 view.show_picture(answer)
 
-        path = run.path
-        self._app.files.ask_long((str(path), "picture"), lambda context: read_picture(path, asked, context), take)
+        self._app.files.ask_long(key, lambda context: read_picture(path, asked, context), take)
 
     def choose_hits(self, page: ResultsPage, view: PicturesView, hits: npt.NDArray[np.int64]) -> None:
         """Select hits in the table, as far as it shows them."""

@@ -398,8 +398,8 @@ class RunView(QObject):
         return formatting.plural(self.counts[name], "hit")
 
     def show_one(self) -> None:
-        """Show the hits of one query alone: of that of the chosen hit."""
-        self.set_profile(self.hit.profile if self.hit is not None else 0)
+        """Show the hits of one query alone: of that of the chosen hit, or else the first that has any."""
+        self.set_profile(self.hit.profile if self.hit is not None else max(0, self._with_hits()))
 
     def no_histogram_words(self) -> tuple[str, str] | None:
         """Return heading and text where a histogram would make no sense; None where it does."""

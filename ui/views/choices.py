@@ -26,7 +26,8 @@ COUNT_ROLE = Qt.ItemDataRole.UserRole + 7
 FEW = 8
 """From more entries on the list opens with a field to search."""
 
-MOST_LINES, LEAST_WIDTH, LINE_HEIGHT = 14, 280, 24
+MOST_LINES, LEAST_LINES, LEAST_WIDTH, LINE_HEIGHT = 14, 8, 280, 24
+"""Lines of a list; it opens upward where there is no room for the least of them below."""
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -146,6 +147,26 @@ class ChoiceList(QFrame):
         return super().eventFilter(watched, event)
 
 
+def list_place(box: QRect, room: QRect, heights: tuple[int, int]) -> QRect:
+    """Return where a list opens: below its box, or above it where only there is room.
+
+    Parameters
+    ----------
+    box, room : QRect
+        The box and its screen.
+    heights : (int, int)
+        Least and most that the list takes, if there is room.
+    """
+    least, most = heights
+    width = max(box.width(), LEAST_WIDTH)
+    x = max(room.left(), min(box.left(), room.right() - width))
+    below, above = room.bottom() - box.bottom() - 4, box.top() - room.top() - 4
+    if below < least and above > below:
+        height = min(most, above)
+        return QRect(x, box.top() - 2 - height, width, height)
+    return QRect(x, box.bottom() + 2, width, max(0, min(most, below)))
+
+
 class QueryChooser(NarrowBox):
     """One of many names: its list tells how many hits each has, and is searched where it is long."""
 
@@ -172,20 +193,17 @@ class QueryChooser(NarrowBox):
             self.setItemData(place, counts.get(number, 0) if number >= 0 else sum(counts.values()), COUNT_ROLE)
 
     def showPopup(self) -> None:
-        """Open the list below the box, of many names with a field to search."""
+        """Open the list beside the box, of many names with a field to search."""
         if self.count() <= FEW:
             self.setItemDelegate(CountDelegate(self))
             super().showPopup()
             return
         self.open_list = made = ChoiceList(self)
         made.destroyed.connect(self._forget_list)
-        line = made.list.sizeHintForRow(0)
-        width = max(self.width(), LEAST_WIDTH)
-        height = made.field.sizeHint().height() + MOST_LINES * line + 24
-        place = self.mapToGlobal(self.rect().bottomLeft())
-        room = self.screen().availableGeometry()
-        x = max(room.left(), min(place.x(), room.right() - width))
-        made.setGeometry(x, place.y() + 2, width, min(height, room.bottom() - place.y() - 4))
+        line, field = made.list.sizeHintForRow(0), made.field.sizeHint().height() + 24
+        box = QRect(self.mapToGlobal(self.rect().topLeft()), self.size())
+        heights = field + LEAST_LINES * line, field + MOST_LINES * line
+        made.setGeometry(list_place(box, self.screen().availableGeometry(), heights))
         made.show()
         made.field.setFocus()
         made.list.scrollTo(made.list.currentIndex(), QListView.ScrollHint.PositionAtCenter)

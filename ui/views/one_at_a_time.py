@@ -7,7 +7,9 @@ from .parts import EmptyPanel, button
 
 
 class OneAtATime(EmptyPanel):
-    """Says so, and offers the profile or query of the chosen hit; it is also for other reasons why there is nothing.
+    """Says so, and offers that of the chosen hit, or else the first with hits.
+
+    It is also for other reasons why there is nothing.
 
     Parameters
     ----------
@@ -16,7 +18,8 @@ class OneAtATime(EmptyPanel):
 
     def __init__(self, icon: str) -> None:
         self._run: RunView | None = None
-        self.one = button("Show that of the selected hit", self._show_one, "primary")
+        self.one = button("Show one with hits", self._show_one, "primary")
+        self.one.setToolTip("That of the selected hit, or else the first that has hits")
         super().__init__(icon, "", "", self.one)
         self.one.hide()
 

@@ -123,7 +123,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def picture_of(
-    run: RunFile, asked: Asked, hits: HitQueries | None = None, context: JobContext | None = None
+    run: RunFile, asked: Asked, numbers: HitNumbers | None = None, context: JobContext | None = None
 ) -> HitPicture:
     """Return a picture of the hits of an open run.
 
@@ -131,8 +131,8 @@ def picture_of(
     ----------
     run : RunFile
     asked : Asked
-    hits : HitQueries, optional
-        Which hits; by default all.
+    numbers : HitNumbers, optional
+        The hits, where they were read already, of the query that is asked for; by default all are read.
     context : JobContext, optional
         May stop it.
 
@@ -148,7 +148,8 @@ def picture_of(
         raise OptionError(f'There is no picture "{asked.kind}".', f"Choose one of {', '.join(KINDS)}.")
     if not run.n_profiles():
         raise OptionError(f"This run of `clalign {spec_of(run).command}` has no hits to be drawn.", NO_HITS)
-    numbers = read_numbers(run, hits or HitQueries(run.connection), asked.query, context or QuietContext())
+    if numbers is None:
+        numbers = read_numbers(run, HitQueries(run.connection), asked.query, context or QuietContext())
     if kind.of_one and numbers.query is None:
         program, n = spec_of(run).command, numbers.n_queries
         raise OptionError(

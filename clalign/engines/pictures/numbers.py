@@ -36,6 +36,8 @@ class HitNumbers:
     noun, nouns : str
         What a query is called, and several.
     run : RunFile
+    are_chosen : bool
+        Whether there may be more hits, which were not chosen.
     """
 
     hits: HitColumns
@@ -46,6 +48,7 @@ class HitNumbers:
     noun: str
     nouns: str
     run: RunFile
+    are_chosen: bool = False
 
     @property
     def has_bits(self) -> bool:
@@ -67,6 +70,11 @@ class HitNumbers:
         """What the hits are of, for titles."""
         return short_name(str(self.card["name"])) if self.card else f"all {self.n_queries:,} {self.nouns}"
 
+    @property
+    def which(self) -> str:
+        """Which hits they are, for sentences."""
+        return f"{'the chosen' if self.are_chosen else 'all'} hits of {self.of}"
+
 
 def read_numbers(run: RunFile, hits: HitQueries, query: int | None, context: JobContext) -> HitNumbers:
     """Return the hits of a query, or of all, as pictures need them."""
@@ -76,4 +84,4 @@ def read_numbers(run: RunFile, hits: HitQueries, query: int | None, context: Job
     found = read_hit_columns(hits, query, context.check)
     card = run.card(query) if query is not None else {}
     n = 1 if query is not None else n_queries
-    return HitNumbers(found, query, card, n, engine.judges, engine.query, engine.queries, run)
+    return HitNumbers(found, query, card, n, engine.judges, engine.query, engine.queries, run, hits.are_chosen)

@@ -52,7 +52,7 @@ class Points(HitPicture):
         self.heads = ("target", "score", words.replace(" ", "_"))
         missing = len(values) - len(self.x)
         but = f", but {missing:,} of which it is not known" if missing else ""
-        self.sentence = f"All hits of the run ({len(values):,}){but}."
+        self.sentence = f"{numbers.which[0].upper()}{numbers.which[1:]} ({len(values):,}){but}."
         if len(self.x) > MOST_DOTS:
             self.sentence += " Each square stands for the hits that lie there: the more, the darker."
 

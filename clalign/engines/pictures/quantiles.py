@@ -11,7 +11,7 @@ import numpy.typing as npt
 from clalign.engines.engine import engine_of
 from clalign.engines.pictures.axes import EDGE, LINE, axes, heading, legend, outline, plot_area
 from clalign.engines.pictures.numbers import HitNumbers
-from clalign.engines.pictures.picture import HitPicture, Rows, plural
+from clalign.engines.pictures.picture import HitPicture, Rows
 from clalign.engines.pictures.points import marked
 from clalign.runs.queries import HitQueries
 from clalign.values.axes import Scale
@@ -70,8 +70,8 @@ class Quantiles(HitPicture):
         self.observed = np.arange(1, len(order) + 1, dtype=np.float64)
         self.all = of_all_targets(numbers)
         what = "targets compared" if numbers.query is not None else "comparisons"
-        far = f"with E-values up to {hits.evalues[known].max():.2g} " if known.any() else ""
-        self.sentence = f"Points are {plural(len(order), 'hit')} {far}that the run kept, of {compared:,.0f} {what}."
+        far = f", with E-values up to {hits.evalues[known].max():.2g}" if known.any() else " with an E-value"
+        self.sentence = f"Points are {numbers.which} ({len(order):,}{far}), of {compared:,.0f} {what}."
         if self.expected.min(initial=1.0) < LEAST:
             n = int((self.expected < LEAST).sum())
             self.sentence += f" {n:,} with less than {LEAST:g} expected stand at the left edge."

@@ -67,12 +67,22 @@ class Stages(HitPicture):
             shapes.append(Words(EDGE, y, label, room=NAMES - 8))
             end = scale(max(passed, 0.7))
             shapes.append(Box(scale.start, y - 9, max(1.0, end - scale.start), 18, "accent", 0.85, 2))
-            words = f"{passed:,}" + (f" ({percent:.2g} %)" if place else "")
+            words = f"{passed:,}" + (f" ({percent_text(percent)} %)" if place else "")
             shapes.append(Words(max(end, scale.start) + 8, y - 7 * (expected != ""), words, color="muted"))
             if expected != "" and not math.isinf(expected):
                 x = scale(max(expected, 0.7))
                 shapes.append(Line(((x, y - 13), (x, y + 13)), "caution", 2.5))
                 left = max(end, x) + 8
-                told = f"expected {expected:,.3g}"
+                told = f"expected {number_text(expected)}"
                 shapes.append(Words(min(left, width - text_width(told) - EDGE), y + 8, told, color="muted"))
         return Drawing(self.title, width, max(top + len(self.stages) * ROW + EDGE, 120.0), shapes)
+
+
+def percent_text(percent: float) -> str:
+    """Return a share with two digits that count, never as a power of ten."""
+    return f"{percent:.0f}" if percent >= 9.95 else f"{percent:.2g}"
+
+
+def number_text(number: float) -> str:
+    """Return a number of targets: a whole one from a hundred on, three digits that count below."""
+    return f"{number:,.0f}" if number >= 99.95 else f"{number:.3g}"
