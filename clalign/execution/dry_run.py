@@ -119,14 +119,14 @@ def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, U
     cluster = cluster_of(task.spec.to_dict()["device"])
     if cluster is None:
         return [], 0
+    from clalign.execution.cluster.asking import devices_of
+    from clalign.execution.cluster.connecting import Connection, n_local
+
     words, address = cluster
-    if address.startswith("local:"):
-        n = int(address.removeprefix("local:"))
+    n = n_local(address)
+    if n is not None:
         task.warn(f"{n} workers on this machine share its devices: the time is that of one process.")
         return [], n
-    from clalign.execution.cluster.asking import devices_of
-    from clalign.execution.cluster.connecting import Connection
-
     connection = stack.enter_context(Connection(address, task.context.check))
     found = devices_of(connection, words, task.warn)
     if not found:

@@ -92,6 +92,8 @@ def test_a_device_tells_its_programs(scratch: Path, capsys: pytest.CaptureFixtur
         (f"hmmsearch {PROFILE} {EXAMPLES}/random_dna.fasta.gz", ExitCode.UNREADABLE),
         (f"hmmsearch --device 77:0 {PROFILE} {PROTEINS}", ExitCode.NO_DEVICE),
         (f"hmmsearch --cluster none.json {PROFILE} {PROTEINS}", ExitCode.NO_DEVICE),
+        (f"hmmsearch --cluster local:0 {PROFILE} {PROTEINS}", ExitCode.INPUT),
+        (f"hmmsearch --cluster local:9999 {PROFILE} {PROTEINS}", ExitCode.INPUT),
         (f"hmmsearch --run {PROTEINS} {PROFILE} {PROTEINS}", ExitCode.CANNOT_WRITE),
         (f"sw -o none/x {PROTEINS} {PROTEINS}", ExitCode.CANNOT_WRITE),
         (f"sw --pairs {PROTEINS} {EXAMPLES}/swissprot_sample.fasta.gz", ExitCode.UNREADABLE),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import distributed
 import numpy as np
 import pytest
@@ -66,6 +67,18 @@ def test_what_has_gone_with_its_worker_is_not_waited_for() -> None:
             getting.start()
             getting.join(60)
             assert found == [{kept: 1}]
+
+
+def test_answers_that_do_not_say_which_have_gone_are_not_asked_for_ever(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gather(keys: Any) -> dict[str, Any]:
+        return {"status": "error", "keys": ["another"]}
+
+    future = cluster.client.submit(abs, -1, pure=False)
+    assert future.result(timeout=WAIT) == 1
+    monkeypatch.setattr(cluster.client.scheduler, "gather", gather, raising=False)
+    assert cluster.gathered([future]) == {}
 
 
 def run_on(
@@ -199,6 +212,64 @@ def test_a_dry_run_asks_workers_for_their_devices(
     assert found["are_workers"]
     assert found["seconds"] > 0
     assert all(device["memory_bytes"] > 1e7 for device in found["devices"])
+
+
+def test_a_scheduler_lost_in_a_dry_run_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gathered = connecting.Connection.gathered
+
+    def lose(self: connecting.Connection, futures: Any) -> Any:
+        workers.close()
+        return gathered(self, futures)
+
+    monkeypatch.setattr(connecting.Connection, "gathered", lose)
+    devices = Devices(monkeypatch)
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+        ) as workers,
+    ):
+        spec = spec_of("sw", tmp_path).on(f"reference@{workers.scheduler_address}")
+        with (
+            create_run(tmp_path / "run.clalign", engine="pairwise", spec=spec.to_dict(), state="new") as run,
+            pytest.raises(DeviceError, match=r"scheduler of the cluster .* cannot be reached"),
+        ):
+            engine_named("pairwise").foresee(Task(run, spec, devices.pick, Counting()))
+
+
+def test_the_last_ends_need_no_worker(
+    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only one goes while they are computed at home."""
+    compute, see, begun = ends.Ends._compute, home.Home._see_whether_any_is_left, list[int]()
+    is_lost, is_seen = threading.Event(), threading.Event()
+
+    def compute_alone(self: ends.Ends, query: Any) -> Any:
+        begun.append(query.number)
+        if len(begun) == len(self._plan.queries):
+            is_lost.set()
+            assert is_seen.wait(WAIT)
+        return compute(self, query)
+
+    def see_them_gone(self: home.Home) -> None:
+        if is_lost.is_set():
+            monkeypatch.setattr(home, "WAIT_SECONDS", -1.0)
+        try:
+            see(self)
+        finally:
+            if not self._devices and is_lost.is_set():
+                is_seen.set()
+
+    def workers(self: connecting.Connection) -> dict[str, str]:
+        return {} if is_lost.is_set() else there(self)
+
+    there = connecting.Connection.workers
+    monkeypatch.setattr(connecting.Connection, "workers", workers)
+    monkeypatch.setattr(ends.Ends, "_compute", compute_alone)
+    monkeypatch.setattr(home.Home, "_see_whether_any_is_left", see_them_gone)
+    found = run_at_hand("fitted", "one", at_hand, expected, tmp_path, Counting())
+    assert is_seen.is_set()
+    same_as_one_device("fitted", found, expected, tmp_path)
 
 
 def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(

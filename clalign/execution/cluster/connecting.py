@@ -7,9 +7,9 @@ import importlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import clalign
@@ -112,21 +112,40 @@ class Connection(ExitStack):
         DeviceError
             If the scheduler cannot be reached.
         """
-        try:
+        with self._reaching():
             found = self.client.scheduler_info(n_workers=-1)["workers"]
-        except (OSError, RuntimeError, TimeoutError, KeyError) as error:
-            raise self.lost() from error
         return {str(address): str(facts.get("name", address)) for address, facts in found.items()}
 
+    def _look(self) -> None:
+        """Raise if the job has ended, or the scheduler has gone while it is waited for."""
+        self._check()
+        if not self.is_alive:
+            raise self.lost()
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Say in words what Dask has many names for: that the scheduler does not answer."""
+        try:
+            yield
+        except (OSError, RuntimeError, TimeoutError, KeyError, CancelledError) as error:
+            raise self.lost() from error
+
     def asked(self, function: Callable[..., Answer], *given: Any, workers: Iterable[str]) -> dict[str, Answer]:
-        """Call a function on some workers at the same time; return what it returned, by the addresses of those."""
-        futures = {
-            address: self.client.submit(function, *given, workers=[address], allow_other_workers=False, pure=False)
-            for address in workers
-        }
+        """Call a function on some workers at the same time; return what it returned, by the addresses of those.
+
+        Raises
+        ------
+        DeviceError
+            If the scheduler cannot be reached.
+        """
+        with self._reaching():
+            futures = {
+                address: self.client.submit(function, *given, workers=[address], allow_other_workers=False, pure=False)
+                for address in workers
+            }
         until = time.monotonic() + LOOKING_SECONDS
         while any(future.status == "pending" for future in futures.values()) and time.monotonic() < until:
-            self._check()
+            self._look()
             time.sleep(LISTEN_SECONDS)
         found = self.gathered([future for future in futures.values() if future.status == "finished"])
         return {address: found[future] for address, future in futures.items() if future in found}
@@ -135,6 +154,11 @@ class Connection(ExitStack):
         """Return what finished futures came to; those are left out whose worker has gone with it.
 
         Dask's own way would wait until it is computed again, which nobody may do but that worker.
+
+        Raises
+        ------
+        DeviceError
+            If the scheduler cannot be reached.
         """
         left = {future.key: future for future in futures}
         while left:
@@ -142,13 +166,15 @@ class Connection(ExitStack):
             fetching = asyncio.run_coroutine_threadsafe(fetched, self.client.loop.asyncio_loop)
             try:
                 while not wait([fetching], LISTEN_SECONDS).done:
-                    self._check()
+                    self._look()
             finally:
                 fetching.cancel()
-            answer = fetching.result()
+            with self._reaching():
+                answer = fetching.result()
             if answer["status"] == "OK":
                 return {left[key]: value for key, value in answer["data"].items()}
-            left = {key: future for key, future in left.items() if key not in answer["keys"]}
+            there = {key: future for key, future in left.items() if key not in answer["keys"]}
+            left = there if len(there) < len(left) else {}  # what does not say which have gone would be asked for ever
         return {}
 
     def lost(self) -> DeviceError:
@@ -172,7 +198,8 @@ class Connection(ExitStack):
 
     def unlike(self, workers: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return of workers that differ from here in what they have installed: what differs, and what to do."""
-        versions = self.client.get_versions(packages=["clalign", *ALSO])
+        with self._reaching():
+            versions = self.client.get_versions(packages=["clalign", *ALSO])
         here = _named(versions["client"]) | {"clalign": clalign.__version__}
         return {
             worker: difference
@@ -209,9 +236,26 @@ def _short(version: str) -> str:
     return version.removesuffix(".final.0") or "nothing"
 
 
+def n_local(address: str) -> int | None:
+    """Return how many workers on this machine an address asks for, None if it is that of a scheduler.
+
+    Raises
+    ------
+    OptionError
+        If they are none, or too many.
+    """
+    if not address.startswith("local:"):
+        return None
+    n = int(address.removeprefix("local:"))
+    if not 1 <= n <= MOST_LOCAL:
+        raise OptionError(f"{address} asks for {n} workers.", f"Give a number from 1 to {MOST_LOCAL}.")
+    return n
+
+
 def _client(library: Any, address: str, stack: ExitStack) -> Any:
-    if address.startswith("local:"):
-        return library.Client(stack.enter_context(_local(library, address, stack)), set_as_default=False)
+    n = n_local(address)
+    if n is not None:
+        return library.Client(stack.enter_context(_local(library, n, stack)), set_as_default=False)
     try:
         given = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
         if "scheduler_file" in given and not os.path.exists(address):
@@ -228,11 +272,8 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
 
 
-def _local(library: Any, address: str, stack: ExitStack) -> Any:
+def _local(library: Any, n: int, stack: ExitStack) -> Any:
     """Return workers on this machine, which share its cores."""
-    n = int(address.removeprefix("local:"))
-    if not 1 <= n <= MOST_LOCAL:
-        raise OptionError(f"{address} asks for {n} workers.", f"Give a number from 1 to {MOST_LOCAL}.")
     folder = stack.enter_context(Scratch())
     stack.callback(_forget_variables, _with_variables(n))
     return library.LocalCluster(

@@ -159,7 +159,7 @@ class Home:
     def _see_whether_any_is_left(self) -> None:
         now = time.monotonic()
         patience = LOOKING_SECONDS if self._asked else WAIT_SECONDS
-        if self._devices:
+        if self._devices or (self._parcels is not None and self._ends):  # what is at home goes on without workers
             self._waiting_since = now
         elif self._refused and not self._asked and len(self._refused) >= len(self._known):
             raise DeviceNotFound(
@@ -263,7 +263,7 @@ class Home:
                 else:
                     self._send(remote, unit)
             self._context.check()
-        if is_given or not self._devices:
+        if is_given or self._parcels is None:
             return False
         return not self._ends and not any(remote.out for remote in self._devices)
 
