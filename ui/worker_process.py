@@ -117,7 +117,13 @@ class WorkerProcess(QObject):
 
     def demand_answer(self) -> None:
         """Have the worker replaced if it does not take up the job soon; for one that has nothing to load."""
-        QTimer.singleShot(ANSWER_MS, self, lambda: self._process.kill() if self._may_be_replaced else None)
+        QTimer.singleShot(ANSWER_MS, self, self._end_unless_it_answers)
+
+    def _end_unless_it_answers(self) -> None:
+        if self._may_be_replaced:
+            self._process.waitForReadyRead(0)  # the window may have been held up, and its answer be there
+        if self._may_be_replaced:
+            self._process.kill()
 
     def _replace(self) -> None:
         """Let another worker do the job, which nobody has taken up."""
@@ -248,7 +254,7 @@ class Standby(QObject):
         super().__init__(parent)
         self._command = command
         self._process: QProcess | None = None
-        self._has_worked = False
+        self._has_nothing_to_load = False
 
     def command_for(self, engine: str, device: str) -> list[str]:
         """Return what starts a worker that stays; it loads what a run of an engine needs while it waits for it."""
@@ -261,19 +267,20 @@ class Standby(QObject):
             program, *words = self.command_for(engine, device)
             process = QProcess(self)
             process.start(program, words)
-            self._hold(process, has_worked=False)
+            self._hold(process, has_nothing_to_load=False)
         else:
+            self._has_nothing_to_load = False
             self._process.write(json.dumps({"prepare": engine, "device": device}).encode() + b"\n")
 
     def keep(self, process: QProcess) -> None:
         """Keep a worker that has finished a job."""
         self.leave()
-        self._hold(process, has_worked=True)
+        self._hold(process, has_nothing_to_load=True)
 
-    def _hold(self, process: QProcess, has_worked: bool) -> None:
+    def _hold(self, process: QProcess, has_nothing_to_load: bool) -> None:
         process.setParent(self)
         self._heard = process.finished.connect(self._let_go), process.errorOccurred.connect(self._miss)
-        self._process, self._has_worked = process, has_worked
+        self._process, self._has_nothing_to_load = process, has_nothing_to_load
 
     def _miss(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
@@ -286,11 +293,14 @@ class Standby(QObject):
             self._process = None
 
     def take(self) -> tuple[QProcess | None, bool]:
-        """Return the worker that waits, if there is one, and whether it has done a job before."""
+        """Return the worker that waits, if there is one, and whether it takes up a job at once.
+
+        That is one that has done a job and was not told since to prepare another.
+        """
         process, self._process = self._process, None
         if process is not None:
             _unheard(self._heard)
-        return process, self._has_worked
+        return process, self._has_nothing_to_load
 
     def leave(self) -> None:
         """End the worker that waits."""

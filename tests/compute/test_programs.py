@@ -123,7 +123,7 @@ def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
         raise OutOfDeviceMemory("There is too little.", "Close others.")
     with OpenCLSession(cpu) as third:
         assert third._context != first._context, "a device that failed is opened afresh"
-    for is_there in (True, False):
+    for is_there in (True, True, True, False):  # the job that used it, two others, and the third
         choice.rest()
         assert contexts.is_kept(cpu) == is_there
 

@@ -1,6 +1,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,32 @@ def test_a_worker_that_waits_no_more_is_replaced(
     qtbot.waitUntil(lambda: not pids_of(queue))
     queue.prepare("plan7")
     assert len(pids_of(queue)) == 1, "it is known that the last one has gone"
+
+
+def test_a_worker_that_has_answered_while_the_window_was_held_up_is_not_ended(
+    qtbot: Any, queue: JobQueue, tmp_path: Path
+) -> None:
+    first = done(qtbot, queue, "First", search_job(tmp_path, "first"))
+    item = queue.submit("Second", search_job(tmp_path, "second"))
+    worker = queue.worker
+    assert worker is not None
+    while worker._process.bytesToWrite():
+        worker._process.waitForBytesWritten()
+    while not Path(item.run).exists():
+        time.sleep(0.02)  # the run file is made after the job was taken up, of which nothing has been read here
+    worker._end_unless_it_answers()
+    qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
+    assert pids_of(queue) == [first]
+
+
+def test_a_worker_that_loads_may_take_its_time(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:
+    done(qtbot, queue, "First", search_job(tmp_path, "first"))
+    queue.prepare("plan7")
+    process, is_ready = queue._standby.take()
+    assert process is not None
+    assert not is_ready
+    process.kill()
+    process.waitForFinished()
 
 
 def test_a_worker_that_cannot_start_is_an_error(qtbot: Any, tmp_path: Path) -> None:

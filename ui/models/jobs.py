@@ -344,11 +344,11 @@ class JobQueue(QObject):
     def _worker_for(self, item: JobItem) -> WorkerProcess:
         if item.is_measured:
             return WorkerProcess(self.command, item.spec, self)
-        process, has_worked = self._standby.take()
+        process, is_ready = self._standby.take()
         engine = engine_for(item.kind)
         command = self._standby.command_for(engine.name if engine else "", item.device)
         worker = WorkerProcess(command, item.spec, self, process, stays=True)
-        if process is not None and has_worked:
+        if process is not None and is_ready:
             worker.demand_answer()
         return worker
 

@@ -89,7 +89,7 @@ def keep_devices() -> None:
 
 
 def rest() -> None:
-    """Forget which devices there are, and let go of those that were not used since this was called last.
+    """Forget which devices there are, and let go of those that several jobs in a row have left alone.
 
     For a process that waits for its next job: what it knows may be otherwise by then.
     """

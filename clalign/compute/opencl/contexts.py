@@ -47,8 +47,11 @@ MOST_PROGRAMS = 256
 
 _Key = tuple[str, ...]
 
-_kept: dict[_Key, tuple[OpenDevice, bool]] = {}
-"""What sessions have left, by the devices and their drivers, and whether that was since `let_go_of_unused`."""
+_kept: dict[_Key, tuple[OpenDevice, int]] = {}
+"""What sessions have left, by the devices and their drivers, and how often `let_go_of_unused` was called since."""
+
+MOST_JOBS_UNUSED = 3
+"""So many jobs in a row may leave a device alone before it is let go of: hits are exported between two searches."""
 
 
 def _key(device: Device) -> _Key:
@@ -72,16 +75,16 @@ def leave(device: Device, opened: OpenDevice) -> bool:
     if not choice.is_keeping or len(opened.programs) > MOST_PROGRAMS:
         return False
     with _taking:
-        _kept[_key(device)] = opened, True
+        _kept[_key(device)] = opened, 0
     return True
 
 
 def let_go_of_unused() -> None:
-    """Let go of all devices that no session has left since this was called last."""
+    """Let go of the devices that the last `MOST_JOBS_UNUSED` jobs have left alone; called at the end of each job."""
     with _taking:
-        for key, (opened, is_new) in list(_kept.items()):
-            if is_new:
-                _kept[key] = opened, False
+        for key, (opened, n_ends) in list(_kept.items()):
+            if n_ends < MOST_JOBS_UNUSED:  # the first end is that of the job that used it
+                _kept[key] = opened, n_ends + 1
             else:
                 del _kept[key]
         _ahead.clear()
