@@ -346,9 +346,8 @@ def main() -> int:
         path, query, name, out = options.peer_part
         peer_part(Path(path), query, name, Path(out))
         return 0
-    os.environ.pop(
-        "PYTHONDONTWRITEBYTECODE", None
-    )  # where modules are compiled in every process, starts take twice as long
+    # Where modules are compiled in every process, starts take twice as long.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for job in options.only:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from clalign.cli.inputs import there
-from clalign.cli.painting import ENDINGS, check_ending, painter_of, told
+from clalign.cli.painting import ENDINGS, check_ending, painter_of, writing
 from clalign.cli.parser import CommandParser
 from clalign.errors import InputError, OptionError
 from clalign.values.profile_logo import HEIGHT_MODES
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     nodes = node_range(arguments.nodes, hmm.length)
     painter = painter_of("clalign.ui.engines.plan7.logo_files")
     choices = painter.PictureChoices(nodes, arguments.per_row, not arguments.no_indel, arguments.colors)
-    with told(arguments.output):
+    with writing(arguments.output):
         painter.write_logo(hmm, arguments.heights, choices, arguments.output)
     return 0
 

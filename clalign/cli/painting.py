@@ -37,7 +37,7 @@ def check_ending(path: str, endings: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def told(path: str) -> Iterator[None]:
+def writing(path: str) -> Iterator[None]:
     """Say in words why a picture could not be written."""
     try:
         yield

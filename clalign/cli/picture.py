@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.painting import ENDINGS, check_ending, painter_of, told
+from clalign.cli.painting import ENDINGS, check_ending, painter_of, writing
 from clalign.cli.parser import CommandParser
 from clalign.values.typed_numbers import number
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         query = None if arguments.query is None else HitQueries(found.connection).query_named(arguments.query)
         asked = Asked(arguments.kind, query, arguments.taxonomy or "", arguments.column)
         picture = picture_of(found, asked)
-        with told(arguments.output):
+        with writing(arguments.output):
             if is_table:
                 write_rows(picture, arguments.output)
             elif is_svg:

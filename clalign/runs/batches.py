@@ -18,6 +18,9 @@ from clalign.values.profiles import IMPOSSIBLE
 BIN = 250
 """Width of a histogram bin in 1/1000 bit; cards of queries that are counted in other units say so."""
 
+NO_SCORE = -1e5
+"""A sequence without residues has a score far below any real one; pictures of scores leave it out."""
+
 MOST_BINS = 2**20
 
 Kept = Mapping[str, tuple[Any, ...] | list[tuple[Any, ...]]]

@@ -126,9 +126,7 @@ def condition_sql(condition: Condition, sql: Mapping[str, str]) -> tuple[str, li
     return f"{'NOT ' * is_negated}({anywhere})", [wanted] * len(places)
 
 
-PLOTTED = {
-    "score": "score", "raw": "raw", "uncorrected": "round(score + bias, 3)",
-}  # fmt: skip
+PLOTTED = {"score": "score", "raw": "raw", "uncorrected": "round(score + bias, 3)"}
 """SQL of what histograms are made of; uncorrected scores are those before the correction for biased composition."""
 
 

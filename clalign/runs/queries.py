@@ -240,10 +240,8 @@ class HitQueries:
 
     def in_rows(self, number: int, rows: npt.NDArray[np.int64]) -> list[int]:
         """Return the ids of the hits of a query in some rows, best first."""
-        found, wanted = (
-            self._all(f"SELECT id, row FROM hits WHERE query = ? ORDER BY {ORDER}", number),
-            set(rows.tolist()),
-        )
+        wanted = set(rows.tolist())
+        found = self._all(f"SELECT id, row FROM hits WHERE query = ? ORDER BY {ORDER}", number)
         return [int(key) for key, row in found if row in wanted]
 
     def place(self, key: int) -> tuple[int, int, int, int]:

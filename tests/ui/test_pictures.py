@@ -429,13 +429,13 @@ def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_
     page.run.set_profile(ALL_PROFILES)
     page.show_tab("pictures")
     view = page.findChild(PicturesView)
-    qtbot.waitUntil(view.one.one.isVisible)
+    qtbot.waitUntil(view.empty.one.isVisible)
     assert view.picture is None
     view.show_kind("identity")
     qtbot.waitUntil(lambda: view.picture is not None)
     view.show_kind("coverage")
-    qtbot.waitUntil(view.one.one.isVisible)
-    view.one.one.click()
+    qtbot.waitUntil(view.empty.one.isVisible)
+    view.empty.one.click()
     qtbot.waitUntil(lambda: view.picture is not None)
     assert not page.run.shows_all
     item = view.kinds.model().item(view.kinds.findData("filters"))

@@ -8,16 +8,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clalign.runs.batches import BIN
+from clalign.runs.batches import BIN, NO_SCORE
 from clalign.runs.run_file import RunFile, open_run
 
 from .. import formatting
 
 MAX_BARS = 240
 """More bars than this are joined in pairs, so that each can be seen and hovered."""
-
-NO_SCORE = -1e5
-"""A sequence without residues has a score far below any real one; it is not drawn."""
 
 CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC", "f1": "MSV filter (F1)", "f3": "Forward filter (F3)"}
 

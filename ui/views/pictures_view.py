@@ -57,7 +57,7 @@ class PicturesView(AskedView):
         self.species = TextTable(SPECIES_COLUMNS, self)
         self.table = LabTable(self.species, "Species")
         self.table.row_chosen.connect(self._pick_species)
-        self.empty = self.one = OneAtATime("chart-scatter-plot")
+        self.empty: OneAtATime = OneAtATime("chart-scatter-plot")
         shown = TurningSplitter(self.drawing, self.table, first_height=360)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -152,7 +152,7 @@ class PicturesView(AskedView):
     def say(self, heading: str, text: str, too_many: RunView | None = None) -> None:
         """Say why there is nothing; where a run shows too many queries, offer one of them."""
         super().say(heading, text)
-        self.one.offer(too_many)
+        self.empty.offer(too_many)
         self.sentence.setText("")
         self.drawing.show_picture(None)
         for tool in self.tools:
@@ -167,7 +167,7 @@ class PicturesView(AskedView):
         if not self.show_them.isVisible():
             self.picked.setText(text.replace("\n", " · "))
 
-    def _pick_species(self, entry: Any) -> None:
+    def _pick_species(self) -> None:
         picture = self.picture
         counts = getattr(picture, "counts", [])
         place = self.table.currentIndex().row()

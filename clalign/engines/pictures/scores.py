@@ -11,7 +11,7 @@ from clalign.engines.pictures.axes import EDGE, LINE, axes, heading, legend, out
 from clalign.engines.pictures.numbers import HitNumbers
 from clalign.engines.pictures.picture import HitPicture, Rows
 from clalign.engines.pictures.quantiles import of_all_targets
-from clalign.runs.batches import BIN
+from clalign.runs.batches import BIN, NO_SCORE
 from clalign.values.axes import Scale
 from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words
 
@@ -19,9 +19,6 @@ Floats = npt.NDArray[np.float64]
 
 MOST_BARS = 160
 """Bars are joined in pairs where there would be more."""
-
-NO_SCORE = -1e5
-"""A sequence without residues has a score far below any real one; it is not drawn."""
 
 FLOOR = 0.5
 """Bottom of the axis of counts, which is logarithmic."""

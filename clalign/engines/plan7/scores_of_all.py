@@ -6,12 +6,10 @@ import numpy as np
 
 from clalign.engines.pictures.quantiles import ScoresOfAll
 from clalign.engines.plan7.funnel import calibration_of
+from clalign.runs.batches import NO_SCORE
 from clalign.runs.run_file import RunFile
 from clalign.values.evalues import gumbel_survival, hmmer2_pvalue
 from clalign.values.profiles import Calibration
-
-NO_SCORE = -1e5
-"""A sequence without residues has a score far below any real one."""
 
 
 def scores_of_all(run: RunFile, number: int) -> ScoresOfAll | None:
