@@ -275,18 +275,24 @@ def test_the_last_ends_need_no_worker(
 def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
     at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compute, is_stored = ends.Ends._compute, threading.Event()
+    """The first end waits for another one to begin, for which all rows of its query must have come."""
+    begin, compute, is_other_begun = ends.Ends.begin, ends.Ends._compute, threading.Event()
+
+    def begin_told(self: ends.Ends, unit: Any, cutter: Any) -> None:
+        if unit.query.number != 0:
+            is_other_begun.set()
+        begin(self, unit, cutter)
 
     def compute_later(self: ends.Ends, query: Any) -> Any:
-        context.left, context.then = 1, is_stored.set
         if query.number == 0:
-            assert is_stored.wait(WAIT), "something of the other queries"
+            assert is_other_begun.wait(WAIT), "something of the other queries"
         return compute(self, query)
 
+    monkeypatch.setattr(ends.Ends, "begin", begin_told)
     monkeypatch.setattr(ends.Ends, "_compute", compute_later)
-    context = Counting()
-    same_as_one_device("fitted", run_at_hand("fitted", "one", at_hand, expected, tmp_path, context), expected, tmp_path)
-    assert is_stored.is_set()
+    found = run_at_hand("fitted", "one", at_hand, expected, tmp_path, Counting())
+    same_as_one_device("fitted", found, expected, tmp_path)
+    assert is_other_begun.is_set()
 
 
 def test_what_comes_for_a_job_after_its_end_is_not_kept() -> None:
