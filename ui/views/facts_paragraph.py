@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QSizePolicy
 
-from clalign.control_characters import escaped
-
-from .. import theme
+from .parts import ElidedLabel
 
 FACTS, WORDS = re.compile(r"(?= · )"), re.compile(r"(?<= )")
 
 
-class FactsParagraph(QWidget):
+class FactsParagraph(ElidedLabel):
     """Facts with dots between them, or a sentence, in a line or two; what does not fit is left out as a whole.
 
     Parameters
@@ -27,25 +25,19 @@ class FactsParagraph(QWidget):
     MOST = 2
     """Lines at most."""
 
+    PLACE = Qt.AlignmentFlag.AlignTop
+
     def __init__(self, breaks: re.Pattern[str]) -> None:
-        super().__init__()
-        self._text, self._breaks = "", breaks
+        super().__init__(role="muted")
+        self._breaks = breaks
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
     def setText(self, text: str) -> None:
-        """Show another text."""
-        text = escaped(text)
-        if text != self._text:
-            self._text = text
-            self.setToolTip(text)
-            self.updateGeometry()
-            self.update()
-
-    def text(self) -> str:
-        """Return the whole text."""
-        return self._text
+        """Show another text, which may take more lines."""
+        super().setText(text)
+        self.updateGeometry()
 
     def lines(self, width: int) -> list[str]:
         """Return as much as fits into so many pixels."""
@@ -69,18 +61,6 @@ class FactsParagraph(QWidget):
         """Return the height of its lines."""
         return len(self.lines(width)) * QFontMetrics(self.font()).height() + 2
 
-    def sizeHint(self) -> QSize:
-        """Return the size of a single line."""
-        metrics = QFontMetrics(self.font())
-        return QSize(metrics.horizontalAdvance(self._text) + 2, metrics.height() + 2)
-
-    def minimumSizeHint(self) -> QSize:
-        """Return a size for a few letters."""
-        return QSize(40, self.sizeHint().height())
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw as much as fits."""
-        painter = QPainter(self)
-        painter.setPen(QColor(theme.current().muted))
-        sides = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
-        painter.drawText(self.rect(), sides, "\n".join(self.lines(self.width())))
+    def shown(self) -> str:
+        """Return as much of the text as fits, in lines."""
+        return "\n".join(self.lines(self.width()))

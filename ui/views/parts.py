@@ -232,6 +232,8 @@ class IconLabel(QLabel):
 class ElidedLabel(QWidget):
     """One line of text that is shortened to its width; the tooltip has it whole."""
 
+    PLACE = Qt.AlignmentFlag.AlignVCenter
+
     def __init__(self, text: str = "", role: str = "text", middle: bool = False) -> None:
         super().__init__()
         text = escaped(text)
@@ -265,7 +267,7 @@ class ElidedLabel(QWidget):
         """Draw as much as fits."""
         painter = QPainter(self)
         painter.setPen(QColor(getattr(theme.current(), self._role)))
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.shown())
+        painter.drawText(self.rect(), self.PLACE | Qt.AlignmentFlag.AlignLeft, self.shown())
 
     def shown(self) -> str:
         """Return as much of the text as fits."""
