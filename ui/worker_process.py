@@ -88,7 +88,8 @@ class WorkerProcess(QObject):
     def _adopt(self) -> None:
         process = self._process
         process.setParent(self)
-        process.readAllStandardError()  # of its last job
+        if process.isOpen():
+            process.readAllStandardError()  # of its last job
         self._heard = (
             process.readyReadStandardOutput.connect(self._read),
             process.readyReadStandardError.connect(self._read_notes),
