@@ -59,6 +59,11 @@ def signed(text: str) -> str:
     return text.replace("-", "−")
 
 
+def curve(name: str, location: float, slope: float) -> str:
+    """Return the numbers of a curve of scores; `name` is that of its location: ``mu`` or ``tau``."""
+    return signed(f"{name} {location:.2f}, lambda {slope:.3f}")
+
+
 def limit(value: float) -> str:
     """Return a limit as short as it can be written: ``10``, ``0.01``, ``1e-5``."""
     return re.sub(r"e([+-])0*", lambda found: f"e{found[1].strip('+')}", f"{value:g}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clalign.cli.engine_command import add_outputs
-from clalign.cli.options import Outputs, add_locate_option, add_text_options, locate_inputs, outputs_of
+from clalign.cli.options import TEXT_WIDTH, Outputs, add_locate_option, add_text_options, locate_inputs, outputs_of
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import enough_read
 from clalign.engines.commands import Command, Output
@@ -17,6 +17,12 @@ from clalign.errors import OptionError
 from clalign.values.typed_numbers import number
 
 COMMAND = "clalign export"
+
+SHAPES = {
+    "alignments": "--noali", "width": "--textw", "accessions": "--acc", "safe_cells": "--safe-tsv",
+    "overlaps": "--overlaps", "clans": "--clans", "flank": "--flank", "species": "--species",
+}  # fmt: skip
+"""Flags that shape texts and tables, by the fields of `Outputs`."""
 
 EXAMPLES = (
     "clalign export search.clalign | less",
@@ -101,6 +107,22 @@ def outputs_of_run(arguments: argparse.Namespace, command: str) -> Outputs:
     known = all_outputs()
     is_text_wanted = arguments.outfmt is not None or not any(getattr(arguments, f"out_{one.export}") for one in known)
     return outputs_of(arguments, command, known, is_text_wanted)
+
+
+def flags_of(outputs: Outputs) -> list[str]:
+    """Return the flags by which `clalign resume` writes some outputs."""
+    known = {one.export: one.flag.split()[0] for one in all_outputs()}
+    words = ["--outfmt", outputs.columns] if outputs.columns else []
+    is_alone = [path for _, path in outputs.files] == ["-"]
+    for what, path in outputs.files:
+        flag = known["text" if what == "outfmt" else what]
+        words += [] if is_alone and what in ("text", "outfmt") else [flag, path]
+    usual = {"width": TEXT_WIDTH, "alignments": True}
+    for field, flag in SHAPES.items():
+        value = getattr(outputs, field)
+        if value != usual.get(field, type(value)()):
+            words += [flag] if isinstance(value, bool) else [flag, str(value)]
+    return words
 
 
 def check_known(path: str, outputs: Outputs) -> None:

@@ -31,6 +31,7 @@ TEXT_WIDTH = 120
 
 NO_TEXT = {
     "noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None, "overlaps": "", "clans": "", "flank": 0,
+    "species": False,
 }  # fmt: skip
 """What the flags that shape texts and tables say where there are none."""
 
@@ -133,6 +134,8 @@ def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], le
             f" usual twelve. Columns: {', '.join(WORDS)}",
         )
     add_safe_option(group)
+    group.add_argument("--species", action="store_true", help="add a last column to the tables of hits and of domains"
+                       " (TSV, CSV, Parquet): the species that descriptions name with OS=")  # fmt: skip
     add_place_options(group)
     group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
     if "--acc" in shapes:
@@ -281,6 +284,8 @@ class Outputs:
         What is done with domains that overlap, and the table of clans.
     flank : int
         Residues on either side that parts of sequences are written with.
+    species : bool
+        Whether tables have a column of species.
     """
 
     files: tuple[tuple[str, str], ...]
@@ -292,6 +297,7 @@ class Outputs:
     overlaps: str = ""
     clans: str = ""
     flank: int = 0
+    species: bool = False
 
     @property
     def shape(self) -> dict[str, Any]:
@@ -305,6 +311,7 @@ class Outputs:
             "overlaps": self.overlaps,
             "clans": self.clans,
             "flank": self.flank,
+            "species": self.species,
         }
 
     def choice(self, what: str) -> dict[str, Any]:
@@ -389,4 +396,5 @@ def outputs_of(
         arguments.overlaps,
         arguments.clans,
         arguments.flank,
+        arguments.species,
     )

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.formats.scratch import Scratch, remove_orphans
+
+if TYPE_CHECKING:
+    from clalign.cli.options import Outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +64,10 @@ def run_place(path: str | None) -> RunPlace:
     return RunPlace(scratch.path / "search.clalign", scratch, is_new=True)
 
 
-def add_advice(error: ClalignError, place: RunPlace) -> None:
+def add_advice(error: ClalignError, place: RunPlace, outputs: Outputs) -> None:
     """Add to an error what became of the results, and how to go on."""
     if has_results(place.path):
-        error.hint = f"{error.hint} {continuation(place.path)}".strip()
+        error.hint = f"{error.hint} {continuation(place.path, outputs)}".strip()
         if isinstance(error, WorkerLost) or error.exit_code in (ExitCode.ENGINE, ExitCode.MEMORY):
             error.hint += " (with --device D to go on with another device)"
         return
@@ -82,8 +87,9 @@ def has_results(path: Path) -> bool:
         return False
 
 
-def continuation(path: Path) -> str:
-    """Return a sentence that says where the results are and how to go on."""
+def continuation(path: Path, outputs: Outputs) -> str:
+    """Return a sentence that says where the results are, and how to go on and get all that was asked for."""
+    from clalign.cli.export import flags_of
     from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
 
@@ -91,6 +97,7 @@ def continuation(path: Path) -> str:
         searched = run.fact("shard") or run.fact("database", {})
         total = searched.get("n_residues", 0) * HitQueries(run.connection).cells_per_residue()
         done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
+        words = ["clalign", "resume", *flags_of(outputs), str(path)]
         begun = " and part of what comes next" if run.unfinished.has_any else ""
-        return f"The results{done}{begun} are safe in {path}. Continue with: clalign resume {path}"
+        return f"The results{done}{begun} are safe in {path}. Continue with: {shlex.join(words)}"
     return ""

@@ -69,7 +69,7 @@ def _seen(
         try:
             last = _follow(job, display, interruptions, following, ending)
         except ClalignError as error:
-            add_advice(error, place)
+            add_advice(error, place, outputs)
             if mode != "json":
                 raise
             value = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}
@@ -77,14 +77,14 @@ def _seen(
             raise ToldError(error.exit_code) from error
         except BaseException:
             if has_results(place.path):
-                display.say(continuation(place.path))
+                display.say(continuation(place.path, outputs))
             else:
                 place.discard()
             raise
         finally:
             display.close()
         if last is None:
-            advice = continuation(place.path)
+            advice = continuation(place.path, outputs)
             display.say(f"Stopped at once. {advice}".strip())
             if not advice:
                 place.discard()
@@ -103,7 +103,7 @@ def _finish(
         return stopped
     engine = engine_at(place.path)
     if is_partial and not engine.has_parts:
-        display.say(f"Stopped. {continuation(place.path)}")
+        display.say(f"Stopped. {continuation(place.path, outputs)}")
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
@@ -115,7 +115,7 @@ def _finish(
     if following.has_begun and place.scratch is None:
         seal(place.path)
     if is_partial:
-        display.say(f"Stopped. The results so far are marked as partial. {continuation(place.path)}")
+        display.say(f"Stopped. The results so far are marked as partial. {continuation(place.path, outputs)}")
         return stopped
     if not isinstance(display, Silence):
         tell_remarks(place.path, display)

@@ -96,9 +96,10 @@ LENGTH = Column("length", "Length", "Residues of the sequence", "whole number", 
                 value=lambda r: r.hit.length)  # fmt: skip
 ACCESSION = Column("accession", "Accession", "From the sequence file", sort="accession", file="target_accession",
                    meaning="accession of the target", value=lambda r: r.hit.accession)  # fmt: skip
-SPECIES = Column("species", "Species", "What the description names with OS=", sort="species",
-                 meaning="what the description of the target names with OS=",
-                 value=lambda r: species_in(r.hit.description))  # fmt: skip
+SPECIES = Column("species", "Species", "What the description names with OS=", sort="species", file="species",
+                 meaning="what the description of the target, in hmmscan of the query, names with OS=",
+                 value=lambda r: species_in(r.card["description"] if getattr(r, "is_scan", False)
+                                            else r.hit.description))  # fmt: skip
 VERIFIED = Column("verified", "Verified", "Computed again on the reference: equal, or differs", sort="verified")
 QUERY = Column("profile", "Query", "Query that the sequence is a hit of", sort="profile", file="query",
                meaning="name of the query: a profile in hmmsearch, a sequence in hmmscan and sw",

@@ -13,7 +13,7 @@ from typing import Any, TextIO, overload
 
 import clalign
 from clalign.databases.loading import load_database
-from clalign.engines.columns import Column, table_lines
+from clalign.engines.columns import SPECIES, Column, table_lines
 from clalign.engines.engine import engine_of, spec_of
 from clalign.engines.run_sources import as_given
 from clalign.errors import DamagedRun, OptionError
@@ -70,6 +70,8 @@ class Choice:
         The table of clans that overlaps are judged by; empty for one that lies beside the profiles.
     flank : int
         Residues on either side that parts of sequences are written with.
+    species : bool
+        Whether the tables of hits and of domains have a last column with the species of each sequence.
     """
 
     hits: Sequence[int] | None = None
@@ -83,6 +85,7 @@ class Choice:
     overlaps: str = ""
     clans: str = ""
     flank: int = 0
+    species: bool = False
 
 
 class Cards(Sequence[Card]):
@@ -194,6 +197,11 @@ class Source(ABC):
             If it has none.
         """
         raise OptionError(f"Runs of `clalign {self.origin.program}` have no table named {table}.", OTHER_EXPORT)
+
+    def columns(self, table: str) -> tuple[Column, ...]:
+        """Return the columns of one of the engine's tables, and those that were asked for besides."""
+        usual: tuple[Column, ...] = engine_of(self.run).part("tables")[table]
+        return (*usual, SPECIES) if self.choice.species else usual
 
     @property
     def is_protein(self) -> bool:

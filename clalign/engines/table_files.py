@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from clalign.engines.columns import Column, Kind, written_cell
 from clalign.engines.commands import Export
-from clalign.engines.engine import Writer, engine_of
+from clalign.engines.engine import Writer
 from clalign.engines.export import Source, write_lines
 from clalign.errors import OptionError, OutputError
 from clalign.formats.tables import PARTIAL, plain
@@ -32,7 +32,7 @@ _VALUES: dict[Kind, Callable[[Any], Any]] = {
 
 def write_csv(source: Source, stream: TextIO, table: str) -> int:
     """Write one of an engine's tables with commas between, as spreadsheets and R read it; cells as in TSV."""
-    columns: tuple[Column, ...] = engine_of(source.run).part("tables")[table]
+    columns = source.columns(table)
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([column.file for column in columns])
     count = 0
@@ -61,7 +61,7 @@ def write_parquet(source: Source, stream: TextIO, table: str) -> int:
     binary = getattr(stream, "buffer", None)
     if binary is None:
         raise OutputError("Parquet is no text that could be shown here.", "Name a file.")
-    columns: tuple[Column, ...] = engine_of(source.run).part("tables")[table]
+    columns = source.columns(table)
     said = {"clalign": source.origin.version, "partial": str(source.origin.partial).lower()}
     said |= dict(line.split(": ", 1) for line in source.origin.lines())
     schema = arrow.schema([(column.file, getattr(arrow, _TYPES[column.kind])()) for column in columns], metadata=said)

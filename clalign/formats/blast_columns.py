@@ -16,6 +16,7 @@ WORDS = {
     "saccver": "accession of the target",
     "sacc": "accession of the target",
     "stitle": "description of the target",
+    "sscinames": "species of the target, as its description names it with OS=",
     "slen": "residues of the target",
     "qstart": "first residue of the query",
     "qend": "last residue of the query",
@@ -46,7 +47,8 @@ WORDS = {
 FIELDS = {
     "qseqid": "query id", "qacc": "query acc.", "qaccver": "query acc.ver", "qlen": "query length",
     "sseqid": "subject id", "sacc": "subject acc.", "saccver": "subject acc.ver", "slen": "subject length",
-    "stitle": "subject title", "qstart": "q. start", "qend": "q. end", "sstart": "s. start", "send": "s. end",
+    "stitle": "subject title", "sscinames": "subject sci names", "qstart": "q. start", "qend": "q. end",
+    "sstart": "s. start", "send": "s. end",
     "qseq": "query seq", "sseq": "subject seq", "evalue": "evalue", "bitscore": "bit score", "score": "score",
     "length": "alignment length", "pident": "% identity", "nident": "identical", "mismatch": "mismatches",
     "positive": "positives", "ppos": "% positives", "gapopen": "gap opens", "gaps": "gaps",

@@ -12,6 +12,7 @@ from typing import Any
 from clalign.formats.tables import Card, plain
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.hits import Domain, Hit, PairFacts
+from clalign.values.species import species_in
 
 _COMPLEMENTS = {name: str.maketrans(alphabet.complement or {}) for name, alphabet in ALPHABETS.items()}
 """Of upper-case letters, by the name of the alphabet."""
@@ -186,6 +187,7 @@ VALUES: dict[str, Callable[[PairRow], Any]] = {
     "saccver": lambda row: plain(row.hit.accession or row.hit.name),
     "sacc": lambda row: plain(row.hit.accession or row.hit.name),
     "stitle": lambda row: plain(row.hit.description),
+    "sscinames": lambda row: plain(species_in(row.hit.description)) or NOT_KNOWN,
     "slen": lambda row: row.hit.length,
     "qstart": lambda row: row.query_ends[0],
     "qend": lambda row: row.query_ends[1],

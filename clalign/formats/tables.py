@@ -75,7 +75,8 @@ class Provenance:
 
 def swapped(card: Card, hit: Hit) -> tuple[Card, Hit]:
     """Return profile and sequence in each other's place, as tables of a scan have them."""
-    sequence = {**card, "name": hit.name, "accession": hit.accession, "length": hit.length}
+    said = {"name": hit.name, "accession": hit.accession, "description": hit.description, "length": hit.length}
+    sequence = {**card, **said}
     profile = replace(
         hit, name=card["name"], accession=card["accession"], description=card["description"], length=card["length"]
     )

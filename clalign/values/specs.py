@@ -91,8 +91,8 @@ def option(default: Any, flag: str, label: str, text: str, group: str, **more: A
     In `text`, ``{found}`` stands for what is found and counted. What `more` may say, for flags: ``values``, a mapping
     of the value of each flag to words; ``signed``, for whole numbers that may be below 0. For forms: ``first``, for
     what is shown at once; ``of_file``, for what belongs to the opened files; ``choices``, a mapping of each value of a
-    list to words; ``empty``, words in place of no value; ``file``, the heading of the dialog that asks for one. For
-    both: ``positive``, for numbers above 0.
+    list to words; ``empty``, words in place of the default, so that no value stands for it; ``file``, the heading of
+    the dialog that asks for one. For both: ``positive``, for numbers above 0.
     """
     return field(default=default, metadata={"flag": flag, "label": label, "help": text, "group": group, **more})
 

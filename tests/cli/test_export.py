@@ -242,6 +242,26 @@ def test_no_export_for_people_passes_control_characters_on(small_run: Path, what
     assert "\\x1b[31m" in text or "%1B" in text or what in ("jsonl", "gff3_genome", "bed_genome")
 
 
+@pytest.mark.parametrize("what", ["tsv", "domtsv", "csv", "domcsv"])
+def test_tables_have_the_species_last_if_that_is_asked_for(small_run: Path, what: str) -> None:
+    with open_run(small_run, writable=True) as run, run.connection:
+        run.connection.execute("UPDATE targets SET description = 'A thing OS=Homo sapiens OX=9606' WHERE row = 0")
+    split = "," if "csv" in what else "\t"
+    usual, more = (
+        [line.split(split) for line in written(small_run, what, species=asked).splitlines()] for asked in (False, True)
+    )
+    assert [line[:-1] for line in more] == usual
+    assert [line[-1] for line in more] == [
+        "species",
+        *("Homo sapiens" if "sapiens" in str(line) else "" for line in usual[1:]),
+    ]
+    assert {line[-1] for line in more[1:]} == {"Homo sapiens", ""}
+    out = small_run.with_name("out")
+    flag = {"tsv": "--tsv", "domtsv": "--domtsv", "csv": "--csv", "domcsv": "--domcsv"}[what]
+    assert main(["export", "--species", flag, str(out), str(small_run)]) == 0
+    assert out.read_text() == written(small_run, what, species=True)
+
+
 def test_no_cell_is_a_formula_if_that_is_asked_for(small_run: Path) -> None:
     with open_run(small_run, writable=True) as run, run.connection:
         run.connection.execute("UPDATE targets SET name = '=1+2', accession = '-', description = '@SUM(A1)'")

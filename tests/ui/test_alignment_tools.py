@@ -19,10 +19,13 @@ from clalign.ui.models.rows_view import Selection
 from clalign.ui.models.tree_layout import TreeLayout
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.rows_page import RowsPanel
+from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
 from clalign.ui.views.tree_view import TreeCanvas
 from clalign.values.trees import Tree
 
 LEFT = Qt.MouseButton.LeftButton
+
+PICTURES = {".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG"}
 
 ROWS = {
     "one": "MKVLAAGIVLLAWKDPNQSTRYCHE",
@@ -170,20 +173,23 @@ def test_a_tree_stands_beside_its_rows(
     chosen = panel.view.selection
     assert chosen is not None
     assert {panel.view.row_at(place) for place in chosen.rows} == set(layout.leaves(clade).tolist())
-    for ending, begin in (
-        (".nwk", b"("),
-        (".svg", b"<?xml"),
-        (".pdf", b"%PDF"),
-        (".png", b"\x89PNG"),
-        (".tsv", b"name\t"),
-    ):
+    for ending, begin in ((".nwk", b"("), (".tsv", b"name\t"), *PICTURES.items()):
         path = tmp_path / f"tree{ending}"
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
-        pane.export_asked.emit()
+        if ending in PICTURES:
+            pane.picture_asked.emit()
+            sheet = real_window.sheets.sheet
+            assert isinstance(sheet, SizedPictureSheet)
+            sheet.width_box.setValue(90)
+            sheet.path.setText(str(path))
+            sheet.export_button.click()
+        else:
+            pane.export_asked.emit()
         qtbot.waitUntil(path.exists)
         qtbot.waitUntil(lambda: real_window.controller.files.is_idle and real_window.controller.queue.current is None)
         assert path.read_bytes().startswith(begin)
-    assert all(name in (tmp_path / "tree.svg").read_text() for name in ROWS)
+    drawn = (tmp_path / "tree.svg").read_text()
+    assert all(name in drawn for name in (*ROWS, 'width="90mm"'))
     assert re.search(r"\bone:", (tmp_path / "tree.nwk").read_text())
     assert not QImage(str(tmp_path / "tree.png")).isNull()
     pane.kinds.setFocus()

@@ -5,8 +5,9 @@ from typing import Any
 
 import psutil
 import pytest
-from PySide6.QtWidgets import QCheckBox
+from PySide6.QtWidgets import QCheckBox, QLineEdit
 
+from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.plan7.spec import PRESETS, SearchSpec
 from clalign.ui import formatting
 from clalign.ui.engines.plan7.form import SearchForm
@@ -16,6 +17,7 @@ from clalign.ui.models.data_tree import told_apart
 from clalign.ui.models.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.option_form import OptionForm
 from clalign.values.devices import REFERENCE, Device
 
 
@@ -147,6 +149,19 @@ def test_a_seed_is_a_whole_number(qtbot: Any) -> None:
     for text in ("1.5", "-1", "x"):
         form._editors["seed"].setText(text)
         assert "Random seed" in form.values()[1]
+
+
+def test_words_stand_in_place_of_a_value_that_says_nothing(qtbot: Any) -> None:
+    form = OptionForm(AlignmentSpec, "sequences")
+    qtbot.addWidget(form)
+    sweeps = form._editors["refinement"]
+    assert isinstance(sweeps, QLineEdit)
+    assert (sweeps.text(), sweeps.placeholderText()) == ("", "until nothing improves")
+    assert form.values()[0]["refinement"] == -1
+    sweeps.setText("3")
+    assert form.values()[0]["refinement"] == 3
+    form.set_values({"refinement": -1})
+    assert sweeps.text() == ""
 
 
 def test_presets_are_recognized_and_only_offered_for_filters(qtbot: Any) -> None:

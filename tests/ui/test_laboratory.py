@@ -25,8 +25,10 @@ from clalign.ui.models.documents import read_document, with_other_machine, write
 from clalign.ui.models.ladder import RungView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
-from clalign.ui.views.figure_view import save_picture
+from clalign.ui.views.figure_view import ChartPicture
+from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.rung_page import RungPage
+from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
 from clalign.values.axes import linear_ticks, log_ticks, tick_text
 
 pytestmark = pytest.mark.thorough
@@ -156,18 +158,29 @@ def test_a_ladder_is_saved_opened_copied_and_drawn(
 ) -> None:
     press(ladder_page, "Run")
     wait_for_end(qtbot, window)
-    answers = iter([tmp_path / "ladder.json", tmp_path / "ladder.svg", tmp_path / "group.png", tmp_path / "no" / "x"])
+    (tmp_path / "taken").touch()
+    answers = iter([tmp_path / "ladder.json", tmp_path / "taken" / "x"])
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *rest: (str(next(answers)), ""))
     press(ladder_page, "Save…")
-    press(ladder_page, "Picture…")
+    press(ladder_page, "Save…")
+    assert "could not be written" in window.messages.messages[0].text
+
+    def draw(name: str) -> None:
+        press(ladder_page, "Picture…")
+        sheet = window.sheets.sheet
+        assert isinstance(sheet, SizedPictureSheet)
+        sheet.width_box.setValue(127)
+        sheet.path.setText(str(tmp_path / name))
+        sheet.export_button.click()
+        qtbot.waitUntil(lambda: (tmp_path / name).exists() and window.controller.files.is_idle)
+
+    draw("ladder.svg")
     svg = QSvgRenderer(str(tmp_path / "ladder.svg"))
     assert svg.isValid()
     assert "private scores" in (tmp_path / "ladder.svg").read_text()
     ladder_page.tabs.setCurrentIndex(3)
-    press(ladder_page, "Picture…")
-    assert QImage(str(tmp_path / "group.png")).width() == 1920
-    press(ladder_page, "Picture…")
-    assert "could not be written" in window.messages.messages[0].text
+    draw("group.png")
+    assert QImage(str(tmp_path / "group.png")).width() == 1500, "127 mm are 5 inches of 300 pixels"
     press(ladder_page, "Copy table")
     assert QGuiApplication.clipboard().text().startswith("Work-group\tCheck\tKernel")
     ladder_page.tabs.setCurrentIndex(0)
@@ -280,7 +293,7 @@ def test_a_profile_is_calibrated_and_takes_its_place(
     assert files["bare.hmm"] not in window.controller.workspace.sources
     assert "bare" in Path(files["bare.hmm"]).read_text(), "the original stays as it is"
     assert sheet.figure.chart.center == -10.0
-    assert "mu -10.000, lambda 0.5000" in texts(sheet)
+    assert "mu −10.000, lambda 0.5000" in texts(sheet)
     press(sheet, "Search with it…")
     assert isinstance(window.sheets.sheet, RunSheet)
     assert "no calibration" not in texts(window.sheets.sheet)
@@ -377,7 +390,8 @@ def test_ticks_are_round_numbers() -> None:
     assert log_ticks(1, 100, 8) == [1, 2, 5, 10, 20, 50, 100]
     assert log_ticks(1, 1e12, 4)[0] == 1
     assert len(log_ticks(1, 1e12, 4)) <= 5
-    assert [tick_text(v) for v in (0.05, 250, 10_000, 2e6, 3e9)] == ["0.05", "250", "10\u202fk", "2\u202fM", "3\u202fG"]
+    shown = ["−8", "0.05", "250", "10\u202fk", "2\u202fM", "3\u202fG"]
+    assert [tick_text(v) for v in (-8, 0.05, 250, 10_000, 2e6, 3e9)] == shown
 
 
 def test_crossing_points_lie_on_their_lines(fake: ModuleType) -> None:
@@ -450,5 +464,5 @@ def test_every_chart_can_be_saved(qtbot: Any, fake: ModuleType, tmp_path: Path, 
     charts = [ladder.chart(), *(ladder.experiment_chart(name) for name in ladder.experiments)]
     for number, chart in enumerate([*charts, comparison.speeds(), comparison.curves()]):
         path = tmp_path / f"{number}.{ending}"
-        save_picture(chart, str(path), QGuiApplication.font())
+        save_picture(ChartPicture(chart), str(path), QGuiApplication.font())
         assert path.stat().st_size > 1000

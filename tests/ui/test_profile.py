@@ -90,8 +90,8 @@ def test_a_node_in_words() -> None:
     assert "1.9 residues on average" in lane_sentences(shown, 15)[1]
     assert lane_steps(shown, 149) == {}
     assert "last node" in lane_sentences(shown, 149)[0]
-    assert dict(statistics_words(shown.hmm))["Forward scores"] == "tau -4.16, lambda 0.710"
-    assert dict(statistics_words(example("rrm_1")))["Scores"].startswith("mu -51.9")
+    assert dict(statistics_words(shown.hmm))["Forward scores"] == "tau −4.16, lambda 0.710"
+    assert dict(statistics_words(example("rrm_1")))["Scores"].startswith("mu −51.9")
 
 
 def test_what_a_model_likes_least_is_dearest_first() -> None:

@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from clalign.engines.overview import read_overview
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
+from clalign.ui.engines.plan7.page import SearchPage
 from clalign.ui.models.architectures import Asked, question, shown_words
 from clalign.ui.models.family_colors import SAFE, family_colors, letters_on
 from clalign.ui.models.heat_map import HeatMap
@@ -173,6 +174,24 @@ def test_pictures_are_saved(qtbot: Any, families: Path, tmp_path: Path, ending: 
         assert content.startswith({".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG"}[ending])
         if ending == ".svg":
             assert b'width="120mm"' in content
+
+
+def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPage) -> None:
+    assert isinstance(together, SearchPage)
+    together.run.set_profile(ALL_PROFILES)
+    qtbot.waitUntil(lambda: not together.run.hits.is_busy and together.run.hits.n_shown == together.run.hits.n_all)
+    places = range(together.run.hits.n_all)
+    of = [row.profile for row in map(together.run.hits.row_at, places) if row is not None]
+    place = of.index(1)
+    qtbot.waitUntil(lambda: together.run.hit is not None)
+    together.hits.table.choose_row(place)
+    qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.profile == 1)
+    together.show_tab("profile")
+    assert together.profile.whose.isVisible()
+    assert f"Profile {together.run.cards[1]['name']} " in together.profile.whose.text()
+    assert together.profile.whose.text().endswith("(of the chosen hit)")
+    together.run.set_profile(0)
+    qtbot.waitUntil(lambda: not together.profile.whose.isVisible())
 
 
 def test_one_query_has_no_tabs_of_several(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> None:

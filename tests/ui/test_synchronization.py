@@ -15,7 +15,8 @@ from clalign.ui import formatting
 from clalign.ui.models.documents import read_document
 from clalign.ui.models.synchronization import SynchronizationView, cell_words, way_name
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.figure_view import save_picture
+from clalign.ui.views.figure_view import ChartPicture
+from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.synchronization_page import SynchronizationPage
 
 pytestmark = pytest.mark.thorough
@@ -148,7 +149,7 @@ def test_the_charts_of_a_document(shown: SynchronizationView, tmp_path: Path, wi
     assert [bar.note for bar in shown.ratios().bars][-1] == "not measured"
     for number, one in enumerate((chart, shown.ratios(), shown.sets_chart())):
         path = str(tmp_path / f"{number}.svg")
-        save_picture(one, path, window.font())
+        save_picture(ChartPicture(one), path, window.font())
         assert QSvgRenderer(path).isValid()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QGuiApplication
 
@@ -50,18 +50,19 @@ class HitController(Controller):
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         before = choices.named.before if choices.named is not None else ""
-        sheet.export_asked.connect(lambda *asked: self._export(page, sheet.flank.value(), before, *asked))
+        sheet.export_asked.connect(lambda *asked: self._export(page, sheet.shape(), before, *asked))
         self._app.window.sheets.open_sheet(sheet)
 
     def _export(
-        self, page: ResultsPage, flank: int, before: str, what: str, path: str, which: str, columns: str, is_safe: bool
-    ) -> None:
+        self, page: ResultsPage, shape: dict[str, Any], before: str, what: str, path: str, which: str, columns: str,
+        is_safe: bool,
+    ) -> None:  # fmt: skip
         self._columns = columns or self._columns
         self._app.settings.change(export_folder=str(Path(path).absolute().parent), export_form=what)
         ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
         self._app.window.sheets.close_sheet()
         named = f"{before}{columns}" if columns else ""
-        self._jobs.export(str(page.run.path), what, path, ids, named, is_safe, **({"flank": flank} if flank else {}))
+        self._jobs.export(str(page.run.path), what, path, ids, named, is_safe, **shape)
 
     def copy_command(self) -> None:
         """Copy the search as a command."""

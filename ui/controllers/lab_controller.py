@@ -14,6 +14,7 @@ from clalign.errors import ClalignError
 
 from .. import formatting
 from ..desk.app_context import AppContext, Controller
+from ..desk.picture_files import ask_picture_file
 from ..desk.source_controller import SourceController
 from ..engines.register import ladders
 from ..models.comparison import ComparisonView
@@ -251,16 +252,13 @@ class LabController(Controller):
             self._write(lambda: write_document(self.views[kind].document, Path(path)), path)
 
     def _ask_picture(self, kind: str) -> None:
-        from ..views.figure_view import save_picture
+        from ..views.figure_view import ChartPicture
 
         chart = self.pages[kind].chart_in_view()
         if chart is None:
             self._app.say("note", "There is no chart in view yet.")
             return
-        window, proposed = self._app.window, str(self._app.export_folder / f"{kind}.svg")
-        path, _ = QFileDialog.getSaveFileName(window, "Save picture", proposed, "SVG (*.svg);;PNG (*.png)")
-        if path:
-            self._write(lambda: save_picture(chart, path, window.font()), path)
+        ask_picture_file(self._app, kind, lambda: ChartPicture(chart))
 
     def _write(self, write: Callable[[], None], path: str) -> None:
         try:

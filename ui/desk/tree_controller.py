@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from clalign.formats.newick import write_newick
@@ -19,19 +18,17 @@ from ..models.jobs import JobItem
 from ..models.tree_layout import KINDS, TreeLayout
 from .alignment_controller import AlignmentController
 from .app_context import AppContext, Controller
+from .picture_files import ask_picture_file
 
 if TYPE_CHECKING:
     from ..views.rows_page import RowsPanel
 
 FILES = {
     "Newick (*.nwk)": ".nwk",
-    "SVG, to be edited (*.svg)": ".svg",
-    "PDF (*.pdf)": ".pdf",
-    "PNG, as pixels (*.png)": ".png",
     "Distances with tabulators (*.tsv)": ".tsv",
     "Distances for PHYLIP (*.phy)": ".phy",
 }
-"""What a tree is exported as, and how the names of such files end."""
+"""What a tree is exported as besides pictures, and how the names of such files end."""
 
 
 class TreeController(Controller):
@@ -93,6 +90,7 @@ class TreeController(Controller):
         pane = TreePane(layout, kinds)
         pane.kind_asked.connect(self.show)
         pane.export_asked.connect(lambda: self._ask_file(panel))
+        pane.picture_asked.connect(lambda: self.ask_picture(panel))
         panel.panes.show_tree(pane)
 
     def _ask_file(self, panel: RowsPanel) -> None:
@@ -103,32 +101,30 @@ class TreeController(Controller):
             self.export(panel, path if known else f"{path}{FILES.get(chosen, '.nwk')}")
 
     def export(self, panel: RowsPanel, path: str) -> None:
-        """Write the tree, a picture of it, or its distances; the ending of the file name decides."""
+        """Write the tree or its distances; the ending of the file name decides."""
         pane = panel.panes.tree
         if pane is None:
             return
-        layout, node = pane.canvas.tree, pane.canvas.node
-        ending = Path(path).suffix.lower()
-        if ending in (".tsv", ".phy"):
+        layout = pane.canvas.tree
+        if Path(path).suffix.lower() != ".nwk":
             self.show(layout.kind, path)
-        elif ending == ".nwk":
+            return
 
-            def write() -> None:
-                with whole_file(path) as stream:
-                    write_newick(layout.tree, stream)
+        def write() -> None:
+            with whole_file(path) as stream:
+                write_newick(layout.tree, stream)
 
-            self._app.write_file(path, "Tree (Newick)", write, self._app.files)
-        else:
-            self._save_picture(layout, node, path)
+        self._app.write_file(path, "Tree (Newick)", write, self._app.files)
 
-    def _save_picture(self, layout: TreeLayout, node: int, path: str) -> None:
-        from ..views.pictures import save_picture
+    def ask_picture(self, panel: RowsPanel) -> None:
+        """Open the sheet that saves or copies a picture of the tree."""
         from ..views.tree_painter import TreePicture
 
-        title, font = f"{self._alignments.stem} – {layout.summary()}", QFont(QApplication.font())
-        self._app.write_file(
-            path, "Picture", lambda: save_picture(TreePicture(layout, title, node), path, font), self._app.files
-        )
+        pane = panel.panes.tree
+        if pane is not None:
+            layout, node, stem = pane.canvas.tree, pane.canvas.node, self._alignments.stem
+            title = f"{stem} – {layout.summary()}"
+            ask_picture_file(self._app, f"{stem}-tree", lambda: TreePicture(layout, title, node))
 
 
 def _choose_again(panel: RowsPanel) -> None:

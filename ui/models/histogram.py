@@ -130,7 +130,7 @@ class Histogram:
 
     def bar_bounds(self, low: float, high: float) -> str:
         """Return the words for the scores of a bar."""
-        return f"from {low:g} to {high:g}"
+        return formatting.signed(f"from {low:g} to {high:g}")
 
     def snapped(self, score: float, reach: float) -> float:
         """Return the model cutoff within reach of a score, or the score."""
@@ -153,7 +153,7 @@ def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float,
     """Return where the model cutoffs are, with their words; those that lie together share a label."""
     groups: list[tuple[float, list[str]]] = []
     for name, score in sorted(cutoffs.items(), key=lambda entry: entry[1]):
-        shown = f"{score:g}" if name in MODEL_CUTOFFS else f"{score:.1f}".replace("-", "−")
+        shown = formatting.signed(f"{score:g}" if name in MODEL_CUTOFFS else f"{score:.1f}")
         text = f"{CUTOFF_WORDS[name]} {shown}"
         if groups and score - groups[-1][0] <= near:
             groups[-1][1].append(text)

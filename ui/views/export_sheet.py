@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -31,6 +32,9 @@ from .sheet import Sheet
 
 USUAL_FORM = "tsv"
 """What is proposed before anything was exported."""
+
+TABLES = ("tsv", "domtsv", "csv", "domcsv", "parquet", "domparquet")
+"""The exports that columns are added to."""
 
 FLANKED = "fasta_matched"
 """The export that residues on either side are added to."""
@@ -146,10 +150,19 @@ class ExportSheet(Sheet):
         self._flank_line = QWidget()
         self._flank_line.setLayout(row(label("Residues more on either side", "muted"), self.flank, None))
         self._columns_line.setVisible(named is not None)
+        self.with_species = QCheckBox("A column with the species")
         safe_tip = "Puts ' before names that begin with =, +, - or @"
-        self._tips: dict[QWidget, str] = {self._columns_line: "", self.is_safe: safe_tip, self._flank_line: ""}
-        self.body.addLayout(Flow(self.is_safe, self._flank_line, spacing=24))
+        species_tip = "The last one: what descriptions name with OS="
+        self._tips: dict[QWidget, str] = {
+            self._columns_line: "", self.is_safe: safe_tip, self.with_species: species_tip, self._flank_line: "",
+        }  # fmt: skip
+        self.body.addLayout(Flow(self.is_safe, self.with_species, self._flank_line, spacing=24))
         self.body.addSpacing(8)
+
+    def shape(self) -> dict[str, Any]:
+        """Return what else was chosen, as fields of the `Choice` of an export."""
+        chosen = {"flank": self.flank.value(), "species": self.with_species.isChecked() and self._form.name in TABLES}
+        return {name: value for name, value in chosen.items() if value}
 
     def _add_column(self, name: str) -> None:
         self.columns.setText(f"{self.columns.text().strip()} {name}".strip())
@@ -184,6 +197,7 @@ class ExportSheet(Sheet):
         for widget, applies, why in (
             (self._columns_line, self._form.columns is not None, f"Only of {named.title}" if named else ""),
             (self.is_safe, self._form.name in TAB_SEPARATED, "Only of tables with tabs (TSV)"),
+            (self.with_species, self._form.name in TABLES, "Only of tables of hits and of domains"),
             (self._flank_line, self._form.name == FLANKED, "Only of parts of sequences (FASTA)"),
         ):
             widget.setEnabled(applies)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QBuffer, QEvent, QIODevice, QPointF, QRectF, QSize
-from PySide6.QtGui import QFont, QHelpEvent, QImage, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF
+from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
-
-from clalign.formats.writers import replaced_file
 
 from .. import theme
 from ..models.figures import Chart
 from .figure_painter import chart_height, paint_chart
-from .pictures import png, readable_svg
 
-PICTURE = QSize(960, 540)
-"""Least size of an exported picture; a PNG has twice as many pixels."""
+PICTURE = QSizeF(960, 540)
+"""Least size of an exported picture."""
 
 
 class FigureView(QWidget):
@@ -58,44 +55,23 @@ class FigureView(QWidget):
         return super().event(event)
 
 
-def save_picture(chart: Chart, path: str, font: QFont) -> None:
-    """Write a chart as SVG or PNG, in the light colors.
+class ChartPicture:
+    """A chart as a picture, in the light colors.
 
-    Raises
-    ------
-    OSError
-        The file cannot be written.
+    Parameters
+    ----------
+    chart : Chart
     """
-    size = QSize(PICTURE.width(), max(PICTURE.height(), chart_height(chart)))
-    if path.lower().endswith(".svg"):
-        _save_svg(chart, path, font, size)
-        return
-    image = QImage(size * 2, QImage.Format.Format_RGB32)
-    image.setDevicePixelRatio(2)
-    painter = QPainter(image)
-    _paint(painter, chart, font, size)
-    content = png(image)
-    with replaced_file(path) as file:
-        file.buffer.write(content)
 
+    n_rows = 1
 
-def _save_svg(chart: Chart, path: str, font: QFont, size: QSize) -> None:
-    from PySide6.QtSvg import QSvgGenerator
+    def __init__(self, chart: Chart) -> None:
+        self.title, self.width, self._chart = chart.title, PICTURE.width(), chart
 
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    generator = QSvgGenerator()
-    generator.setOutputDevice(buffer)
-    generator.setSize(size)
-    generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
-    generator.setTitle(chart.title)
-    generator.setDescription("Made by clalign")
-    _paint(QPainter(generator), chart, font, size)
-    with replaced_file(path) as file:
-        file.buffer.write(readable_svg(bytes(buffer.data().data())))
+    def height(self, n_rows: int) -> float:
+        """Return the pixels that it needs."""
+        return max(PICTURE.height(), chart_height(self._chart))
 
-
-def _paint(painter: QPainter, chart: Chart, font: QFont, size: QSize) -> None:
-    painter.setFont(font)
-    paint_chart(painter, QRectF(0, 0, size.width(), size.height()), chart, theme.LIGHT)
-    painter.end()
+    def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
+        """Draw it."""
+        paint_chart(painter, QRectF(0, 0, self.width, self.height(1)), self._chart, theme.LIGHT)

@@ -28,8 +28,8 @@ HIGHEST_CURVE = 4.0
 ROOM = 0.1
 """Share of the scores' range that can be seen beyond them."""
 
-ACROSS = 38
-"""Pixels below the plot for the scores and what they are."""
+ACROSS, NARROW = 38, 19
+"""Pixels below the plot for the scores and what they are; for the scores alone."""
 
 LINE_COLORS = {"report": "muted", "significant": "text"}
 
@@ -105,6 +105,11 @@ class ScorePlot(pg.GraphicsView):
 
     Keys: left and right move the significance line, with Shift in larger steps, with Ctrl the report
     line; L changes the scale; Home shows what was in view at first, End all scores.
+
+    Parameters
+    ----------
+    titled : bool
+        Whether it says itself what its scores are.
     """
 
     threshold_moved = Signal(str, float)
@@ -113,9 +118,10 @@ class ScorePlot(pg.GraphicsView):
     """With its bounds."""
     zoomed = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, titled: bool = True) -> None:
         self._dressed: theme.Tokens | None = None
         super().__init__()
+        self._titled = titled
         self._lay_out()
         self.data = None
         self.log_counts = True
@@ -152,7 +158,7 @@ class ScorePlot(pg.GraphicsView):
         self.lane = TagLane(self.view)
         layout.addItem(self.lane, 0, 0, 1, 2)
         self.counts_axis, self.score_axis = CountAxis(), ChartAxis("bottom", 70)
-        self.score_axis.setHeight(ACROSS)
+        self.score_axis.setHeight(ACROSS if self._titled else NARROW)
         for axis, line, column in ((self.counts_axis, 1, 0), (self.score_axis, 2, 1)):
             axis.linkToView(self.view)
             layout.addItem(axis, line, column)
@@ -164,7 +170,8 @@ class ScorePlot(pg.GraphicsView):
         for item in (self._bars, self._calibrated, self._fitted):
             self.view.addItem(item)
             item.hide()
-        self.score_axis.setLabel("score (bits)")
+        if self._titled:
+            self.score_axis.setLabel("score (bits)")
         self.lane.title = "sequences"
         self._show_numbers(False)
 
@@ -215,7 +222,8 @@ class ScorePlot(pg.GraphicsView):
         self.data = data
         if cutoffs_differ:
             self._show_cutoffs(data)
-        self.score_axis.setLabel(html.escape(data.axis))  # it is taken for HTML
+        if self._titled:
+            self.score_axis.setLabel(html.escape(data.axis))  # it is taken for HTML
         self._draw()
         self._say_hovered()
 

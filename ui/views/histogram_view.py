@@ -19,7 +19,7 @@ class HistogramView(QWidget):
     Parameters
     ----------
     compact : bool
-        As a strip below the table: without the legend.
+        As a strip below the table: without the legend, and with as much room for the bars as there can be.
     """
 
     threshold_moved = Signal(str, float)
@@ -28,22 +28,25 @@ class HistogramView(QWidget):
 
     def __init__(self, compact: bool) -> None:
         super().__init__()
-        self.plot = ScorePlot()
+        self.plot = ScorePlot(titled=not compact)
         self.kinds = QComboBox()
         self.kinds.setAccessibleName("Scores that the histogram shows")
         self.kinds.activated.connect(lambda: self.kind_chosen.emit(self.kinds.currentData()))
         self.kinds.hide()
         self.legend, self.sentence = Legend(), label("", "muted", wrap=True)
-        self.bar_words = ElidedLabel(" ", "muted")
+        self.bar_words, self._axis_words = ElidedLabel(" ", "muted"), label("", "muted")
         self.further = self._link("", self.plot.show_every, "Show all scores (End)")
         self.back = self._link("Back to the first view", self.plot.show_all, "Show the scores around the thresholds "
                                "again (Home)")  # fmt: skip
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        top, below = row((self.legend, 1)), row((self.bar_words, 1), self.further, self.back)
+        top, below = row((self.legend, 1)), row((self.bar_words, 1), self._axis_words, self.further, self.back)
         (below if compact else top).addWidget(self.kinds, 0, Qt.AlignmentFlag.AlignTop)
         parts = (top, (self.plot, 1), below, self.sentence)
         self.setLayout(stacked(*parts, margins=(8, 4, 8, 4), spacing=2))
+        if compact:
+            self.kinds.setMaximumHeight(self.kinds.fontMetrics().height() + 8)
+        self._axis_words.setVisible(compact)
         self.legend.setVisible(not compact)
         self.sentence.setVisible(not compact)
         self.plot.threshold_moved.connect(self.threshold_moved)
@@ -66,6 +69,7 @@ class HistogramView(QWidget):
     def show_histogram(self, data: Histogram, sentence: str) -> None:
         """Show new numbers and what they are."""
         self.plot.show_histogram(data)
+        self._axis_words.setText(data.axis)
         self.kinds.setVisible(bool(data.kinds))
         for kind, text in data.kinds.items() if not self.kinds.count() else ():
             self.kinds.addItem(text, kind)

@@ -155,7 +155,7 @@ class OptionForm(QWidget):
             tick = QCheckBox(textwrap.fill(field.metadata["help"], TICK_LETTERS))
             tick.toggled.connect(lambda: self.changed.emit())
             return tick
-        number = QLineEdit(_shown(field.default))
+        number = QLineEdit(_entry(field, field.default))
         number.setPlaceholderText(field.metadata.get("empty", "no limit" if field.default is None else ""))
         number.textChanged.connect(lambda: self.changed.emit())
         return number
@@ -182,7 +182,7 @@ class OptionForm(QWidget):
         elif isinstance(editor, QCheckBox):
             editor.setChecked(bool(value))
         elif editor is not None:
-            editor.setText(_shown(value))
+            editor.setText(_entry(next(field for field in self._fields if field.name == name), value))
 
     def _is_given(self, name: str) -> bool:
         """Return whether an option says something, be it right or wrong."""
@@ -223,8 +223,8 @@ class OptionForm(QWidget):
         usual: Any = field.default
         text = text.strip().replace(",", ".").replace("−", "-")
         if not text:
-            if usual is None:
-                return None, ""
+            if usual is None or "empty" in field.metadata:
+                return usual, ""
             return usual, f"{field.metadata['label']}: a number is needed."
         try:
             value = float(text)
@@ -241,6 +241,11 @@ class OptionForm(QWidget):
         if value <= 0 and field.metadata.get("positive"):
             return usual, f"{field.metadata['label']} must be above 0."
         return value, ""
+
+
+def _entry(field: Field, value: object) -> str:
+    """Return what a line says of a value: nothing where words in its place say it."""
+    return "" if "empty" in field.metadata and value == field.default else _shown(value)
 
 
 def _shown(value: object) -> str:

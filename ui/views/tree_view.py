@@ -250,6 +250,7 @@ class TreePane(QWidget):
 
     kind_asked = Signal(str)
     export_asked = Signal()
+    picture_asked = Signal()
     close_asked = Signal()
 
     def __init__(self, layout: TreeLayout, kinds: tuple[str, ...]) -> None:
@@ -270,7 +271,8 @@ class TreePane(QWidget):
             IconButton("magnify-minus-outline", "Lower lines (Ctrl+wheel, key -)", lambda: canvas.zoom(-1)),
             IconButton("magnify-plus-outline", "Higher lines (Ctrl+wheel, key +)", lambda: canvas.zoom(1)),
             IconButton("fit-to-page-outline", "Show the whole tree (key 0)", canvas.fit),
-            IconButton("export-variant", "Export as Newick, picture or table of distances", self.export_asked.emit),
+            IconButton("image-outline", "Save or copy a picture of the tree", self.picture_asked.emit),
+            IconButton("export-variant", "Export as Newick or as a table of distances", self.export_asked.emit),
             IconButton("close", "Close the tree", self.close_asked.emit),
             spacing=0, margins=(6, 4, 2, 2),
         )  # fmt: skip

@@ -52,7 +52,7 @@ class AlignmentSpec(Spec):
     )
     refinement: int = option(
         -1, "--refinement", "Sweeps of refinement", "move single residues in at most so many sweeps; -1 for as many as"
-        " it takes", ALIGNING, signed=True, first=True,
+        " it takes", ALIGNING, signed=True, first=True, empty="until nothing improves",
     )  # fmt: skip
     without_dynamic_weights: bool = option(
         False, "--nodynamicweights", "Fixed weights", "keep what a merge is worth when its columns have grown", ALIGNING

@@ -17,7 +17,6 @@ from clalign.engines.engine import Writer
 from clalign.engines.export import Choice, Source, flanked, write_fasta, write_lines, write_table
 from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
-from clalign.engines.pairwise.columns import TABLES
 from clalign.engines.pairwise.inputs import rows_of_queries, scores_of, scoring_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import n_wider
@@ -182,7 +181,7 @@ def _write_alignments(stream: TextIO, card: Card, hit: Hit, width: int, names_qu
 
 def write_tsv(source: PairSource, stream: TextIO) -> int:
     """Write the tab-separated table of alignments."""
-    return write_table(stream, TABLES["tsv"], source.table_rows("tsv"), source.origin.partial)
+    return write_table(stream, source.columns("tsv"), source.table_rows("tsv"), source.origin.partial)
 
 
 def write_jsonl(source: PairSource, stream: TextIO) -> int:

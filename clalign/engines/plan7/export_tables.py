@@ -6,7 +6,6 @@ from typing import TextIO
 
 from clalign.engines.export import write_lines, write_table
 from clalign.engines.plan7 import hmmer3_tables
-from clalign.engines.plan7.columns import TABLES
 from clalign.engines.plan7.export_source import (
     Source,
     hits,
@@ -22,12 +21,12 @@ from clalign.values.hits import Domain, Hit
 
 def write_tsv(source: Source, stream: TextIO) -> int:
     """Write the tab-separated table of hits."""
-    return write_table(stream, TABLES["tsv"], source.table_rows("tsv"), source.origin.partial)
+    return write_table(stream, source.columns("tsv"), source.table_rows("tsv"), source.origin.partial)
 
 
 def write_domtsv(source: Source, stream: TextIO) -> int:
     """Write the tab-separated table of domains."""
-    return write_table(stream, TABLES["domtsv"], source.table_rows("domtsv"), source.origin.partial)
+    return write_table(stream, source.columns("domtsv"), source.table_rows("domtsv"), source.origin.partial)
 
 
 def write_tblout(source: Source, stream: TextIO) -> int:

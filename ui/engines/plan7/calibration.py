@@ -26,11 +26,12 @@ def fit_chart(fit: dict[str, Any]) -> FitChart:
     expected = gumbel_density(scores, fit["mu"], fit["lambda"]) * n_fitted * width
     curve = tuple(zip(scores.tolist(), expected.tolist(), strict=True))
     edge = fit.get("edge")
-    reach = "" if edge is None else f", fitted from {edge:g} bits on"
+    reach = "" if edge is None else f", fitted from {formatting.signed(f'{edge:g}')} bits on"
     bars = "bars", formatting.plural(sum(counts), "random sequence")
     legend = bars, ("calibration", f"extreme value distribution{reach}")
     begin = low if edge is None else float(edge)
-    return FitChart(fit["name"], AXIS, low, width, counts, curve, fit["mu"], f"mu {fit['mu']:.2f}", legend, begin)
+    center = formatting.signed(f"mu {fit['mu']:.2f}")
+    return FitChart(fit["name"], AXIS, low, width, counts, curve, fit["mu"], center, legend, begin)
 
 
 def sample_chart(value: dict[str, Any]) -> FitChart:
@@ -44,8 +45,7 @@ def sample_chart(value: dict[str, Any]) -> FitChart:
 def fit_words(fit: dict[str, Any]) -> str:
     """Return a fit in a sentence or two."""
     seed = f", seed {fit['seed']}" if fit.get("seed") is not None else ""
-    numbers = (
-        f"{fit['name']}: mu {fit['mu']:.3f}, lambda {fit['lambda']:.4f} from {formatting.count(fit['n'])} scores{seed}."
-    )
+    curve = formatting.signed(f"mu {fit['mu']:.3f}, lambda {fit['lambda']:.4f}")
+    numbers = f"{fit['name']}: {curve} from {formatting.count(fit['n'])} scores{seed}."
     verdict = fit.get("words")
     return f"{numbers} {verdict}." if verdict else numbers

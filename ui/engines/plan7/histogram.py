@@ -123,23 +123,20 @@ class ProfileHistogram(Histogram):
         """Return a line for each curve: ``calibration`` or ``fit``, and its words."""
         lines = []
         if self.kind == "forward" and self.calibration is not None:
-            numbers = f"tau {self.calibration.location:.2f}, lambda {self.calibration.slope:.3f}"
+            numbers = formatting.curve("tau", self.calibration.location, self.calibration.slope)
             random = formatting.plural(round(self.n_random), "random sequence")
             return [("calibration", f"What {random} would give, had no filter stopped any: {numbers}")]
         if self.calibration is not None:
-            lines.append(("calibration", f"Calibration of the profile: {_numbers(self.calibration)}"))
+            numbers = formatting.curve("mu", self.calibration.location, self.calibration.slope)
+            lines.append(("calibration", f"Calibration of the profile: {numbers}"))
         if self.fit is not None:
-            numbers = f"mu {self.fit.mu:.2f}, lambda {self.fit.slope:.3f}"
+            numbers = formatting.curve("mu", self.fit.mu, self.fit.slope)
             lines.append(("fit", f"Fitted to this run: {numbers}. {self.fit.words}."))
         return lines
 
     def bar_bounds(self, low: float, high: float) -> str:
         """Return the words for the scores of a bar."""
-        return f"from {low:g} to {high:g} bits"
-
-
-def _numbers(calibration: Calibration) -> str:
-    return f"mu {calibration.location:.2f}, lambda {calibration.slope:.3f}"
+        return formatting.signed(f"from {low:g} to {high:g} bits")
 
 
 def calibration_of(card: dict[str, Any]) -> Calibration | None:

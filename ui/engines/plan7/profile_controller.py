@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
@@ -81,8 +81,7 @@ class ProfileController(Controller):
         if source is None or page is None:
             return
         card = source.cards[number]
-        parts = [card["name"], card["accession"], card["description"], formatting.plural(card["length"], "node")]
-        page.show_card(number, " · ".join(part for part in parts if part and part != "-"))
+        page.show_card(number, _card_line(card))
         self.fill(page.view, path, number, lambda context: read_profile(path, number, card, context))
 
     def close_page(self) -> None:
@@ -143,6 +142,7 @@ class ProfileController(Controller):
         run = page.run
         number = run.hit.profile if run.shows_all and run.hit is not None else max(0, run.profile)
         path = (run.facts.get("spec") or {}).get("profiles", "-")
+        page.profile.say_whose(_whose(run.cards[number], run.hit is not None) if run.shows_all and run.cards else "")
         if not run.cards:
             page.profile.say("No profile yet", "It appears here as soon as the search begins.")
         elif path == "-":
@@ -221,3 +221,15 @@ class ProfileController(Controller):
         self._app.window.sheets.close_sheet()
         font = QFont(QApplication.font())
         self._app.write_file(path, "Logo", lambda: save_logo(figure, choices, path, font))
+
+
+def _card_line(card: dict[str, Any]) -> str:
+    """Return whose logo it is, in a line."""
+    parts = [card["name"], card["accession"], card["description"], formatting.plural(card["length"], "node")]
+    return " · ".join(part for part in parts if part and part != "-")
+
+
+def _whose(card: dict[str, Any], is_of_hit: bool) -> str:
+    """Return whose logo it is where the hits of all profiles are in view, and how to see another one."""
+    why = "of the chosen hit" if is_of_hit else "the first one; choose a hit or a profile to see its logo"
+    return f"Profile {_card_line(card)} ({why})"

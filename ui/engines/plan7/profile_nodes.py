@@ -173,13 +173,13 @@ def statistics_words(hmm: Hmm) -> list[tuple[str, str]]:
     if isinstance(settings, Hmmer3Settings):
         entries = (("MSV", settings.msv), ("Viterbi", settings.viterbi), ("Forward", settings.forward))
         return [
-            (f"{name} scores", f"{'mu' if name != 'Forward' else 'tau'} {c.location:.2f}, lambda {c.slope:.3f}")
+            (f"{name} scores", formatting.curve("mu" if name != "Forward" else "tau", c.location, c.slope))
             for name, c in entries
             if c is not None
         ]
     if hmm.calibration is None:
         return [("Scores", "not calibrated: E-values are rough (upper bounds)")]
-    return [("Scores", f"mu {hmm.calibration.location:.2f}, lambda {hmm.calibration.slope:.3f}")]
+    return [("Scores", formatting.curve("mu", hmm.calibration.location, hmm.calibration.slope))]
 
 
 def _percent(share: float) -> str:

@@ -84,13 +84,15 @@ class ProfileView(QWidget):
         self.empty = EmptyPanel(
             "chart-timeline-variant", "Reading the profile", "Its logo appears here.", self.locate_button
         )
-        self._title = ElidedLabel("", "muted")
+        self.whose, self._head = ElidedLabel("", "muted"), QWidget()
+        self._head.setLayout(row(self.whose, margins=(12, 8, 12, 0)))
+        self._head.hide()
         above = QWidget()
         above.setLayout(stacked(self._tools(), self.overview, (self.logo, 1), spacing=0))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(split(above, self.inspector, shares=(3, 2)))
-        self.setLayout(stacked(self._stack, spacing=-1))
+        self.setLayout(stacked(self._head, (self._stack, 1), spacing=-1))
         self.logo.node_chosen.connect(self._show_node)
         self.setFocusProxy(self.logo)
 
@@ -153,6 +155,11 @@ class ProfileView(QWidget):
         self.empty.say(heading, without_ways(text))
         self.locate_button.setVisible(can_be_located(text))
         self._stack.setCurrentIndex(0)
+
+    def say_whose(self, text: str) -> None:
+        """Say whose profile it is, where nothing else in view does; an empty text says nothing."""
+        self.whose.setText(text)
+        self._head.setVisible(bool(text))
 
     def choose_node(self, node: int) -> None:
         """Choose a node, counted from 1."""
