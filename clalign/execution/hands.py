@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,10 +46,13 @@ class Hand:
         When it delivered the last one, or began.
     n_lent : int
         What others' device, the processor, computes for it.
+    n_together : int
+        How many units it last delivered at the same time.
     """
 
     gives_way: bool = False
     n_lent: int = 0
+    n_together: int = 1
     units: list[Unit[Any]] = field(default_factory=list)
     since: float = 0.0
     _cells: float = 0.0
@@ -88,7 +91,7 @@ class Hand:
 
     def is_late(self, now: float) -> bool:
         """Whether it takes far longer than it did."""
-        return bool(self.units) and now - self.since > LATE * max(self.unit_seconds, BATCH_SECONDS)
+        return bool(self.units) and now - self.since > LATE * max(self.unit_seconds * self.n_together, BATCH_SECONDS)
 
     @property
     def is_at_an_end(self) -> bool:
@@ -106,7 +109,8 @@ class Hand:
             return 0.0 if self.n_lent else waited - LOST_SECONDS
         if not self._count:
             return waited - max(other.unit_seconds, BATCH_SECONDS)
-        due = (self.units.index(unit) + 1) * self.unit_seconds - waited
+        place = self.units.index(unit) // self.n_together * self.n_together  # it comes with those before and after it
+        due = min(place + self.n_together, len(self.units)) * self.unit_seconds - waited
         faster = other.rate / self.rate if other.rate else 1.0
         # One that is late will likely need as long again.
         return (due if due > 0 else -due) - self.unit_seconds / faster
@@ -153,6 +157,15 @@ class Hands:
         """Take note that an executor has computed a unit."""
         before = hand.rate
         hand.deliver(unit, cells, self.clock())
+        self._total_rate += hand.rate - before
+        self._highest_rate = max(self._highest_rate, hand.rate)
+
+    def deliver_together(self, found: Sequence[tuple[Unit[Any], float]], hand: Hand) -> None:
+        """Take note of units and their cells that came at the same time: each took its part of that."""
+        before, since, now = hand.rate, hand.since, self.clock()
+        for place, (unit, cells) in enumerate(found, 1):
+            hand.deliver(unit, cells, since + (now - since) * place / len(found))
+        hand.n_together = len(found)
         self._total_rate += hand.rate - before
         self._highest_rate = max(self._highest_rate, hand.rate)
 

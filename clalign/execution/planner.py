@@ -6,10 +6,11 @@ result is stored.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic
 
 from clalign import tracing
@@ -22,6 +23,9 @@ from clalign.values.profiles import IMPOSSIBLE
 
 MOST_OUT = 64
 """Units for each executor that are not stored yet: more would only fill the memory."""
+
+MOST_OPEN = 64
+"""Queries, or two for each executor, that may lack rows because nobody is free who has them at hand."""
 
 SMALLEST_SHARE = 0.25
 """In the end units are made smaller, down to this share of what they were."""
@@ -97,7 +101,7 @@ class Planner(Generic[Batch]):
 
     def __init__(self, plan: Plan[Batch], n_executors: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
         self.plan, self.n_executors = plan, n_executors
-        self._numbers = iter(plan.queries)
+        self._numbers, self._n_unopened = iter(plan.queries), len(plan.queries)
         self._open = OpenQueries[Batch]()
         self._ends: deque[Query[Batch]] = deque()
         self._hands = Hands(clock)
@@ -136,6 +140,29 @@ class Planner(Generic[Batch]):
                     self._take_back([unit], self._hands.of(cutter))
                 raise
         return unit
+
+    def take_several(self, run: RunFile, cutter: Cutter[Batch], seconds: float, most: int) -> list[Unit[Batch]]:
+        """Return units for an executor that is sent several at a time, as many as take it so long; maybe none.
+
+        Near the end of the job they are half of what is due to it, or a single one.
+        """
+        with self._changed:
+            hand = self._hands.of(cutter)
+            n = min(most, max(1, int(seconds / hand.unit_seconds))) if hand.unit_seconds else 1
+            due = self._n_rows_left * self._hands.share(hand) / 2 if self.n_executors > 1 else math.inf
+        units: list[Unit[Batch]] = []
+        while len(units) < n and (not units or sum(unit.last - unit.first for unit in units) < due):
+            unit = self.take(run, cutter)
+            if unit is None:
+                break
+            units.append(unit)
+        return units
+
+    @property
+    def _n_rows_left(self) -> int:
+        """Rows that nobody has, of all queries that may be begun."""
+        n_unopened = self._n_unopened if self.plan.phases is None else 0
+        return self._open.n_rows + n_unopened * (self.plan.n_rows - self.plan.first_row)
 
     def _unit(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
         hand = self._hands.of(cutter)
@@ -206,7 +233,7 @@ class Planner(Generic[Batch]):
         """
         if isinstance(cutter, Choosing):
             suiting = next((query for query in self._open if cutter.has_some_of(query)), None)
-            if suiting is not None or len(self._open) > 2 * self.n_executors:
+            if suiting is not None or len(self._open) > max(2 * self.n_executors, MOST_OPEN):
                 return suiting or self._open.first
             return self._next(run) or self._open.first
         return self._open.of(None) or self._open.of(cutter) or self._next(run) or self._open.first
@@ -220,6 +247,7 @@ class Planner(Generic[Batch]):
         if self.plan.phases is not None and (self._hands or self._open or self._ends):
             return None
         for number in self._numbers:
+            self._n_unopened -= 1
             ranges = list(gaps(run.finished(number), n_rows, first_row))
             if (not ranges and run.best(number) is not None) or not self.plan.is_needed(run, number):
                 continue
@@ -267,6 +295,11 @@ class Planner(Generic[Batch]):
         """Take note that an executor has computed a unit, which will be stored unless it is already."""
         with self._changed:
             self._hands.deliver(unit, self._hands.of(cutter), cells)
+
+    def delivered_together(self, found: Sequence[tuple[Unit[Batch], float]], cutter: Cutter[Batch]) -> None:
+        """Take note of units, each with its cells, that an executor has computed and that came at the same time."""
+        with self._changed:
+            self._hands.deliver_together(found, self._hands.of(cutter))
 
     def is_wanted(self, unit: Unit[Batch]) -> bool:
         """Return whether a unit is still to be stored: another executor may have been faster."""

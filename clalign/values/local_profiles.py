@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -141,6 +141,12 @@ class LocalProfile:
         """What the file says of score statistics."""
         assert isinstance(self.hmm.settings, Hmmer3Settings)
         return self.hmm.settings
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Return what a copy is made of: one that stands on a shelf is taken from the copy of the shelf."""
+        if self.shelved is None:
+            return object.__reduce_ex__(self, protocol)
+        return self.shelved.shelf.profile, (self.shelved.place,)
 
 
 def to_local_profile(hmm: Hmm, compute_composition: bool = False) -> LocalProfile:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import bisect
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from threading import Lock
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +64,11 @@ class ProfileShelf:
     begin, occupancy : float32[N]
     composition : float32[n, K]
         All as in `LocalProfile`.
+    travels_once : bool
+        Workers of a cluster keep one for all of its models that they search with.
     """
+
+    travels_once: ClassVar[bool] = True
 
     hmms: tuple[Hmm, ...]
     starts: Places
@@ -75,6 +80,10 @@ class ProfileShelf:
 
     def __len__(self) -> int:
         return len(self.hmms)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made of; the rest can be computed again."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
     def alphabet(self) -> Alphabet:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -20,18 +21,22 @@ import pytest
 
 import clalign
 from clalign.compute.opencl import choice
+from clalign.databases.profile_library import load_library
 from clalign.engines.engine import engine_named
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import at_worker, connecting, ends, home, members, rows, shards
+from clalign.execution.cluster.parcels import unpacked
 from clalign.execution.job import Task
-from clalign.execution.units import Query
+from clalign.execution.units import Plan, Query
 from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import cluster_of
+from clalign.values.profile_shelves import shelf_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # workers import what the jobs of tests hold
 sys.path.insert(0, str(Path(__file__).parent))
+import crews
 from crews import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
 
 
@@ -297,13 +302,60 @@ def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
 
 def test_what_comes_for_a_job_after_its_end_is_not_kept() -> None:
     data = pickle.dumps("a search")
-    assert at_worker.hold("an idle job", ("search", 1), data)
+    assert at_worker.hold("an idle job", [(("search", 1), 0, data)])
     at_worker._forget("an idle job")
-    assert at_worker.hold("an idle job", ("search", 1), data), "it goes on, and is sent anew"
+    assert at_worker.hold("an idle job", [(("search", 1), 0, data)]), "it goes on, and is sent anew"
     assert "an idle job" in at_worker._HERE
     assert at_worker.end("an idle job") == ([], {})
-    assert at_worker.hold("an idle job", ("search", 1), data)
+    assert at_worker.hold("an idle job", [(("search", 1), 0, data)])
     assert "an idle job" not in at_worker._HERE
+
+
+class Sent:
+    """The future of something that was sent."""
+
+    status = "finished"
+
+    def release(self) -> None:
+        """Do nothing."""
+
+
+def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, "MOST_SEARCHES", 3)
+    hmms = [hmm for path in crews.LIBRARIES["hmmer3"] for hmm in load_library(str(path))[0]]
+    library = [shelf_of(hmms * 4), shelf_of(hmms * 2)]
+    profiles = [shelf.profile(place) for shelf in library for place in range(len(shelf))]
+    plan = Plan[Any]((), 0, 0.0, lambda run, number: None, lambda device: None)  # type: ignore[arg-type, return-value]
+    parcels = members.Parcels(SimpleNamespace(client=None), plan)  # type: ignore[arg-type]
+    worker = members.Worker("one", "one", None, parcels)  # type: ignore[arg-type]
+    sent, dropped = list[Any](), list[Any]()
+    monkeypatch.setattr(worker, "submit", lambda what, function, job, given, *after: sent.extend(given) or Sent())
+    for number, profile in enumerate(profiles):
+        name = parcels.search_name(number, profile)
+        worker.send(name)
+        dropped += worker.drop_old([name])
+        parcels.done_with(number)
+        assert len(parcels.packed(name)[0]) < 1000
+        assert unpacked(parcels.packed(name)[0], parcels.register.found.get).match.tolist() == (profile.match.tolist())
+    names = [name for name, _, _ in sent]
+    assert len(names) == len(set(names)) == len(profiles) + 2, "each once, and two shelves"
+    shelves = [name for name in names if name[0] == "shared"]
+    assert [name for name, _ in dropped if name[0] == "shared"] == shelves[:1]
+    assert len(dropped) == len(profiles) - 3 + 1
+    assert list(parcels.register.found) == shelves[1:], "at home as well"
+
+
+def test_what_was_sent_once_more_is_not_dropped_and_what_is_missing_is_told() -> None:
+    name, data = ("search", 1), pickle.dumps("a search")
+    assert at_worker.hold("a job", [(("plan", 0), 0, pickle.dumps("a plan")), (name, 1, data), (name, 2, data)])
+    found = at_worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)])
+    assert [(type(one), one.kind) for one in found if isinstance(one, at_worker.Failure)] == (
+        [(at_worker.Failure, "forgotten")] * 2
+    )
+    assert name in at_worker._HERE["a job"].held
+    at_worker.compute("a job", {}, [(name, 0, 0, 1)], [(name, 2)])
+    assert name not in at_worker._HERE["a job"].held
+    at_worker.end("a job")
 
 
 def test_workers_with_another_version_are_refused_and_both_are_named(

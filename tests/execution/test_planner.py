@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clalign.execution import planner as module
+from clalign.execution.hands import LATE, Hands
 from clalign.execution.planner import Planner
-from clalign.execution.units import Phase, Plan, Scored, Unit
+from clalign.execution.units import Phase, Plan, Query, Scored, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult
@@ -56,8 +57,8 @@ class Step:
         return min(first + max(1, int(share * self.n)), last)
 
 
-n_twice = [0]
-"""Units that were given twice in all examples."""
+n_twice, n_together = [0], [0]
+"""Units that were given twice in all examples, and how often several were given together."""
 
 
 def planner_of(
@@ -84,14 +85,15 @@ def test_every_row_is_stored_once(n_queries: int, n_rows: int, sizes: list[int],
     while True:
         clock[0] += chance.choice([0.0, 0.1, 20.0])
         cutter = chance.choice(cutters)
-        unit = planner.take(run, cutter) if len(held) < 6 else None
-        if unit is not None:
+        units = planner.take_several(run, cutter, chance.choice([0.0, 1.0, 50.0]), 3) if len(held) < 6 else []
+        n_together[0] += len(units) > 1
+        for unit in units:
             assert (unit, cutter) not in held, "nobody has the same unit twice"
             held.append((unit, cutter))
             n_twice[0] += [one for one, _ in held].count(unit) > 1
-        elif not held and not planner.wait():
+        if not units and not held and not planner.wait():
             break
-        if held and (unit is None or chance.random() < 0.6):
+        if held and (not units or chance.random() < 0.6):
             unit, cutter = held.pop(chance.randrange(len(held)))
             if n_failures and chance.random() < 0.3:
                 n_failures -= 1
@@ -99,14 +101,17 @@ def test_every_row_is_stored_once(n_queries: int, n_rows: int, sizes: list[int],
                 held = [pair for pair in held if pair[1] is not cutter]
                 planner.give_back(back, cutter)
                 continue
-            planner.delivered(unit, cutter, 1.0)
-            if not planner.is_wanted(unit):
-                continue
-            if unit.is_end:
-                assert unit.query.n_left == 0, "all rows come before the end"
-                ends[unit.query.number] += 1
-            rows.update((unit.query.number, row) for row in range(unit.first, unit.last))
-            planner.stored(unit)
+            others = [one for one, holder in held if holder is cutter] if chance.random() < 0.5 else []
+            held = [pair for pair in held if not (others and pair[1] is cutter)]
+            planner.delivered_together([(one, 1.0) for one in (unit, *others)], cutter)
+            for one in (unit, *others):
+                if not planner.is_wanted(one):
+                    continue
+                if one.is_end:
+                    assert one.query.n_left == 0, "all rows come before the end"
+                    ends[one.query.number] += 1
+                rows.update((one.query.number, row) for row in range(one.first, one.last))
+                planner.stored(one)
     assert not planner.wait()
     known = {(0, row) for first, last in done for row in range(first, last)}
     wanted = {(number, row) for number in range(n_queries) for row in range(n_rows)} - known
@@ -115,9 +120,52 @@ def test_every_row_is_stored_once(n_queries: int, n_rows: int, sizes: list[int],
     assert ends == Counter(number for number in range(n_queries) if not (number == 1 and n_rows))
 
 
-def test_units_were_given_twice() -> None:
+def test_units_were_given_twice_and_several_together() -> None:
     test_every_row_is_stored_once()
     assert n_twice[0] > 10
+    assert n_together[0] > 10
+
+
+def test_as_many_units_are_given_together_as_take_so_long_but_fewer_near_the_end() -> None:
+    run, clock = Begun({}, set()), [0.0]
+    planner, cutter = planner_of(1, 400, 2, lambda: clock[0]), Step(10)
+
+    def done(units: list[Unit[Any]]) -> int:
+        clock[0] += 0.1 * len(units)
+        planner.delivered_together([(unit, 1.0) for unit in units], cutter)
+        for unit in units:
+            planner.stored(unit)
+        return len(units)
+
+    def taken(seconds: float = 0.45) -> list[Unit[Any]]:
+        return [unit for unit in planner.take_several(run, cutter, seconds, 8) if not unit.is_end]  # type: ignore[arg-type]
+
+    assert done(taken()) == 1, "nothing is known of it"
+    assert done(taken()) == 4
+    assert done(taken()) == 4, "what comes together took its part of the time"
+    assert done(taken(9.0)) == 8, "no more than may be"
+    sizes = list[int]()
+    while units := taken():
+        rows = sum(unit.last - unit.first for unit in units)
+        sizes.append(rows)
+        done(units)
+    assert sizes[0] == 40
+    assert sizes[-1] == 10, "a single unit"
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_who_delivers_several_units_together_is_late_when_none_of_them_comes() -> None:
+    clock = [0.0]
+    hands, cutter = Hands(lambda: clock[0]), Step(1)
+    hand, units = hands.of(cutter), [Unit(Query[Any](0, [], None, 8, 0, None), row, row + 1) for row in range(8)]
+    for unit in units:
+        hands.give(unit, hand)
+    clock[0] = 1.6
+    hands.deliver_together([(unit, 1.0) for unit in units[:4]], hand)
+    assert hand.unit_seconds == pytest.approx(0.4)
+    assert not hand.is_late(1.6 + 0.9 * LATE * 1.6)
+    assert hand.is_late(1.6 + 1.1 * LATE * 1.6)
+    assert hand.gain(units[4], hand, 1.6) == hand.gain(units[7], hand, 1.6) == pytest.approx(1.6 - 0.4)
 
 
 def taken_by(planner: Planner[Any], run: Any, cutter: Any) -> Unit[Any]:

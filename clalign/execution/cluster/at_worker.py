@@ -37,6 +37,13 @@ IDLE_SECONDS = 600.0
 """After so long without a unit a worker forgets a job: home is gone without a word."""
 
 
+Held = tuple[Reference, int, bytes]
+"""The name of what is kept, a serial number for each time that it is sent, and the parcel."""
+
+Rows = tuple[Reference, int, int, int]
+"""A unit: the name of a search, the number of its query, the first row and the last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """What a worker finds when it is asked to take part.
@@ -116,11 +123,17 @@ def unbuilt(device: dict[str, Any], choices: Sequence[ProgramChoice]) -> list[Pr
         return session.unbuilt(choices)
 
 
-def hold(job: str, name: Reference, data: bytes, *_after: object) -> bool:
-    """Keep what a job needs, under a name."""
-    here = _here(job)
-    here.held[name] = unpacked(data, here.found)
-    return True
+def hold(job: str, given: Sequence[Held], *_after: object) -> bool:
+    """Keep what a job needs; return False if something is missing that it refers to, and so is not kept."""
+    here, is_whole = _here(job), True
+    for name, serial, data in given:
+        try:
+            thing = unpacked(data, here.found)
+        except LookupError:  # dropped or lost meanwhile; who asks for it is told, and home sends it anew
+            is_whole = False
+            continue
+        here.held[name], here.serials[name] = thing, serial
+    return is_whole
 
 
 def hold_shard(job: str, database: int, number: int, digest: str, data: bytes | None, *_after: object) -> bool:
@@ -139,21 +152,21 @@ def read_shard(digest: str) -> bytes | None:
 
 
 def compute(
-    job: str, device: dict[str, Any], search: Reference, rows: tuple[int, int, int], drop: Sequence[Reference],
-    *_after: object,
-) -> Found | Failure:  # fmt: skip
-    """Compute a unit: the number of its query, the first row and the last; forget what is to be dropped."""
+    job: str, device: dict[str, Any], rows: Sequence[Rows], drop: Sequence[tuple[Reference, int]], *_after: object
+) -> list[Found | Failure]:
+    """Compute units; forget what is to be dropped, unless it was sent once more since."""
     import distributed
 
     here = _here(job)
-    for name in drop:
-        here.held.pop(name, None)
-    if search not in here.held or ("plan", 0) not in here.held:
-        return Failure("forgotten")
-    waiting = here.put(Device.from_dict(device), here.held[search], *rows)
+    for name, serial in drop:
+        if here.serials.get(name) == serial:
+            here.held.pop(name, None)
+    if ("plan", 0) not in here.held or any(search not in here.held for search, *_ in rows):
+        return [Failure("forgotten")] * len(rows)
+    waiting = [here.put(Device.from_dict(device), here.held[search], *unit) for search, *unit in rows]
     leave: Any = distributed.secede
     leave()  # others of this worker can be begun meanwhile
-    return waiting.result()
+    return [one.result() for one in waiting]
 
 
 def end(job: str) -> tuple[list[str], dict[str, float]]:
@@ -193,6 +206,7 @@ class _Here:
     def __init__(self, job: str) -> None:
         self.job = job
         self.held: dict[Reference, Any] = {}
+        self.serials: dict[Reference, int] = {}
         self.hosts: dict[str, None] = {}
         self.seconds: dict[str, float] = {}
         self.is_over = threading.Event()

@@ -16,7 +16,7 @@ from clalign.errors import ClalignError, DeviceError, DeviceNotFound, ExitCode
 from clalign.execution.cluster import at_worker
 from clalign.execution.cluster.connecting import LOOKING_SECONDS, Connection
 from clalign.execution.cluster.ends import Ends
-from clalign.execution.cluster.members import Parcels, RemoteDevice, Worker, named
+from clalign.execution.cluster.members import MOST_TOGETHER, TASK_SECONDS, Parcels, RemoteDevice, Worker, named
 from clalign.execution.cluster.rows import UNIT_PATIENCE, Spread, WorkersCutter
 from clalign.execution.pace import Pace
 from clalign.execution.units import Scored, Unit
@@ -39,7 +39,10 @@ END_SECONDS = 5.0
 """So long workers may take to forget a job of which all is stored."""
 
 MOST_AGAIN = 100
-"""Units that a device may be sent once more, one after the other, before it counts as failing."""
+"""Tasks that a device may be sent once more, one after the other, before it counts as failing."""
+
+SENT_ANEW = ("shards", "again", "forgotten")
+"""Failures of which the device is not the cause."""
 
 
 class Home:
@@ -254,26 +257,28 @@ class Home:
             for remote in self._devices:
                 if not remote.wants_more:
                     continue
-                unit = self._writer.planner.take(self._writer.run, remote.cutter)
-                if unit is None:
-                    continue
-                is_given = is_busy = True
-                if unit.is_end:
-                    self._ends.begin(unit, remote.cutter)
-                else:
-                    self._send(remote, unit)
+                units = self._writer.planner.take_several(
+                    self._writer.run, remote.cutter, TASK_SECONDS, MOST_TOGETHER
+                )  # fmt: skip
+                for unit in units:
+                    if unit.is_end:
+                        self._ends.begin(unit, remote.cutter)
+                self._send(remote, [unit for unit in units if not unit.is_end])
+                is_given, is_busy = is_given or bool(units), is_busy or bool(units)
             self._context.check()
         if is_given or self._parcels is None:
             return False
         return not self._ends and not any(remote.out for remote in self._devices)
 
-    def _send(self, remote: RemoteDevice, unit: Unit[Any], after: Sequence[Any] = ()) -> None:
+    def _send(self, remote: RemoteDevice, units: Sequence[Unit[Any]], after: Sequence[Any] = ()) -> None:
+        if not units:
+            return
         try:
-            remote.send(unit, after)
+            remote.send(units, after)
         except OSError:
             if not self._connection.is_alive:
                 raise
-            self._writer.planner.give_back([unit], remote.cutter)
+            self._writer.planner.give_back(units, remote.cutter)
             self._looked = 0.0  # its worker has gone
 
     def _pick(self) -> Device:
@@ -295,43 +300,60 @@ class Home:
         done = [future for _, future in answers if future.status == "finished"]
         values = self._connection.gathered(done)
         for remote, future in answers:
-            unit = remote.take(future)
-            if unit is not None:
-                self._take_answer(remote, unit, values.get(future) or _failure_of(future))
+            units = remote.take(future)  # none if they were taken from it because of an answer before
+            self._take_answers(remote, units, values.get(future) or [_failure_of(future)] * len(units))
         for unit, cutters, storing in self._ends.done():
             for cutter in cutters:
                 self._writer.planner.delivered(unit, cutter, 0.0)
             self._writer.conclude(unit, storing)
 
-    def _take_answer(self, remote: RemoteDevice, unit: Unit[Any], value: at_worker.Found | at_worker.Failure) -> None:
-        if isinstance(value, at_worker.Found):
-            self._store(remote, unit, value)
-        elif value.kind not in ("shards", "again", "forgotten"):
-            self._fail(remote, unit, value)
-        elif remote.n_again > MOST_AGAIN:
-            self._fail(remote, unit, at_worker.Failure("device", "It does not keep what it is sent."))
-        else:
-            remote.n_again += 1
-            self._looked = 0.0  # its worker may have gone
-            if value.kind == "forgotten":
-                remote.worker.forget_all()
-            remote.worker.forget(("cancelled", "lost", "error"))
-            anew = remote.worker.send_shards(*value.shards, is_anew=True) if value.kind == "shards" else []
-            self._send(remote, unit, anew)
+    def _take_answers(
+        self, remote: RemoteDevice, units: Sequence[Unit[Any]], values: Sequence[at_worker.Found | at_worker.Failure]
+    ) -> None:
+        """Store what was found in the units of a task; send anew what was not computed, or see what is the matter."""
+        answers = list(zip(units, values, strict=True))
+        found = [(unit, value) for unit, value in answers if isinstance(value, at_worker.Found)]
+        failed = [(unit, value) for unit, value in answers if isinstance(value, at_worker.Failure)]
+        if found:
+            self._store(remote, found)
+        if not failed:
+            return
+        units = [unit for unit, _ in failed]
+        unit, worst = next((one for one in failed if one[1].kind not in SENT_ANEW), failed[0])
+        if worst.kind in SENT_ANEW and remote.n_again > MOST_AGAIN:
+            worst = at_worker.Failure("device", "It does not keep what it is sent.")
+        if worst.kind in SENT_ANEW:
+            self._send_anew(remote, failed)
+            return
+        self._writer.planner.give_back([one for one in units if one is not unit], remote.cutter)
+        self._fail(remote, unit, worst)
 
-    def _store(self, remote: RemoteDevice, unit: Unit[Any], found: at_worker.Found) -> None:
-        result, writer = found.result, self._writer
-        for text in found.warnings:
-            self._warn(text)
-        packed = result.packed
-        assert packed is not None
-        values = unpack_scores(packed.blob, unit.first, unit.last, writer.run.path)
-        scores = Scores(np.arange(unit.first, unit.last, dtype=np.int64), values.astype(np.int32, copy=False))
+    def _send_anew(self, remote: RemoteDevice, failed: Sequence[tuple[Unit[Any], at_worker.Failure]]) -> None:
+        remote.n_again += 1
+        self._looked = 0.0  # its worker may have gone
+        if any(failure.kind == "forgotten" for _, failure in failed):
+            remote.worker.forget_all()
+        remote.worker.forget(("cancelled", "lost", "error"))
+        missing = dict.fromkeys((failure.shards[0], one) for _, failure in failed for one in failure.shards[1])
+        anew = [one for number, shard in missing for one in remote.worker.send_shards(number, [shard], is_anew=True)]
+        self._send(remote, [unit for unit, _ in failed], anew)
+
+    def _store(self, remote: RemoteDevice, found: Sequence[tuple[Unit[Any], at_worker.Found]]) -> None:
+        writer, device = self._writer, named(remote.device, remote.worker.name)
         remote.n_again = 0
-        remote.measure(result.cells, result.seconds)
-        writer.planner.delivered(unit, remote.cutter, result.cells)
-        device = named(remote.device, remote.worker.name)
-        writer.store(unit, Scored(scores, None, hits_of=found.hits_of), replace(result, scores=scores), device)
+        remote.measure(sum(one.result.seconds for _, one in found))
+        writer.planner.delivered_together([(unit, one.result.cells) for unit, one in found], remote.cutter)
+        for unit, one in found:
+            result, packed = one.result, one.result.packed
+            for text in one.warnings:
+                self._warn(text)
+            remote.cutter.measure(result.cells, result.seconds)
+            assert packed is not None
+            values = unpack_scores(packed.blob, unit.first, unit.last, writer.run.path)
+            scores = Scores(np.arange(unit.first, unit.last, dtype=np.int64), values.astype(np.int32, copy=False))
+            writer.store(unit, Scored(scores, None, hits_of=one.hits_of), replace(result, scores=scores), device)
+            if self._parcels is not None and not unit.query.n_left:
+                self._parcels.done_with(unit.query.number)
 
     def _fail(self, remote: RemoteDevice, unit: Unit[Any], failure: at_worker.Failure) -> None:
         """Do without a device that fails, or with smaller units; raise what is no matter of a device."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any
@@ -18,19 +19,28 @@ from clalign.execution.units import Plan, Unit
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceDatabase
 
-MOST_SEARCHES = 32
-"""Queries that a worker keeps; more than it has units in hand."""
+MOST_SEARCHES = 64
+"""Queries that a worker keeps besides those that it has units of; home keeps as many of those that are done."""
 
 SCATTER_SECONDS = 30
 """So long a shard may take to a worker."""
 
+TASK_SECONDS = 0.4
+"""Units are sent together, as many as take so long: a task costs home, scheduler and worker some milliseconds each."""
+
+MOST_TOGETHER = 32
+"""So many at most; fewer than the searches that a worker keeps."""
+
 SECONDS_OUT = 2.0
-"""A device has units in hand for so long, as long as the last one took, so that it does not wait for home."""
+"""A device has tasks in hand for so long, as long as the last one took, so that it does not wait for home."""
 
 LEAST_OUT, MOST_OUT = 2, 16
 
 Answer = tuple["RemoteDevice", Any]
 """Whose, and the future of Dask."""
+
+Asked = tuple[Unit[Any], Reference]
+"""A unit that was sent, and the name of its search."""
 
 
 class Parcels:
@@ -55,10 +65,13 @@ class Parcels:
         self._digests: dict[tuple[int, int], str] = {}
         self._searches: dict[int, tuple[Any, Reference]] = {}
         self._packed: dict[Reference, tuple[bytes, list[Reference]]] = {}
+        self._needed = Counter[Reference]()
+        self._done: dict[int, None] = {}
         self._count = itertools.count()
         at_home = {"search_of": _at_home, "concluded": _at_home, "is_needed": _at_home, "queries": ()}
         shown = Plan(**{name: getattr(plan, name) for name in plan.__dataclass_fields__} | at_home)
         self._packed["plan", 0] = self.register.packed(shown)
+        self._needed.update(self._packed["plan", 0][1])
 
     def key(self, what: str) -> str:
         """Return a new name for a task."""
@@ -84,25 +97,39 @@ class Parcels:
 
     def search_name(self, number: int, search: Any) -> Reference:
         """Return the name of the search of a query; one that was made anew has another."""
+        self._done.pop(number, None)
         known = self._searches.get(number)
         if known is None or known[0] is not search:
-            if known is not None:
-                self._packed.pop(known[1], None)
+            self._forget_search(number)
             known = self._searches[number] = search, ("search", next(self._count))
+            self._packed[known[1]] = self.register.packed(search)
+            self._needed.update(self._packed[known[1]][1])
         return known[1]
 
-    def forget_searches(self, is_wanted: Callable[[int], bool]) -> None:
-        """Forget searches of queries that are done."""
-        for number in [number for number in self._searches if not is_wanted(number)]:
-            self._packed.pop(self._searches.pop(number)[1], None)
+    def done_with(self, number: int) -> None:
+        """Forget the search of a query of which all rows are stored, when some others are done as well."""
+        self._done[number] = None
+        while len(self._done) > MOST_SEARCHES:
+            oldest = next(iter(self._done))
+            del self._done[oldest]
+            self._forget_search(oldest)
 
-    def packed(self, name: Reference, thing: Any = None) -> tuple[bytes, list[Reference]]:
+    def _forget_search(self, number: int) -> None:
+        """Forget a search, and what travelled for itself because of it alone."""
+        if number not in self._searches:
+            return
+        _, needed = self._packed.pop(self._searches.pop(number)[1])
+        for reference in needed:
+            self._needed[reference] -= 1
+            if not self._needed[reference] and reference[0] == "shared":
+                del self._needed[reference]
+                self._packed.pop(reference, None)
+                self.register.forget(reference)
+
+    def packed(self, name: Reference) -> tuple[bytes, list[Reference]]:
         """Return what is sent under a name, and what it refers to."""
         if name not in self._packed:
-            if name[0] == "database":
-                thing = self.outline(name[1])
-            elif name[0] == "shared":
-                thing = self.register.found[name]
+            thing = self.outline(name[1]) if name[0] == "database" else self.register.found[name]
             self._packed[name] = self.register.packed(thing)
         return self._packed[name]
 
@@ -143,15 +170,19 @@ class Worker:
     address, name : str
     look : Look
     parcels : Parcels
+    devices : list of RemoteDevice
+        Those that take part.
     """
 
     address: str
     name: str
     look: at_worker.Look
     parcels: Parcels
+    devices: list[RemoteDevice] = field(default_factory=list)
     _sent: dict[tuple[Any, ...], Any] = field(default_factory=dict)
-    _searches: dict[Reference, int] = field(default_factory=dict)
-    _drop: list[Reference] = field(default_factory=list)
+    _searches: dict[Reference, list[Reference]] = field(default_factory=dict)
+    _serials: dict[Reference, int] = field(default_factory=dict)
+    _count: Iterator[int] = field(default_factory=itertools.count)
 
     def submit(self, what: str, function: Callable[..., Any], *given: Any) -> Any:
         """Have a function called on this worker, and on no other; return the future."""
@@ -164,7 +195,6 @@ class Worker:
         """Send everything anew from now on."""
         self._sent.clear()
         self._searches.clear()
-        self._drop.clear()
 
     def forget(self, statuses: Sequence[str]) -> bool:
         """Send anew, from now on, what has come to this; return whether there is any such."""
@@ -173,17 +203,27 @@ class Worker:
             self._sent.pop(name).release()
         return bool(lost)
 
-    def send(self, name: Reference, thing: Any = None) -> list[Any]:
-        """Send something with all that it refers to, unless it was sent; return what a task must wait for."""
-        if name in self._sent:
-            return [self._sent[name]]
-        data, needed = self.parcels.packed(name, thing)
-        before = [future for one in needed for future in self.send(one)]
-        self._sent[name] = self.submit("hold", at_worker.hold, self.parcels.job, name, data, *before)
-        found = [self._sent[name]]
-        if name[0] == "database" and self.parcels.outline(name[1]).n_shards == 1:
-            found += self.send_shards(name[1], [0])
-        return found
+    def send(self, *names: Reference) -> list[Any]:
+        """Send what is known by some names with all that it refers to, unless it was sent.
+
+        Returns
+        -------
+        list of Future
+            What a task must wait for that uses it.
+        """
+        new = [name for name in dict.fromkeys(names) if name not in self._sent]
+        if new:
+            parcels = [(name, *self.parcels.packed(name)) for name in new]
+            needed = dict.fromkeys(one for _, _, others in parcels for one in others)
+            before = self.send(*needed) if needed else []
+            self._serials.update({name: next(self._count) for name in new})
+            given = [(name, self._serials[name], data) for name, data, _ in parcels]
+            self._sent.update(dict.fromkeys(new, self.submit("hold", at_worker.hold, self.parcels.job, given, *before)))
+        for name in new:
+            if name[0] == "database" and self.parcels.outline(name[1]).n_shards == 1:
+                self.send_shards(name[1], [0])
+        small = [("shard", number, 0) for kind, number in names if kind == "database"]
+        return list(dict.fromkeys(self._sent[name] for name in (*names, *small) if name in self._sent))
 
     def send_shards(self, database: int, shards: Iterable[int], is_anew: bool = False) -> list[Any]:
         """Send shards of a database that this worker lacks."""
@@ -227,16 +267,22 @@ class Worker:
         except (KeyError, ValueError, TimeoutError) as error:  # so a scheduler says that there is no such worker
             raise ConnectionError(f"{self.address} has gone") from error
 
-    def drop_old(self, search: Reference, in_hand: Iterable[Reference]) -> list[Reference]:
-        """Take note that a search is used; return those that this worker may forget."""
-        self._searches.pop(search, None)
-        self._searches[search] = 1
-        busy = set(in_hand)
+    def drop_old(self, searches: Iterable[Reference]) -> list[tuple[Reference, int]]:
+        """Take note that searches are used; return what this worker may forget, with the serial numbers that it has.
+
+        That are searches used long ago, and what only they referred to.
+        """
+        for search in searches:
+            self._searches.pop(search, None)
+            self._searches[search] = self.parcels.packed(search)[1]
+        busy = {name for device in self.devices for asked in device.out.values() for _, name in asked}
         old = [name for name in list(self._searches)[:-MOST_SEARCHES] if name not in busy]
-        for name in old:
-            del self._searches[name]
-            self._sent.pop(name, None)
-        return old
+        once = dict.fromkeys(one for name in old for one in self._searches.pop(name) if one[0] == "shared")
+        for needed in (self.parcels.packed(("plan", 0))[1], *self._searches.values()) if once else ():
+            for name in needed:
+                once.pop(name, None)
+        gone = [name for name in (*old, *once) if self._sent.pop(name, None) is not None]
+        return [(name, self._serials.pop(name)) for name in gone]
 
 
 class RemoteDevice:
@@ -257,48 +303,47 @@ class RemoteDevice:
     ) -> None:
         self.worker, self.device, self.cutter, self._spread = worker, device, cutter, spread
         self.n_failures = self.n_again = 0
-        self.out: dict[Any, tuple[Unit[Any], Reference]] = {}
-        self._unit_seconds = 0.0
+        self.out: dict[Any, list[Asked]] = {}
+        worker.devices.append(self)
+        self._task_seconds = 0.0
 
     @property
     def wants_more(self) -> bool:
         """Whether it has not enough in hand."""
-        n = SECONDS_OUT / self._unit_seconds if self._unit_seconds else LEAST_OUT
+        n = SECONDS_OUT / self._task_seconds if self._task_seconds else LEAST_OUT
         return len(self.out) < min(max(n, LEAST_OUT), MOST_OUT)
 
     @property
     def units(self) -> list[Unit[Any]]:
         """What it has in hand."""
-        return [unit for unit, _ in self.out.values()]
+        return [unit for asked in self.out.values() for unit, _ in asked]
 
-    def send(self, unit: Unit[Any], again: Sequence[Any] = ()) -> None:
-        """Send a unit, with all that it needs and the worker lacks."""
-        worker, parcels, query = self.worker, self.worker.parcels, unit.query
-        search = parcels.search_name(query.number, query.search)
-        after = [*worker.send(("plan", 0)), *worker.send(search, query.search), *again]
+    def send(self, units: Sequence[Unit[Any]], again: Sequence[Any] = ()) -> None:
+        """Send units in one task, with all that they need and the worker lacks."""
+        worker, parcels = self.worker, self.worker.parcels
+        names = [parcels.search_name(unit.query.number, unit.query.search) for unit in units]
+        after = [*worker.send(("plan", 0)), *worker.send(*names), *again]
         if self._spread is not None:
             number, spread = self._spread
-            shards = spread.outline.of_rows(unit.first, unit.last)
+            shards = dict.fromkeys(one for unit in units for one in spread.outline.of_rows(unit.first, unit.last))
             after += worker.send_shards(number, shards)
             for shard in shards:
                 spread.hold(shard, worker.address)
-        drop = worker.drop_old(search, [name for _, name in self.out.values()])
-        rows = query.number, unit.first, unit.last
+        drop = worker.drop_old(names)
+        rows = [(name, unit.query.number, unit.first, unit.last) for unit, name in zip(units, names, strict=True)]
         future = worker.submit(
-            "unit", at_worker.compute, parcels.job, self.device.to_dict(), search, rows, drop, *after
+            "units", at_worker.compute, parcels.job, self.device.to_dict(), rows, drop, *dict.fromkeys(after)
         )  # fmt: skip
-        self.out[future] = unit, search
+        self.out[future] = list(zip(units, names, strict=True))
         future.add_done_callback(lambda done: parcels.answers.put((self, done)))
 
-    def take(self, future: Any) -> Unit[Any] | None:
-        """Return the unit of a future, which is in hand no more; None if it was not any more."""
-        found = self.out.pop(future, None)
-        return None if found is None else found[0]
+    def take(self, future: Any) -> list[Unit[Any]]:
+        """Return the units of a future, which are in hand no more; none if they were not any more."""
+        return [unit for unit, _ in self.out.pop(future, ())]
 
-    def measure(self, cells: float, seconds: float) -> None:
-        """Take note of how long a unit took."""
-        self._unit_seconds = seconds
-        self.cutter.measure(cells, seconds)
+    def measure(self, seconds: float) -> None:
+        """Take note of how long a task took."""
+        self._task_seconds = seconds
 
     def withdraw(self) -> list[Unit[Any]]:
         """Have nothing in hand any more; return what that was."""

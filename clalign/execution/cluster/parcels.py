@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import pickle
 import threading
 from collections.abc import Callable
@@ -25,6 +26,7 @@ class Register:
     def __init__(self) -> None:
         self.found: dict[Reference, Any] = {}
         self._numbers: dict[int, Reference] = {}
+        self._count = itertools.count()
 
     def reference_of(self, thing: Any) -> Reference | None:
         """Return what stands for an object; None if it travels within others."""
@@ -36,9 +38,13 @@ class Register:
             return None
         known = self._numbers.get(id(thing))
         if known is None:
-            known = kind, len(self.found)
+            known = kind, next(self._count)
             self.found[known], self._numbers[id(thing)] = thing, known
         return known
+
+    def forget(self, reference: Reference) -> None:
+        """Let go of an object: if it is asked for again, it is another one."""
+        del self._numbers[id(self.found.pop(reference))]
 
     def packed(self, thing: Any) -> tuple[bytes, list[Reference]]:
         """Return an object as a parcel, and what it refers to."""
