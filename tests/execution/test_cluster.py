@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,12 +26,13 @@ from clalign.databases.profile_library import load_library
 from clalign.engines.engine import engine_named
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import at_worker, connecting, ends, home, members, rows, shards
-from clalign.execution.cluster.parcels import unpacked
+from clalign.execution.cluster.parcels import packed_values, unpacked
 from clalign.execution.job import Task
 from clalign.execution.units import Plan, Query
 from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import cluster_of
+from clalign.values.hits import DomainEstimates, Scores
 from clalign.values.profile_shelves import shelf_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
@@ -348,10 +350,8 @@ def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(mon
 def test_what_was_sent_once_more_is_not_dropped_and_what_is_missing_is_told() -> None:
     name, data = ("search", 1), pickle.dumps("a search")
     assert at_worker.hold("a job", [(("plan", 0), 0, pickle.dumps("a plan")), (name, 1, data), (name, 2, data)])
-    found = at_worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)])
-    assert [(type(one), one.kind) for one in found if isinstance(one, at_worker.Failure)] == (
-        [(at_worker.Failure, "forgotten")] * 2
-    )
+    found = pickle.loads(at_worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)]))
+    assert found == [at_worker.Failure("forgotten")] * 2
     assert name in at_worker._HERE["a job"].held
     at_worker.compute("a job", {}, [(name, 0, 0, 1)], [(name, 2)])
     assert name not in at_worker._HERE["a job"].held
@@ -426,6 +426,22 @@ def test_rows_of_a_query_are_looked_for_again_when_some_come_back_or_a_shard_com
     assert not cutter.has_some_of(query)
 
 
+@dataclass(frozen=True)
+class Odd:
+    """What is not made of its fields alone."""
+
+    one: int
+    other: int = field(default=5, init=False)
+
+
+def test_what_workers_found_arrives_as_it_was() -> None:
+    scores = Scores(np.arange(3, dtype=np.int64), np.array([5, -7, 9], np.int32))
+    plain = [at_worker.Failure("shards", shards=(3, [1, 2])), DomainEstimates(1.5, 2, 3, 4, 5), Odd(4), ("text", None)]
+    *found, last = pickle.loads(packed_values([*plain, scores]))
+    assert found == plain
+    assert (last.targets.tolist(), last.values.tolist()) == ([0, 1, 2], [5, -7, 9])
+
+
 def test_a_database_in_shards_reads_like_a_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "SHARD_RESIDUES", 200)
     chance = np.random.default_rng(5)
@@ -447,6 +463,11 @@ def test_a_database_in_shards_reads_like_a_whole_one(monkeypatch: pytest.MonkeyP
     held.held.update({number: shards.opened_shard(digest) or {} for number, digest in enumerate(digests)})
     for name in shards.FILES:
         assert np.array_equal(getattr(held.database, name), getattr(whole, name)[:]), name
+    for name in shards.FILES:
+        places = np.random.default_rng(6).integers(-5, len(getattr(whole, name)), (4, 25))
+        assert np.array_equal(getattr(held.database, name)[places], getattr(whole, name)[:][places]), name
+    with pytest.raises(IndexError):
+        held.database.order[np.array([0, 40])]
     some = np.array([0, 7, 39])
     assert held.database.select(some).codes.tolist() == whole.select(some).codes.tolist()
     assert [held.database.header(row) for row in range(40)] == [whole.header(row) for row in range(40)]

@@ -25,7 +25,7 @@ from clalign.compute.sessions import ProgramChoice, nobody_told
 from clalign.databases.cache import keep_to_limit, kept_shards, shard_folder
 from clalign.errors import Cancelled, ClalignError, DeviceError, ExitCode, OutOfDeviceMemory
 from clalign.execution.cluster import shards
-from clalign.execution.cluster.parcels import Reference, unpacked
+from clalign.execution.cluster.parcels import Reference, packed_values, unpacked
 from clalign.execution.executor import Executor
 from clalign.execution.host import Host
 from clalign.execution.units import Cutter, Plan, Query, Scored, Storing, Unit
@@ -153,8 +153,14 @@ def read_shard(digest: str) -> bytes | None:
 
 def compute(
     job: str, device: dict[str, Any], rows: Sequence[Rows], drop: Sequence[tuple[Reference, int]], *_after: object
-) -> list[Found | Failure]:
-    """Compute units; forget what is to be dropped, unless it was sent once more since."""
+) -> bytes:
+    """Compute units; forget what is to be dropped, unless it was sent once more since.
+
+    Returns
+    -------
+    bytes
+        The parcel of a list of what was found in each, `Found` or `Failure`.
+    """
     import distributed
 
     here = _here(job)
@@ -162,11 +168,11 @@ def compute(
         if here.serials.get(name) == serial:
             here.held.pop(name, None)
     if ("plan", 0) not in here.held or any(search not in here.held for search, *_ in rows):
-        return [Failure("forgotten")] * len(rows)
+        return packed_values([Failure("forgotten")] * len(rows))
     waiting = [here.put(Device.from_dict(device), here.held[search], *unit) for search, *unit in rows]
     leave: Any = distributed.secede
     leave()  # others of this worker can be begun meanwhile
-    return [one.result() for one in waiting]
+    return packed_values([one.result() for one in waiting])
 
 
 def end(job: str) -> tuple[list[str], dict[str, float]]:

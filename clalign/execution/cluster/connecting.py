@@ -31,6 +31,13 @@ ALIKE = {"clalign": 4, "python": 2, "numpy": 2, "dask": 4, "distributed": 4, "cl
 
 ALSO = ("cloudpickle", "pyopencl")
 
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
+"""Workers on this machine compute with its cores, and do not watch themselves hundreds of times a second."""
+
 INSTALL = "pip install 'clalign[cluster]'"
 
 Versions = Mapping[str, Any]
@@ -275,6 +282,7 @@ def _first_line(error: BaseException) -> str:
 def _local(library: Any, n: int, stack: ExitStack) -> Any:
     """Return workers on this machine, which share its cores."""
     folder = stack.enter_context(Scratch())
+    stack.enter_context(importlib.import_module("dask.config").set(QUIET))
     stack.callback(_forget_variables, _with_variables(n))
     return library.LocalCluster(
         n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
@@ -301,7 +302,10 @@ class Home:
         values = self._connection.gathered(done)
         for remote, future in answers:
             units = remote.take(future)  # none if they were taken from it because of an answer before
-            self._take_answers(remote, units, values.get(future) or [_failure_of(future)] * len(units))
+            value = values.get(future)
+            self._take_answers(
+                remote, units, [_failure_of(future)] * len(units) if value is None or not units else pickle.loads(value)
+            )
         for unit, cutters, storing in self._ends.done():
             for cutter in cutters:
                 self._writer.planner.delivered(unit, cutter, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import json
 import mmap
@@ -200,6 +201,7 @@ class _Column:
 
     def __init__(self, shards: Shards, name: str, starts: Integers, bounds: Integers | None) -> None:
         self._shards, self._name, self._starts = shards, name, starts
+        self._listed: list[int] = starts.tolist()
         self._bounds = bounds
         self._more = 0 if bounds is None else 1
 
@@ -218,17 +220,32 @@ class _Column:
         places = np.asarray(key)
         if places.dtype == bool:
             places = np.flatnonzero(places)
-        kind = FILES[self._name]
-        return np.array([self._one(int(place)) for place in places.ravel()], kind).reshape(places.shape)
+        return self._several(np.where(places < 0, places + len(self), places))
+
+    def _several(self, places: Integers) -> npt.NDArray[Any]:
+        if places.size and not 0 <= places.min() <= places.max() < len(self):
+            raise IndexError(places)
+        found = np.empty(places.shape, FILES[self._name])
+        of_shard = np.searchsorted(self._starts, places, side="right") - 1
+        starts = self._starts[of_shard]
+        if self._bounds is not None:
+            at_bound = starts == places
+            found[at_bound] = self._bounds[of_shard[at_bound]]
+            of_shard = np.where(at_bound, -1, of_shard)
+        for shard in np.unique(of_shard):
+            if shard >= 0:
+                chosen = of_shard == shard
+                found[chosen] = self._shards.part(int(shard), self._name)[places[chosen] - starts[chosen]]
+        return found
 
     def _one(self, place: int) -> Any:
         place += len(self) if place < 0 else 0
         if not 0 <= place < len(self):
             raise IndexError(place)
-        shard = int(np.searchsorted(self._starts, place, side="right")) - 1
-        if self._bounds is not None and self._starts[shard] == place:
+        shard = bisect.bisect_right(self._listed, place) - 1
+        if self._bounds is not None and self._listed[shard] == place:
             return self._bounds[shard]
-        return self._shards.part(shard, self._name)[place - int(self._starts[shard])]
+        return self._shards.part(shard, self._name)[place - self._listed[shard]]
 
     def _slice(self, first: int, last: int) -> npt.NDArray[Any]:
         pieces: list[npt.NDArray[Any]] = []
