@@ -58,6 +58,9 @@ TOOLS = {
 INNER_COMMANDS = ("worker", "probe", "builder")
 """Commands by which clalign starts itself."""
 
+OWN_COMMANDS = {*TOOLS, *INNER_COMMANDS}
+"""Those for which no engine is asked."""
+
 HEEDING = (["gui"], *([name] for name in INNER_COMMANDS))
 """Those that heed signals in a way of their own."""
 
@@ -114,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser_of(name: str) -> CommandParser | None:
     """Return the parser of a sub-command; None if there is no such command."""
     commands = OneCommand()
-    if name in TOOLS or name in INNER_COMMANDS:
+    if name in OWN_COMMANDS:
         importlib.import_module(f"clalign.cli.{name}").add_parser(commands)
     elif (engine := engine_with(name)) is not None:
         from clalign.cli.engine_command import add_parser
@@ -126,7 +129,8 @@ def parser_of(name: str) -> CommandParser | None:
 
 
 def _run(words: list[str]) -> int:
-    engine = engine_with(words[0]) if words and not {"-h", "--help"} & set(words) else None
+    is_engines = bool(words) and not (words[0] in OWN_COMMANDS or {"-h", "--help"} & set(words))
+    engine = engine_with(words[0]) if is_engines else None
     if engine is None:
         return _obeyed(words)
     leave_threads_out()

@@ -136,7 +136,8 @@ def _devices() -> tuple[list[dict[str, Any]], str]:
 
 
 def _cache() -> dict[str, Any]:
-    from clalign.databases.cache import cache_limit, cache_root, sizes
+    from clalign.databases.cache import cache_limit, sizes
+    from clalign.databases.cache_root import cache_root
 
     folder = cache_root()
     existing = next(place for place in (folder, *folder.parents) if place.is_dir())

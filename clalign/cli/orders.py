@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import queue
-import sqlite3
 import sys
 import threading
 import time
@@ -112,6 +111,8 @@ def end_while_building(job: Job, run: str | None) -> None:
 
     What is finished is in the run file.
     """
+    import sqlite3
+
     from clalign.runs.run_file import open_run
 
     while not job.is_over:

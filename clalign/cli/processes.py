@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, Any
 
+from clalign.children import own_command
 from clalign.cli.environment import LOG_VARIABLE
 from clalign.cli.streams import tell
-from clalign.cli.worker import worker_command
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
 
@@ -48,6 +48,19 @@ class ReportedError(ClalignError):
         super().__init__(value["message"], value.get("hint") or "")
         self.exit_code = ExitCode(value["exit_code"])
         self.traceback: str | None = value.get("traceback")
+
+
+def worker_command(engine: str = "", device: str = "") -> list[str]:
+    """Return the command that starts a worker.
+
+    Parameters
+    ----------
+    engine : str
+        Of the run that its job will be; while it waits for that it loads what it needs.
+    device : str
+        The user's words for the device of the run, with which it makes itself familiar as well.
+    """
+    return own_command("worker", *([engine] if engine else []), *(["--device", device] if device else []))
 
 
 def _started(command: list[str]) -> subprocess.Popen[str]:

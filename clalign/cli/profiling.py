@@ -104,6 +104,16 @@ def _tell(recording: tracing.Recording, part: Path, wish: ProfileWish, say: Call
         say(f"Time: {sentence(shares(spans_of(document)))}")
 
 
+_start: tracing.Recording | None = None
+"""What a worker records before it has a job."""
+
+
+def record_start() -> None:
+    """Record what a worker does until it has its first job, which may ask for it."""
+    global _start
+    _start = tracing.begin(WORKER)
+
+
 @contextmanager
 def worker_profiled(request: dict[str, Any], warn: Callable[[str], None], came: int | None = None) -> Iterator[None]:
     """Record a worker if its job asks for it (``trace``), and write that when the block ends.
@@ -111,12 +121,19 @@ def worker_profiled(request: dict[str, Any], warn: Callable[[str], None], came: 
     The entry has the ``path`` of the file, and where the parent records, too, ``since`` when (nanoseconds). A worker
     that was there before tells when the job `came`.
     """
+    global _start
+    recording, _start = _start, None
     wish = request.get("trace")
     if wish is None:
+        if recording is not None:
+            tracing.end()
         yield
         return
     began = tracing.process_began() if came is None else came
-    recording = tracing.begin(WORKER, wish.get("since", began))
+    since = wish.get("since", began)
+    if recording is None:
+        recording = tracing.begin(WORKER, since)
+    recording.since = since
     tracing.add("start the worker", "start", began, tracing.now())
     try:
         yield

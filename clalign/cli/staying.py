@@ -125,12 +125,14 @@ class Ahead:
 
             needs_drivers = at_home(device) != REFERENCE.id
             if is_first and needs_drivers:
-                choice.wake_ahead()
-            importlib.import_module("numpy")  # the one of all these whose modules import each other in circles
+                choice.wake_ahead(device)
+            with tracing.span("load numpy", "start"):  # the one of all these whose modules import each other in circles
+                importlib.import_module("numpy")
             if needs_drivers:
                 choice.look_ahead(device)
-            importlib.import_module("clalign.execution.job")
-            engine_named(engine).part("load")
+            with tracing.span("load modules", "start"):
+                importlib.import_module("clalign.execution.job")
+                engine_named(engine).part("load")
 
         self._loading = threading.Thread(target=load, name="loads modules", daemon=True)
         self._loading.start()

@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
-from clalign.children import own_command, settle_child
+from clalign.children import settle_child
 from clalign.cli.environment import log_level
-from clalign.cli.inputs import guide_tree_of, in_alignments
 from clalign.cli.orders import Orders
-from clalign.cli.profiling import worker_profiled
+from clalign.cli.profiling import record_start, worker_profiled
 from clalign.cli.staying import Ahead, serve
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
@@ -38,19 +37,6 @@ if TYPE_CHECKING:
     from clalign.execution.job import Task
     from clalign.runs.run_file import RunFile
     from clalign.values.specs import Spec
-
-
-def worker_command(engine: str = "", device: str = "") -> list[str]:
-    """Return the command that starts a worker.
-
-    Parameters
-    ----------
-    engine : str
-        Of the run that its job will be; while it waits for that it loads what it needs.
-    device : str
-        The user's words for the device of the run, with which it makes itself familiar as well.
-    """
-    return own_command("worker", *([engine] if engine else []), *(["--device", device] if device else []))
 
 
 def add_parser(subparsers: Any) -> None:
@@ -65,6 +51,7 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read a job from standard input, run it, and tell of it on standard output; go on with others if it stays."""
     settle_child()
+    record_start()
     for name in ("SIGINT", "SIGHUP"):  # the parent decides what they mean
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -330,6 +317,7 @@ def _tune(request: dict[str, Any], job: Job) -> dict[str, Any]:
 def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
     import dataclasses
 
+    from clalign.cli.inputs import in_alignments
     from clalign.tools.hmm_building import build_profiles
     from clalign.tools.specs import BuildSpec
 
@@ -340,6 +328,7 @@ def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _tree(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.cli.inputs import guide_tree_of, in_alignments
     from clalign.formats.distances import write_phylip, write_tsv
     from clalign.formats.writers import whole_file
 
@@ -358,6 +347,7 @@ def _tree(request: dict[str, Any], job: Job) -> dict[str, Any]:
 def _change(request: dict[str, Any], job: Job) -> dict[str, Any]:
     import dataclasses
 
+    from clalign.cli.inputs import in_alignments
     from clalign.engines.engine import engines
 
     engine = next(one for one in engines() if "change_choice" in one.at)

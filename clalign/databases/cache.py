@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,8 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-import platformdirs
-
+from clalign.databases.cache_root import FOLDER_VARIABLE, MARK, WORKING, cache_root, make_folder, write_whole
 from clalign.databases.packed import MANIFEST, READING
 from clalign.errors import OptionError, OutputError
 from clalign.formats import scratch
@@ -24,21 +22,7 @@ from clalign.formats.checksums import checked_content, checked_json, crc32
 from clalign.formats.sources import CHUNK, Source
 from clalign.jobs import JobContext
 
-FOLDER_VARIABLE = "CLALIGN_CACHE_DIR"
 LIMIT_VARIABLE = "CLALIGN_CACHE_LIMIT"
-
-OWN_FOLDER = "clalign-cache"
-"""Below the folder that a user names, or below that of all programs' caches: what else is there is not ours."""
-
-MARK = "CLALIGN-CACHE"
-"""The file in a folder that says that clalign made it, and may remove what is in it."""
-
-_MARK_TEXT = "Made by clalign, which removes old files here. Keep nothing of your own in this folder.\n"
-
-_TAG = "CACHEDIR.TAG"
-"""By it programs for backups know a folder that they may leave out (https://bford.info/cachedir/)."""
-
-_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n"
 
 DEFAULT_LIMIT = 20 * 10**9
 
@@ -53,7 +37,6 @@ LIMIT_SECONDS = 60.0
 MOST_INDEXED = 4096
 """Files whose checksum is remembered; beyond this the older half is forgotten."""
 
-WORKING = "new-"
 _LEAVING = "old-"
 _USED = "used"
 
@@ -70,11 +53,6 @@ _NAMES = {
     _INDEX: _DIGEST,
 }
 """How what is kept in each folder is named; nothing else is ever removed, but for what interrupted jobs left."""
-
-
-def cache_root() -> Path:
-    """Return the folder of everything that can be made again."""
-    return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir()) / OWN_FOLDER
 
 
 def cache_folder() -> Path:
@@ -105,25 +83,6 @@ def kept_shards() -> list[Path]:
 def lock_folder() -> Path:
     """Return the folder of the locks of runs."""
     return cache_root() / _LOCKS
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder of the cache, and first the cache itself with its mark.
-
-    Raises
-    ------
-    OSError
-        If that cannot be written, or holds files already and has no mark, so that it is somebody else's.
-    """
-    root = cache_root()
-    mark = root / MARK
-    if not mark.is_file():
-        root.mkdir(parents=True, exist_ok=True)
-        if any(root.iterdir()) and not mark.is_file():
-            raise FileExistsError(errno.EEXIST, f"{root} holds files already and lacks the mark {MARK} of a cache")
-        mark.write_text(_MARK_TEXT, "utf-8")  # first, for another process may look at this very moment
-        (root / _TAG).write_text(_TAG_TEXT, "utf-8")
-    folder.mkdir(parents=True, exist_ok=True)
 
 
 def cache_limit() -> int:
@@ -255,21 +214,6 @@ def _computed(stream: BinaryIO, source: Source, context: JobContext) -> Checksum
         context.progress("read", done, max(source.size, done), "bytes")
         context.check()
     return Checksums(digest.hexdigest(), checksum)
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a small file in a folder that is there, so that nobody ever reads a part of it."""
-    data = content.encode() if isinstance(content, str) else content
-    with tempfile.NamedTemporaryFile(prefix=WORKING, dir=path.parent, delete=False) as file:
-        name = file.name
-        try:
-            file.write(data)
-            file.close()  # Windows moves no open file
-            os.replace(name, path)
-        except OSError:
-            file.close()
-            os.unlink(name)
-            raise
 
 
 def limit_number(folder: Path, most: int, at_once: int = 1) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clalign import tracing
 from clalign.databases import cache, packed
+from clalign.databases.cache_root import FOLDER_VARIABLE
 from clalign.databases.reports import Facts, InputReport, make_report
 from clalign.errors import InputError, OptionError, OutputError
 from clalign.formats.a3m import check_columns, is_a3m
@@ -158,7 +159,7 @@ class _Rebuilding:
         if self._n > MOST_REBUILDS or not cache.discard(self._entry):
             raise OutputError(
                 f"What was written to {self._entry} is damaged when it is read.",
-                f"Check that disk, or set {cache.FOLDER_VARIABLE} to a folder on another one.",
+                f"Check that disk, or set {FOLDER_VARIABLE} to a folder on another one.",
             )
         try:
             self._again()

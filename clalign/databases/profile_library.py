@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from clalign import tracing
 from clalign.databases import cache
+from clalign.databases.cache_root import WORKING, make_folder
 from clalign.databases.packed import MANIFEST
 from clalign.formats.checksums import checked_content, checked_json, crc32
 from clalign.formats.profiles import models_in
@@ -134,8 +135,8 @@ class _Keeper:
 
     def _write(self) -> None:
         if self._working is None:
-            cache.make_folder(self._place.parent)
-            self._working = Path(tempfile.mkdtemp(prefix=cache.WORKING, dir=self._place.parent))
+            make_folder(self._place.parent)
+            self._working = Path(tempfile.mkdtemp(prefix=WORKING, dir=self._place.parent))
         for name in _ARRAYS:
             parts = [_array(hmm, name) for hmm in self._waiting]
             with (self._working / f"{name}.npy").open("ab") as file:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from clalign.databases.cache import lock_folder, make_folder
+from clalign.databases.cache import lock_folder
+from clalign.databases.cache_root import make_folder
 from clalign.errors import OutputError, RunBusy
 
 

@@ -16,7 +16,7 @@ import pytest
 from clalign.cli import doctor, gui, main
 from clalign.cli.devices import facts, table
 from clalign.cli.progress import Bar, JsonLines, PlainLines, duration, progress_display, sentence
-from clalign.databases.cache import cache_root
+from clalign.databases.cache_root import cache_root
 from clalign.errors import ExitCode
 from clalign.jobs import Event
 from clalign.runs.run_file import open_run

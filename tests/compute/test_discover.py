@@ -430,6 +430,44 @@ def test_a_context_that_was_made_ahead_is_used_once() -> None:
     assert contexts.context_of(missing, handle).devices == [handle]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are woken when the devices are listed")
+@pytest.mark.parametrize(
+    ("meant", "is_used"), [("cpu", True), ("elsewhere", False), ("nowhere", False), ("nonsense", False)]
+)
+def test_a_context_is_made_as_soon_as_the_drivers_are_awake(
+    monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path, meant: str, is_used: bool
+) -> None:
+    """Of the device that the same words meant last time; where they mean another by now, it is let go of."""
+    cpu = pick_device("cpu")
+    handle = driver_device(cpu)
+    waking.remember_meant(home_of_verdicts, "gpu", "0:7")
+    waking.remember_meant(home_of_verdicts, "cpu", {"nowhere": "99:0", "nonsense": "a"}.get(meant, cpu.id))
+    monkeypatch.setenv("PYOPENCL_HOME", "")  # it sets that
+    waking.wake_ahead(discover.verdicts_path(), "cpu")
+    (number,) = waking.untaken_contexts()
+    address = waking._contexts[number].result(60)
+    assert (address is not None) == (meant in ("cpu", "elsewhere"))
+    if meant == "elsewhere":  # what was the second device of its driver is the first by now
+        monkeypatch.setattr(contexts, "driver_device", lambda device: object())
+        monkeypatch.setattr(contexts, "_made", lambda handle: None)
+    contexts.announced(cpu)()
+    context = contexts.context_of(cpu, handle) if meant != "elsewhere" else None
+    assert (context is not None and context.int_ptr == address) == is_used
+    contexts.let_go_of_untaken()
+    assert not waking.untaken_contexts()
+
+
+def test_what_words_have_meant_is_no_more_than_a_hint(tmp_path: Path) -> None:
+    for text in ("", "[]", "{", '{"cpu": 1}'):
+        (tmp_path / "meant.json").write_text(text)
+        assert waking.meant_last(tmp_path, "cpu") == ("1" if "1" in text else "")
+    for number in range(2 * waking.MOST_MEANT):
+        waking.remember_meant(tmp_path, f"word {number}", str(number))
+    assert waking.meant_last(tmp_path, f"word {number}") == str(number)
+    assert waking.meant_last(tmp_path, "cpu") == ""
+    waking.remember_meant(tmp_path / "nowhere", "cpu", "0:0")
+
+
 def test_a_context_comes_for_who_wants_it_before_it_is_begun() -> None:
     """Who looks for the devices may be held up between telling of them and making the context."""
     cpu, found = pick_device("cpu"), list[object]()

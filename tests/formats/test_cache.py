@@ -12,6 +12,7 @@ import pytest
 
 from clalign.databases import cache, profile_library
 from clalign.databases import loading as databases
+from clalign.databases.cache_root import MARK, OWN_FOLDER, WORKING, cache_root, make_folder, write_whole
 from clalign.databases.profile_library import load_library
 from clalign.errors import OptionError, OutputError
 from clalign.formats.scratch import OWNER, Scratch
@@ -51,14 +52,14 @@ def test_files_of_the_user_stay_where_the_cache_is_put_among_them(
     files = put(tmp_path / "data")
     use(load)
     assert {path: path.read_bytes() for path in files} == files
-    assert (tmp_path / "data" / cache.OWN_FOLDER / cache.MARK).is_file()
+    assert (tmp_path / "data" / OWN_FOLDER / MARK).is_file()
 
 
 def test_a_folder_of_that_name_that_is_somebody_elses_is_refused(
     load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
-    files = put(tmp_path / cache.OWN_FOLDER)
+    files = put(tmp_path / OWN_FOLDER)
     with pytest.raises(OutputError, match="lacks the mark") as error:
         load(b">a\nACDEFGHIKL\n")
     assert "CLALIGN_CACHE_DIR" in error.value.hint
@@ -76,21 +77,21 @@ def test_files_of_the_user_stay_in_the_cache_itself(load, monkeypatch: pytest.Mo
     load(b">a\nACDEFGHIKL\n")
     names = [name for name in FOREIGN if not name.startswith(("old-", "new-", "input-"))]
     for name in names[:-1]:
-        (cache.cache_root() / name).parent.mkdir(exist_ok=True)
-        (cache.cache_root() / name).write_text(name)
+        (cache_root() / name).parent.mkdir(exist_ok=True)
+        (cache_root() / name).write_text(name)
     (cache.profile_folder() / "mine").mkdir()
     use(load)
     assert (cache.profile_folder() / "mine").is_dir()
-    assert [name for name in names[:-1] if not (cache.cache_root() / name).is_file()] == []
+    assert [name for name in names[:-1] if not (cache_root() / name).is_file()] == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
 @pytest.mark.parametrize("name", ["databases", "profiles", "kernels", "index", f"databases/old-{'0' * 16}"])
 def test_links_are_not_followed(load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "0")
-    cache.make_folder(cache.cache_root())
+    make_folder(cache_root())
     files = put(tmp_path / "elsewhere")
-    link = cache.cache_root() / name
+    link = cache_root() / name
     link.parent.mkdir(exist_ok=True)
     link.symlink_to(tmp_path / "elsewhere")
     use(load)
@@ -102,16 +103,16 @@ def test_everything_in_the_cache_is_counted_and_cleared(load) -> None:
     load_library(str(EXAMPLES / "globins4.hmm"))
     kernels, left = cache.kernel_folder(), cache.cache_folder() / "new-left"
     for folder in (kernels, cache.shard_folder()):
-        cache.make_folder(folder)
+        make_folder(folder)
         (folder / ("a" * 64)).write_bytes(b"x" * 1000)
     left.mkdir()
     (left / "codes").write_bytes(b"x" * 500)
-    files = [path for path in cache.cache_root().rglob("*") if path.is_file()]
+    files = [path for path in cache_root().rglob("*") if path.is_file()]
     sizes = cache.sizes()
     assert sum(sizes.values()) == sum(path.stat().st_size for path in files)
     assert sizes["compiled kernels"] == 1000
     assert min(sizes.values()) > 0
-    marks = sum((cache.cache_root() / name).stat().st_size for name in (cache.MARK, "CACHEDIR.TAG"))
+    marks = sum((cache_root() / name).stat().st_size for name in (MARK, "CACHEDIR.TAG"))
     assert cache.clear_cache() == sum(sizes.values()) - marks
     assert sum(cache.sizes().values()) == marks
 
@@ -150,8 +151,8 @@ def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_a_process_left_that_died_is_removed(load, cache_folder: Path) -> None:
-    cache.make_folder(cache_folder)
-    dead, busy = Scratch(cache_folder, cache.WORKING), Scratch(cache_folder, cache.WORKING)
+    make_folder(cache_folder)
+    dead, busy = Scratch(cache_folder, WORKING), Scratch(cache_folder, WORKING)
     dead._mark.close()  # as the system does when a process ends
     for name in ("new-old", "new-fresh"):
         (cache_folder / name).mkdir()
@@ -167,8 +168,8 @@ def test_what_a_process_left_that_died_is_removed(load, cache_folder: Path) -> N
 
 
 def test_what_a_living_process_works_on_stays(load, cache_folder: Path) -> None:
-    cache.make_folder(cache_folder)
-    busy, dead = Scratch(cache_folder, cache.WORKING), Scratch(cache_folder, cache.WORKING)
+    make_folder(cache_folder)
+    busy, dead = Scratch(cache_folder, WORKING), Scratch(cache_folder, WORKING)
     dead._mark.close()
     (cache_folder / "new-unmarked").mkdir()
     long_ago = time.time() - 2 * cache.DAY
@@ -197,9 +198,9 @@ def test_small_files_are_moved_when_they_are_closed(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", noted)
     monkeypatch.setattr(os, "replace", moved)
     for text in ("one", "two"):
-        cache.write_whole(tmp_path / "a", text)
+        write_whole(tmp_path / "a", text)
     assert (tmp_path / "a").read_text() == "two"
     monkeypatch.setattr(os, "replace", lambda *given: (_ for _ in ()).throw(PermissionError("it is open")))
     with pytest.raises(PermissionError):
-        cache.write_whole(tmp_path / "a", "three")
+        write_whole(tmp_path / "a", "three")
     assert os.listdir(tmp_path) == ["a"]

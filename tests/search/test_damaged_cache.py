@@ -9,6 +9,7 @@ import pytest
 
 from clalign import hmmsearch
 from clalign.databases import cache
+from clalign.databases.cache_root import MARK, cache_root
 from clalign.engines.export import export
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.profiles import load_profiles
@@ -61,7 +62,7 @@ def test_every_damage_of_every_file_is_made_good(kind: str, tmp_path: Path, monk
     (tmp_path / "targets.fasta").write_text(f">related to it\nACG{related}TTA\n>none\nACGTTGCAAC\n")
     expected = answer(kind, tmp_path)
     assert "related" in expected
-    files = [path for path in cache.cache_root().rglob("*") if path.is_file() and path.stat().st_size]
+    files = [path for path in cache_root().rglob("*") if path.is_file() and path.stat().st_size]
     assert {path.parent.name for path in files} >= {"index", "clalign-cache"}
     assert len({path.name for path in files} & {"codes", "offsets", "order", "text", "text_offsets"}) == 5
     for path in files:
@@ -69,5 +70,5 @@ def test_every_damage_of_every_file_is_made_good(kind: str, tmp_path: Path, monk
             content = path.read_bytes()
             path.write_bytes(damage(content))
             assert answer(kind, tmp_path) == expected, f"{path.name} {words}"
-            kept = path.name in (cache.MARK, "CACHEDIR.TAG") or path.read_bytes() == content
+            kept = path.name in (MARK, "CACHEDIR.TAG") or path.read_bytes() == content
             assert kept, f"{path.name} {words}: it stays as it is"

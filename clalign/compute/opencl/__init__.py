@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from clalign.databases.cache import cache_root, make_folder, write_whole
+from clalign.databases.cache_root import cache_root, make_folder, write_whole
 
 SYSTEM_DRIVERS = Path("/etc/OpenCL/vendors")
 """Where drivers register with the loader on Linux."""

@@ -17,7 +17,8 @@ from typing import Any
 
 import pyopencl as cl
 
-from clalign.databases.cache import kernel_folder, limit_number, make_folder, write_whole
+from clalign.databases.cache import kernel_folder, limit_number
+from clalign.databases.cache_root import make_folder, write_whole
 
 log = logging.getLogger(__name__)
 

@@ -7,6 +7,9 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from clalign import tracing
+from clalign.compute.opencl import waking
+from clalign.databases.cache_root import cache_root
 from clalign.errors import ClalignError
 from clalign.values.devices import REFERENCE, Device, at_home, choose_device, choose_devices, names_several
 
@@ -34,12 +37,16 @@ _looking: threading.Thread | None = None
 """The thread that looks for them."""
 
 
-def wake_ahead() -> None:
-    """Wake the drivers in the background; for a process that has just begun."""
-    from clalign.compute.opencl.waking import verdicts_path, wake_ahead
-    from clalign.databases.cache import cache_root
+def wake_ahead(wish: str = "") -> None:
+    """Wake the drivers in the background; for a process that has just begun.
 
-    wake_ahead(verdicts_path(cache_root()))
+    Parameters
+    ----------
+    wish : str
+        The user's words for the device that will be opened; where they mean the same as last time, a context of it is
+        made.
+    """
+    waking.wake_ahead(waking.verdicts_path(cache_root()), wish)
 
 
 def look_ahead(wish: str = "") -> None:
@@ -55,10 +62,12 @@ def look_ahead(wish: str = "") -> None:
 
     def look() -> None:
         try:
-            from clalign.compute.opencl import contexts, session  # noqa: F401
-            from clalign.compute.opencl.discover import familiar_devices
+            with tracing.span("load the drivers", "start"):
+                from clalign.compute.opencl import contexts, session  # noqa: F401
+                from clalign.compute.opencl.discover import familiar_devices
 
-            devices = familiar_devices()
+            with tracing.span("look for devices", "start"):
+                devices = familiar_devices()
         except BaseException as error:  # told to whoever picks a device
             found.set_exception(error)
             return
@@ -67,6 +76,9 @@ def look_ahead(wish: str = "") -> None:
         found.set_result(devices)
         if make_context is not None:
             make_context()
+        contexts.let_go_of_untaken()
+        if device is not None:
+            waking.remember_meant(cache_root(), wish, device.id)
 
     _looking = threading.Thread(target=look, name="looks for devices", daemon=True)
     _looking.start()

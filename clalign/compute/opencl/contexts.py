@@ -5,7 +5,6 @@ Where a process does one job after the other a session leaves its context, and w
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pyopencl as cl
 
-from clalign.compute.opencl import choice
+from clalign.compute.opencl import choice, waking
 from clalign.compute.opencl.discover import driver_device
 from clalign.compute.sessions import ProgramChoice
 from clalign.values.devices import Device
@@ -93,7 +92,8 @@ def let_go_of_unused() -> None:
 def announced(device: Device) -> Callable[[], None]:
     """Tell that a context of a device is about to be made, for which whoever wants one waits; return what makes it.
 
-    Where that fails, the session that wants one will say why.
+    It is the one that was made when the drivers were woken, if that is of this device. Where it fails, the session
+    that wants one will say why.
     """
     promised = Future[cl.Context | None]()  # it may be taken, and waited for, before it is made
     with _taking:
@@ -101,11 +101,20 @@ def announced(device: Device) -> Callable[[], None]:
 
     def make() -> None:
         try:
-            promised.set_result(_made(driver_device(device)))
+            handle = driver_device(device)
+            woken = _held(waking.taken_context(device.id))
+            is_of_it = woken is not None and woken.devices == [handle]
+            promised.set_result(woken if is_of_it else _made(handle))
         except BaseException:
             promised.set_result(None)
 
     return make
+
+
+def let_go_of_untaken() -> None:
+    """Let go of contexts that were made when the drivers were woken, of what the user's words do not mean any more."""
+    for number in waking.untaken_contexts():
+        _held(waking.taken_context(number))
 
 
 def context_of(device: Device, handle: cl.Device) -> cl.Context:
@@ -116,20 +125,10 @@ def context_of(device: Device, handle: cl.Device) -> cl.Context:
 
 
 def _made(handle: cl.Device) -> cl.Context | None:
-    """Return a context that is made without the interpreter's lock; None if that cannot be.
+    """Return a context that is made without the interpreter's lock; None if that cannot be."""
+    return _held(waking.made_context(cl._cl.__file__, handle.int_ptr))
 
-    Drivers of graphics cards take some tenths of a second for it, in which pyopencl would let no other thread go on.
-    """
-    try:
-        library = ctypes.CDLL(cl._cl.__file__)
-        create = library.clCreateContext
-    except (OSError, AttributeError):
-        return None
-    create.restype = ctypes.c_void_p
-    create.argtypes = (
-        ctypes.c_void_p, ctypes.c_uint, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, ctypes.c_void_p,
-        ctypes.POINTER(ctypes.c_int),
-    )  # fmt: skip
-    code, one = ctypes.c_int(0), ctypes.c_void_p(handle.int_ptr)
-    made = create(None, 1, ctypes.byref(one), None, None, ctypes.byref(code))
-    return cl.Context.from_int_ptr(made, retain=False) if made and code.value == 0 else None
+
+def _held(address: int | None) -> cl.Context | None:
+    """Return the context that is at an address; it goes with the last that refers to it."""
+    return None if address is None else cl.Context.from_int_ptr(address, retain=False)

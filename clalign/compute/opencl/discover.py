@@ -23,7 +23,7 @@ from clalign.compute.opencl import waking
 from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
 from clalign.compute.opencl.waking import LIST_SECONDS
-from clalign.databases.cache import cache_root, make_folder, write_whole
+from clalign.databases.cache_root import cache_root, make_folder, write_whole
 from clalign.errors import DeviceNotFound
 from clalign.values.devices import REFERENCE, Device, DeviceKind, Health
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from clalign.databases.cache import cache_root, make_folder, write_whole
+from clalign.databases.cache_root import cache_root, make_folder, write_whole
 from clalign.errors import OutputError
 from clalign.formats.checksums import checked_content, checked_json
 

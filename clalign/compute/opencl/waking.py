@@ -1,7 +1,7 @@
 """Waking the drivers before anything else is loaded, and marks that tell of a process which did not come back from it.
 
-Drivers of graphics cards take a while to find their devices. Nothing of this needs pyopencl or numpy, so that a process
-that has just begun can see to it while it loads these.
+Drivers of graphics cards take a while to find their devices, and as long to make a context of one. Nothing of this
+needs pyopencl or numpy, so that a process that has just begun can see to it while it loads these.
 """
 
 from __future__ import annotations
@@ -9,15 +9,20 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib.util
+import json
 import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from clalign import tracing
+from clalign.databases.cache_root import write_whole
 
 LIST_SECONDS = 20
 """So long drivers may take to tell their devices."""
@@ -28,6 +33,18 @@ LISTED = threading.Lock()
 _MARK, _LOST = "listing-", "lost-listing"
 """Marks of the processes that ask the drivers for their devices, and of one that did not come back."""
 
+_MEANT = "meant.json"
+"""Words for a device, and which it was."""
+
+MOST_MEANT = 8
+"""So many of them are kept."""
+
+
+_EVERY_TYPE = ctypes.c_uint64(0xFFFFFFFF)
+
+_contexts: dict[str, Future[int | None]] = {}
+"""Addresses of contexts that `wake_ahead` makes, by the ids of their devices."""
+
 
 def wake(library: str) -> int:
     """Let the drivers find their devices while other threads of this process go on; return the number of platforms.
@@ -35,17 +52,56 @@ def wake(library: str) -> int:
     pyopencl would hold the interpreter's lock meanwhile. Where its library does not show the functions of the loader
     nothing is lost: pyopencl finds the devices later.
     """
-    count, every_type = ctypes.c_uint(0), ctypes.c_uint64(0xFFFFFFFF)
     try:
         loader = ctypes.CDLL(library)
-        loader.clGetPlatformIDs(0, None, ctypes.byref(count))
-        platforms = (ctypes.c_void_p * count.value)()
-        loader.clGetPlatformIDs(count, platforms, None)
+        platforms = _platforms(loader)
         for platform in platforms:
-            loader.clGetDeviceIDs(ctypes.c_void_p(platform), every_type, 0, None, ctypes.byref(ctypes.c_uint()))
+            loader.clGetDeviceIDs(ctypes.c_void_p(platform), _EVERY_TYPE, 0, None, ctypes.byref(ctypes.c_uint()))
     except (OSError, AttributeError):
         return 0
-    return count.value
+    return len(platforms)
+
+
+def _platforms(loader: ctypes.CDLL) -> list[int]:
+    """Return the addresses of the platforms."""
+    count = ctypes.c_uint(0)
+    loader.clGetPlatformIDs(0, None, ctypes.byref(count))
+    found = (ctypes.c_void_p * count.value)()
+    loader.clGetPlatformIDs(count, found, None)
+    return [address for address in found if address]
+
+
+def made_context(library: str, device: int) -> int | None:
+    """Return the address of a new context of a device, made without the interpreter's lock; None if that cannot be.
+
+    Drivers of graphics cards take some tenths of a second for it, in which pyopencl would let no other thread go on.
+    """
+    try:
+        create = ctypes.CDLL(library).clCreateContext
+    except (OSError, AttributeError):
+        return None
+    create.restype = ctypes.c_void_p
+    create.argtypes = (
+        ctypes.c_void_p, ctypes.c_uint, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, ctypes.c_void_p,
+        ctypes.POINTER(ctypes.c_int),
+    )  # fmt: skip
+    code = ctypes.c_int(0)
+    made: int | None = create(None, 1, ctypes.byref(ctypes.c_void_p(device)), None, None, ctypes.byref(code))
+    return made if made and code.value == 0 else None
+
+
+def _context_of(library: str, number: str) -> int | None:
+    """Return the address of a new context of the device that has an id now; None if there is none."""
+    try:
+        loader = ctypes.CDLL(library)
+        p, _, d = number.partition(":")
+        platform, count = ctypes.c_void_p(_platforms(loader)[int(p)]), ctypes.c_uint(0)
+        loader.clGetDeviceIDs(platform, _EVERY_TYPE, 0, None, ctypes.byref(count))
+        devices = (ctypes.c_void_p * count.value)()
+        loader.clGetDeviceIDs(platform, _EVERY_TYPE, count, devices, None)
+        return made_context(library, devices[int(d)] or 0)
+    except (OSError, AttributeError, LookupError, ValueError):
+        return None
 
 
 def library_of_pyopencl() -> str:
@@ -58,28 +114,79 @@ def library_of_pyopencl() -> str:
     return ""
 
 
-def wake_ahead(verdicts: Path) -> None:
+def wake_ahead(verdicts: Path, wish: str = "") -> None:
     """Wake the drivers in the background, unless there is one that nobody knows yet, or that may hang.
 
     Parameters
     ----------
     verdicts : Path
         Where those on the devices are kept; the marks are beside it.
+    wish : str
+        The user's words for a device. Of the one that they meant last time a context is made as well, for
+        `taken_context`.
     """
     library = library_of_pyopencl() if sys.platform == "linux" else ""
     if not library or not verdicts.exists() or is_distrusted(verdicts.parent):
         return
     os.environ["PYOPENCL_HOME"] = str(Path(library).parent)  # its loader needs that; pyopencl sets the same
-    is_held = threading.Event()
+    is_held, number, promised = threading.Event(), meant_last(verdicts.parent, wish), Future[int | None]()
+    if number:
+        _contexts[number] = promised
 
     def wake_all() -> None:
-        with contextlib.suppress(OSError), LISTED:
-            is_held.set()
-            with marked(verdicts.parent):
-                wake(library)
+        try:
+            with LISTED:
+                is_held.set()
+                with tracing.span("wake the drivers", "start"), marked(verdicts.parent):
+                    wake(library)
+            if number:
+                with tracing.span("make a context ahead", "start"):
+                    promised.set_result(_context_of(library, number))
+        except OSError:
+            pass
+        finally:
+            if not promised.done():
+                promised.set_result(None)
 
     threading.Thread(target=wake_all, name="wakes drivers", daemon=True).start()
     is_held.wait()  # who lists the devices after this waits for them
+
+
+def taken_context(number: str) -> int | None:
+    """Return the address of the context that was made ahead of a device, given its id; it is the caller's from now on.
+
+    It may be one of another device, if the drivers have changed since. The first call waits for what is under way;
+    later ones, or where none was begun, return None.
+    """
+    promised = _contexts.pop(number, None)
+    return None if promised is None else promised.result()
+
+
+def untaken_contexts() -> list[str]:
+    """Return the ids of devices of which contexts were made ahead that nobody has taken."""
+    return list(_contexts)
+
+
+def meant_last(folder: Path, wish: str) -> str:
+    """Return the id of the device that the user's words meant when they were last used; empty if unknown."""
+    return _meant(folder).get(wish, "")
+
+
+def remember_meant(folder: Path, wish: str, number: str) -> None:
+    """Remember what device the user's words mean, for `meant_last`."""
+    known = _meant(folder)
+    if known.get(wish) != number:
+        latest = {wish: number, **{other: meant for other, meant in known.items() if other != wish}}
+        with contextlib.suppress(OSError):
+            write_whole(folder / _MEANT, json.dumps(dict(list(latest.items())[:MOST_MEANT])))
+
+
+def _meant(folder: Path) -> dict[str, str]:
+    """Return the ids of the devices that words have meant; the file is no more than a hint, so that no error counts."""
+    try:
+        return {str(wish): str(number) for wish, number in json.loads((folder / _MEANT).read_text("utf-8")).items()}
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}
 
 
 @contextlib.contextmanager

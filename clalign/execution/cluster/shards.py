@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.databases.cache import make_folder, shard_folder, write_whole
+from clalign.databases.cache import shard_folder
+from clalign.databases.cache_root import make_folder, write_whole
 from clalign.databases.packed import FILES, READING
 from clalign.formats.checksums import crc32
 from clalign.values.alphabets import Alphabet
