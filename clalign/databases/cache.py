@@ -37,6 +37,9 @@ LIMIT_SECONDS = 60.0
 MOST_INDEXED = 4096
 """Files whose checksum is remembered; beyond this the older half is forgotten."""
 
+MOST_KERNELS = 4096
+"""Compiled kernels, and lists of those that work needs; beyond this the least recently used half goes."""
+
 _LEAVING = "old-"
 _USED = "used"
 
@@ -63,6 +66,19 @@ def cache_folder() -> Path:
 def kernel_folder() -> Path:
     """Return the folder of the compiled kernels."""
     return cache_root() / _KERNELS
+
+
+def keep_kernel(place: Path, data: bytes) -> None:
+    """Keep a file of the folder of the compiled kernels.
+
+    Raises
+    ------
+    OSError
+        If that is not possible.
+    """
+    make_folder(place.parent)
+    write_whole(place, data)
+    limit_number(place.parent, MOST_KERNELS, MOST_KERNELS // 2)
 
 
 def profile_folder() -> Path:

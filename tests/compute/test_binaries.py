@@ -7,9 +7,9 @@ from pathlib import Path
 import pyopencl as cl
 import pytest
 
-from clalign.compute.opencl import binaries
 from clalign.compute.opencl.discover import driver_devices
 from clalign.compute.opencl.kernels import build
+from clalign.databases import cache
 from clalign.databases.cache import clear_cache, kernel_folder
 
 
@@ -54,7 +54,7 @@ def test_damaged_file_is_not_given_to_the_driver(context: cl.Context, damage: ob
 
 
 def test_oldest_go_first(context: cl.Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binaries, "MOST_FILES", 3)
+    monkeypatch.setattr(cache, "MOST_KERNELS", 3)
     for vectors in range(1, 5):
         build(context, "device", "msv_vector", {"VECTORS": vectors})
     assert len(kept()) == 2 + 1

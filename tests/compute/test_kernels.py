@@ -64,6 +64,7 @@ def test_a_build_error_names_file_line_and_choices(
     n_lines = header.read_text().count("\n")
     monkeypatch.setattr(kernels, "files", lambda package: with_fault)
     monkeypatch.setattr(kernels, "assemble", assemble.__wrapped__)
+    monkeypatch.setattr(kernels, "_header", kernels._header.__wrapped__)
     with pytest.raises(KernelBuildError) as found:
         build(context, "device", "viterbi_trace_item", {"SABOTAGE": 0})
     assert found.value.defines == {"SABOTAGE": 0}

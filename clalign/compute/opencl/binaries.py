@@ -12,21 +12,17 @@ import logging
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import pyopencl as cl
 
-from clalign.databases.cache import kernel_folder, limit_number
-from clalign.databases.cache_root import make_folder, write_whole
+from clalign.databases.cache import keep_kernel, kernel_folder
 
 log = logging.getLogger(__name__)
 
 DIGEST_BYTES = 32
-
-MOST_FILES = 4096
-"""Beyond this the least recently used half goes."""
-
 
 _thread = threading.local()
 
@@ -55,13 +51,24 @@ def remarks_logged(name: str) -> Iterator[None]:
         _thread.name = None
 
 
+@lru_cache(64)
+def _begun(source: str) -> hashlib._Hash:
+    """Return a checksum that has seen a source: programs of the same source are looked for one after the other."""
+    return hashlib.sha256(source.encode())
+
+
+@cache
+def _facts_of(device: cl.Device) -> list[str]:
+    """Return what compiled programs of a device depend on; drivers are asked once."""
+    platform = device.platform
+    return [device.name, device.version, device.driver_version, platform.name, platform.version, cl.VERSION_TEXT]
+
+
 def place_of(device: cl.Device, source: str, options: Sequence[str]) -> Path:
     """Return the file in which a compiled program is kept."""
-    parts = [
-        source, *options, device.name, device.version, device.driver_version, device.platform.name,
-        device.platform.version, cl.VERSION_TEXT,
-    ]  # fmt: skip
-    return kernel_folder() / hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    digest = _begun(source).copy()
+    digest.update("\0".join(["", *options, *_facts_of(device)]).encode())
+    return kernel_folder() / digest.hexdigest()
 
 
 def find(context: cl.Context, place: Path, options: Sequence[str]) -> cl.Program | None:
@@ -91,6 +98,4 @@ def keep(program: cl.Program, place: Path) -> None:
         binary = bytes(binaries[0])
         if not binary:
             return
-        make_folder(place.parent)
-        write_whole(place, hashlib.sha256(binary).digest() + binary)
-        limit_number(place.parent, MOST_FILES, MOST_FILES // 2)
+        keep_kernel(place, hashlib.sha256(binary).digest() + binary)

@@ -43,9 +43,13 @@ def assemble(name: str) -> str:
     return with_headers(text, f"{file}.cl")
 
 
+@cache
+def _header(name: str) -> str:
+    return files("clalign.kernels_cl").joinpath(name).read_text("utf-8")
+
+
 def with_headers(text: str, source: str) -> str:
     """Return a text with each header that it includes pasted in once."""
-    root = files("clalign.kernels_cl")
     pasted: set[str] = set()
 
     def paste(text: str, source: str, is_certain: bool) -> str:
@@ -60,7 +64,7 @@ def with_headers(text: str, source: str) -> str:
             is_sure = is_certain and len(_IF.findall(before)) == len(_ENDIF.findall(before))
             if is_sure:
                 pasted.add(header)
-            parts.append(paste(root.joinpath(header).read_text("utf-8"), header, is_sure))
+            parts.append(paste(_header(header), header, is_sure))
             parts.append(f'\n#line {before.count(chr(10)) + 2} "{source}"')
         return "".join([*parts, text[position:]])
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
+
 import numpy as np
 
+from clalign.compute.foresight import remembered
+from clalign.compute.opening import Rehearse
 from clalign.compute.rehearsal import Rehearsal
 from clalign.engines.pairwise.inputs import PairwiseInputs
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
@@ -18,6 +23,19 @@ MOST_ROWS = 1 << 18
 """Targets of the first batch: what takes them depends on how long they are."""
 
 TRACED_ROWS = 64
+
+WORTH_REMEMBERING = 4
+"""Queries of which it is remembered what programs they need; of fewer that is found again as soon as read."""
+
+
+def foresight_of(inputs: PairwiseInputs) -> Rehearse:
+    """Return what tells which programs a search will need, and remembers that if there are several queries."""
+    ahead: Rehearse = partial(rehearse, inputs)
+    if len(inputs.query_rows) < WORTH_REMEMBERING:
+        return ahead
+    reports = inputs.query_report, inputs.target_report
+    read = [(report.digest, report.alphabet, report.format) for report in reports]
+    return remembered(ahead, "sequences", json.dumps([read, inputs.chosen.to_dict(), inputs.strands]))
 
 
 def rehearse(inputs: PairwiseInputs, session: Rehearsal) -> None:

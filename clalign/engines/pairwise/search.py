@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from clalign.compute.sessions import Session
@@ -37,7 +36,7 @@ from clalign.engines.pairwise.query import (
     refuse_unknown_statistics,
     statistics_at_end,
 )
-from clalign.engines.pairwise.rehearsing import rehearse
+from clalign.engines.pairwise.rehearsing import foresight_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import n_wider
 from clalign.execution.estimate import Estimate, counted, seconds_of
@@ -76,7 +75,7 @@ class PairwiseWork:
         """Read the input; a begun run has its statistics."""
         inputs = load_inputs(task.run, task.spec, task.context)
         if not task.spec.is_pairs:
-            task.foresee(partial(rehearse, inputs))
+            task.foresee(foresight_of(inputs))
         if task.run.fact("scoring") is None:
             refuse_unknown_statistics(inputs, task.spec)
         return cls(task, inputs, cautions(inputs))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from clalign.compute.sessions import Session, Steps
@@ -15,7 +14,7 @@ from clalign.databases.reports import InputReport
 from clalign.engines.plan7 import hmmer2_search, hmmer3_search
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
-from clalign.engines.plan7.rehearsing import rehearse, rehearse_domains
+from clalign.engines.plan7.rehearsing import foresight_of, rehearse_domains
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
@@ -71,7 +70,7 @@ class ProfileWork:
         profiles, digest = task.given.get("profiles"), ""
         if profiles is None:
             profiles, digest = load_library(files.profiles, context.check)
-        foresee(task, profiles)
+        foresee(task, profiles, digest)
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
@@ -125,9 +124,9 @@ class ProfileWork:
         return {}
 
 
-def foresee(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
-    """Have the programs built that a search with these profiles will need."""
-    task.foresee(partial(rehearse, profiles, task.spec))
+def foresee(task: Task[SearchSpec], profiles: list[Hmm], digest: str = "") -> None:
+    """Have the programs built that a search with these profiles, of a file with this checksum, will need."""
+    task.foresee(foresight_of(profiles, task.spec, digest))
     if any(hmm.origin == "hmmer3" for hmm in profiles):
         task.foresee_help(rehearse_domains)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 
+from clalign.compute.foresight import remembered
+from clalign.compute.opening import Rehearse
 from clalign.compute.rehearsal import Rehearsal, probe_batch
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
@@ -20,6 +23,9 @@ from clalign.values.profiles import Hmm, Hmmer3Settings, to_integer_profile
 MOST_REHEARSED = 256
 """Lengths of a library that are looked at; what is needed besides is built when it is."""
 
+WORTH_REMEMBERING = 8
+"""Profiles of which it is remembered what programs they need; of fewer that is found again as soon as read."""
+
 MOST_TRACED, PROBES_TRACED = 4, 64
 """HMMER2 profiles for which the traceback is looked at, too, and sequences of it; others may have nothing to trace."""
 
@@ -31,6 +37,17 @@ PROBES, LONG_PROBE = 1 << 13, 1 << 14
 """Sequences to rehearse with, as many as a batch has, and the residues of a long one among them."""
 
 
+def foresight_of(profiles: Sequence[Hmm], spec: SearchSpec, digest: str) -> Rehearse:
+    """Return what tells which programs a search with profiles will need.
+
+    Where there are several, of a file with this checksum, it is remembered.
+    """
+    ahead: Rehearse = partial(rehearse, profiles, spec)
+    if not digest or len(profiles) < WORTH_REMEMBERING:
+        return ahead
+    return remembered(ahead, "profiles", digest, repr(filter_limits(spec)))
+
+
 def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> None:
     """Start on a session that computes nothing what a search with these profiles will start, in their order."""
     limits, batch = filter_limits(spec), probe_batch(PROBES, longest=LONG_PROBE)
@@ -38,8 +55,10 @@ def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> N
     for hmm in profiles:
         alike = NODES_ALIKE_ON_CPU[hmm.origin] if session.device.kind == "cpu" else NODES_ALIKE
         key = hmm.origin, hmm.alphabet.name, -(-hmm.length // alike)
-        if key in seen or len(seen) >= MOST_REHEARSED or not _is_searchable(hmm):
+        if key in seen or not _is_searchable(hmm):
             continue
+        if len(seen) >= MOST_REHEARSED:
+            break
         seen.add(key)
         if hmm.origin == "hmmer3":
             FILTERS.start(session, batch, FilterModel(to_local_profile(hmm, spec.compute_composition), limits))
