@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Sequence
 
 import clalign
-from clalign.cli.environment import check_environment, end_at_once, leave_threads_out
+from clalign.cli.environment import begin_loading, check_environment, end_at_once, end_loading, leave_threads_out
 from clalign.cli.interruptions import Ended, endings_raised
 from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ToldError, UsageError
 from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, prepare_streams, show, tell
@@ -134,11 +134,15 @@ def _run(words: list[str]) -> int:
     if engine is None:
         return _obeyed(words)
     leave_threads_out()
+    begin_loading()
     end_at_once()
     from clalign.cli.processes import worker_ahead
 
-    with worker_ahead(engine.name, _device_in(words)):
-        return _obeyed(words)
+    try:
+        with worker_ahead(engine.name, _device_in(words)):
+            return _obeyed(words)
+    finally:
+        end_loading()
 
 
 def _device_in(words: list[str]) -> str:

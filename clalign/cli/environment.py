@@ -41,6 +41,20 @@ def leave_threads_out() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def begin_loading() -> None:
+    """Let nobody look for circles among objects, until `end_loading`, while modules are loaded, which leave none.
+
+    It takes a tenth of the time in which they are loaded.
+    """
+    gc.disable()
+
+
+def end_loading() -> None:
+    """Have circles looked for again, but not among the objects that there are: modules stay until the end."""
+    gc.freeze()
+    gc.enable()
+
+
 def end_at_once() -> None:
     """Let the process end, once everything is written, without a look for circles among its objects.
 

@@ -211,6 +211,13 @@ class WorkerProcess:
         """Stop the worker now; its run file is whole at every moment."""
         self._process.kill()
 
+    def leave(self) -> None:
+        """Leave a worker to its end that has finished: all is stored, and its driver may take a while to go."""
+        if os.environ.get(LOG_VARIABLE):
+            self.end()  # with what it still says
+        else:
+            threading.Thread(target=self.end, daemon=True).start()
+
     def end(self) -> None:
         """Let the worker end, or stop it where it does not."""
         with contextlib.suppress(OSError):

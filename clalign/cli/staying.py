@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from clalign import tracing
-from clalign.cli.environment import leave_threads_out
+from clalign.cli.environment import end_loading, leave_threads_out
 from clalign.cli.orders import Orders
 from clalign.errors import ExitCode
 from clalign.jobs import Job
@@ -59,10 +59,10 @@ def serve(orders: Orders, ahead: Ahead, perform: Perform, stays: bool) -> int | 
             continue
         came = None if code is None else tracing.now()
         ahead.join()  # modules that load each other must not be loaded by two threads
-        from clalign.compute.opencl import choice  # it loads numpy
+        end_loading()
+        from clalign.compute.opencl import choice
 
-        if stays:
-            choice.keep_devices()
+        choice.keep_devices()  # to let go of one takes a driver long; this process may be about to end
         code = perform(request, job, came)
         if not stays or code != ExitCode.DONE or job.is_cancelled:
             break

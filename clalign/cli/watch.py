@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
+from clalign.cli.environment import end_loading
 from clalign.cli.following import Following
 from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import Outputs, ProgressMode
@@ -50,24 +51,16 @@ def watch(
 
 def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
     wanted = {what: outputs.choice(what) for what, _ in outputs.files}
-    # A driver takes its time for the end of a process: meanwhile the outputs are written.
-    with contextlib.closing(Following(place.path, wanted)) as following, contextlib.ExitStack() as ending:
-        return _seen(job, place, outputs, mode, following, ending)
+    with contextlib.closing(Following(place.path, wanted)) as following:
+        return _seen(job, place, outputs, mode, following)
 
 
-def _seen(
-    job: dict[str, Any],
-    place: RunPlace,
-    outputs: Outputs,
-    mode: ProgressMode,
-    following: Following,
-    ending: contextlib.ExitStack,
-) -> int:
+def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, following: Following) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
         try:
-            last = _follow(job, display, interruptions, following, ending)
+            last = _follow(job, display, interruptions, following)
         except ClalignError as error:
             add_advice(error, place, outputs)
             if mode != "json":
@@ -125,24 +118,17 @@ def _finish(
     return ExitCode.DONE
 
 
-def _follow(
-    job: dict[str, Any],
-    display: Progress,
-    interruptions: Interruptions,
-    following: Following,
-    ending: contextlib.ExitStack,
-) -> Event | None:
-    """Show a worker's events and pass on the user's wish to stop; one that has finished ends with `ending`.
+def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions, following: Following) -> Event | None:
+    """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
 
     Returns
     -------
     Event or None
         The last event; None if the user wanted to stop at once.
     """
-    last = None
+    last, worker = None, WorkerProcess(job)
     try:
         with tracing.span("the worker"):
-            worker = ending.enter_context(WorkerProcess(job))
             _load_ahead(job)
             for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
                 if found is None:
@@ -154,8 +140,10 @@ def _follow(
                 if last.kind == "partial":
                     following.begin()
     finally:
-        if last is None or last.kind != "finished":
-            ending.close()
+        if last is not None and last.kind == "finished":
+            worker.leave()
+        else:
+            worker.end()
             following.close()
     return last if last is not None and last.kind in LAST_KINDS else None
 
@@ -168,6 +156,7 @@ def _load_ahead(job: dict[str, Any]) -> None:
         if engine is not None:
             for name in {"source", "writers", "tables", "remarks"} & engine.at.keys():
                 engine.part(name)
+    end_loading()
 
 
 def with_inputs_named(event: Event, run: str) -> Event:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
 from clalign.children import settle_child
-from clalign.cli.environment import log_level
+from clalign.cli.environment import begin_loading, log_level
 from clalign.cli.orders import Orders
 from clalign.cli.profiling import record_start, worker_profiled
 from clalign.cli.staying import Ahead, serve
@@ -50,6 +50,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read a job from standard input, run it, and tell of it on standard output; go on with others if it stays."""
+    begin_loading()
     settle_child()
     record_start()
     for name in ("SIGINT", "SIGHUP"):  # the parent decides what they mean

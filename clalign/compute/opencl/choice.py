@@ -95,7 +95,7 @@ is_keeping = False
 
 
 def keep_devices() -> None:
-    """Let sessions leave their devices open for the next ones; for a process that does one job after the other."""
+    """Let sessions leave their devices open for the next ones, or until the process ends; for a worker."""
     global is_keeping
     is_keeping = True
 

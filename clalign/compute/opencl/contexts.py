@@ -70,7 +70,7 @@ def is_kept(device: Device) -> bool:
 
 
 def leave(device: Device, opened: OpenDevice) -> bool:
-    """Leave a device to the next session, if this process will do another job; return whether that is so."""
+    """Leave a device to the next session, if this process keeps devices; return whether that is so."""
     if not choice.is_keeping or len(opened.programs) > MOST_PROGRAMS:
         return False
     with _taking:

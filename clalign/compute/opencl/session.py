@@ -484,17 +484,17 @@ class OpenCLSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with contextlib.suppress(cl.Error):
-            self._queue.finish()
-        if self._clock is not None:
+        with tracing.span("close the device"):
             with contextlib.suppress(cl.Error, DeviceError):
-                self._count_kernels()
-        self._launched.clear()
-        if self._is_owner:
-            self._cache.clear()
-            self._programs.close()
-            there = OpenDevice(self._context, self._programs.built(), dict(self._kernels))
-            is_left = error is None and leave(self.device, there)
-            self._kernels.clear()
-            if self._pool is not None and (error is not None or is_left):
-                self._pool.stop_holding()  # the device may be opened once more while this session is still known
+                self._queue.finish()
+                if self._clock is not None:
+                    self._count_kernels()
+            self._launched.clear()
+            if self._is_owner:
+                self._cache.clear()
+                self._programs.close()
+                there = OpenDevice(self._context, self._programs.built(), dict(self._kernels))
+                is_left = error is None and leave(self.device, there)
+                self._kernels.clear()
+                if self._pool is not None and (error is not None or is_left):
+                    self._pool.stop_holding()  # the device may be opened once more while this session is still known
