@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Event as Flag
 from threading import RLock
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from clalign.errors import Cancelled
 
@@ -32,8 +33,7 @@ PROGRESS_SECONDS = 0.1
 """Progress is told at most ten times a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One thing that happened in a job.
 
     Attributes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import math
 import os
@@ -11,6 +10,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from clalign.cli.inputs import in_alignments, there
 from clalign.cli.parser import CommandParser
@@ -133,7 +134,7 @@ def _only(references: Sequence[Path], test: Path, folder: str) -> str:
 def document(found: Sequence[Found]) -> dict[str, Any]:
     """Return accuracies as plain data."""
     every = [
-        {"test": test, "reference": reference, **_measures([one]), **dataclasses.asdict(one)}
+        {"test": test, "reference": reference, **_measures([one]), **asdict(one)}
         for _, pairs, accuracies in found
         for (test, reference), one in zip(pairs, accuracies, strict=True)
     ]

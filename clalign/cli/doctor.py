@@ -10,10 +10,12 @@ import platform
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 import clalign
 from clalign.children import ask, own_command
@@ -26,7 +28,7 @@ from clalign.sizes import size_text
 EXAMPLES = ("clalign doctor", "clalign doctor --json")
 
 PACKAGES = (
-    "pyopencl", "numpy", "biopython", "xopen", "zstandard", "platformdirs", "filelock", "shtab",
+    "pyopencl", "numpy", "msgspec", "biopython", "xopen", "zstandard", "platformdirs", "filelock", "shtab",
     "PySide6-Essentials", "pyqtgraph", "QtAwesome",
 )  # fmt: skip
 """What clalign needs everywhere."""
@@ -57,8 +59,7 @@ LITTLE_SPACE = 2 * 10**9
 QT_SECONDS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something that is not as it should be, and what to do about it."""
 
     text: str

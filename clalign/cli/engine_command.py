@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from clalign.cli.dry_run import add_dry_run_option, foretell
 from clalign.cli.inputs import in_file, name_as_given, there
 from clalign.cli.options import (
@@ -83,7 +85,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     command, words = command_of(engine, name), f"clalign {name}"
     outputs = outputs_of(arguments, words, command.outputs)
     spec = spec_of(arguments, engine, command)
-    outputs = replace(outputs, files=command.written(outputs.files, arguments, spec.paths))
+    outputs = msgspec.structs.replace(outputs, files=command.written(outputs.files, arguments, spec.paths))
     inputs = {one.field: with_each(getattr(spec, one.field), there) for one in command.inputs}
     more = {field: there(path) for field, path in command.files(vars(arguments)).items()}
     check_run(arguments.run_file)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from clalign.cli.engine_command import add_outputs
 from clalign.cli.options import TEXT_WIDTH, Outputs, add_locate_option, add_text_options, locate_inputs, outputs_of

@@ -12,9 +12,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
+
+from msgspec.structs import replace
 
 from clalign.errors import Cancelled
 from clalign.formats.writers import ESCAPED

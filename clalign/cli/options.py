@@ -8,9 +8,10 @@ import os
 import sys
 from argparse import SUPPRESS
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
+
+from msgspec import Struct
 
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import tell
@@ -262,8 +263,7 @@ def spec_of(arguments: argparse.Namespace, engine: Engine, command: Command) -> 
     return engine.asked({"device": device_of(arguments), **values})
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
+class Outputs(Struct, frozen=True):
     """Which files to write.
 
     Attributes

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from clalign import tracing
 from clalign.cli.parser import CommandParser
@@ -20,8 +21,7 @@ FRONT, WORKER = "clalign", "clalign worker"
 """What the processes are called in a trace."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileWish:
+class ProfileWish(Struct, frozen=True):
     """What the user wants to know of the time of a run.
 
     Attributes

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.formats.scratch import Scratch, remove_orphans
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from clalign.cli.options import Outputs
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlace:
+class RunPlace(Struct, frozen=True):
     """Where the run file lies.
 
     Attributes

@@ -8,9 +8,10 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from clalign.cli.options import add_progress_options, progress_mode, spec_of
 from clalign.cli.parser import CommandParser, UsageError
@@ -60,8 +61,7 @@ exec "$clalign" {name} {flag} "$part/{n}" --run "$run" --progress plain -o /dev/
 """Each scheduler takes the lines of the others for comments."""
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A search, and how its parts are called.
 
     Attributes

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from clalign.compute.geometry import lane_backend
 from clalign.compute.sessions import Argument, KernelSession
@@ -36,8 +37,7 @@ LAUNCHES_AT_ONCE = 512
 """Steps that are enqueued before the host looks whether it is to go on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meetings:
+class Meetings(Struct, frozen=True):
     """How the groups of a launch meet.
 
     Attributes
@@ -96,8 +96,7 @@ class Meetings:
         return levels
 
 
-@dataclass(frozen=True, slots=True)
-class MeetingKernel:
+class MeetingKernel(Struct, frozen=True):
     """A kernel whose first parameters are facts and words of its meetings, and whose last are its first and last round.
 
     Attributes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import (
     Argument,
@@ -28,8 +28,7 @@ from clalign.values.sequences import SequenceBatch
 PROBE_RESIDUES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class _NoBuffer:
+class _NoBuffer(Struct, frozen=True):
     size: int
 
 

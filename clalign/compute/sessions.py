@@ -10,19 +10,18 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceBatch
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramChoice:
+class ProgramChoice(Struct, frozen=True):
     """A program: a file of kernels and the compile-time choices that it is built with, sorted by name."""
 
     source: str

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -112,7 +113,9 @@ def taken_for(guess: Guess, database: SequenceDatabase, report: InputReport) -> 
     """Return sequences as what they are taken for in place of what they look like."""
     text = f"{caution(guess)} If that is wrong, say with --alphabet what both are."
     issues = (*report.issues, Issue("alphabet", "caution", text))
-    return replace(database, alphabet=guess.alphabet), replace(report, alphabet=guess.name, issues=issues)
+    return replace(database, alphabet=guess.alphabet), msgspec.structs.replace(
+        report, alphabet=guess.name, issues=issues
+    )
 
 
 def objection(profiles: Sequence[tuple[str, Alphabet]], sequences: Guess, where: str) -> Objection | None:

@@ -10,9 +10,11 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from clalign.databases.cache_root import FOLDER_VARIABLE, MARK, WORKING, cache_root, make_folder, write_whole
 from clalign.databases.packed import MANIFEST, READING
@@ -169,8 +171,7 @@ def remove(path: Path) -> bool:
     return not path.exists()
 
 
-@dataclass(frozen=True, slots=True)
-class Checksums:
+class Checksums(Struct, frozen=True):
     """What a file is known by.
 
     Attributes
@@ -294,8 +295,7 @@ def mark_used(entry: Path) -> None:
         (entry / _USED).touch()
 
 
-@dataclass(frozen=True, slots=True)
-class CachedDatabase:
+class CachedDatabase(Struct, frozen=True):
     """A packed database in the cache.
 
     Attributes

@@ -6,17 +6,17 @@ import atexit
 import csv
 import json
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
+
+from msgspec import Struct
 
 _extracted = ExitStack()
 atexit.register(_extracted.close)
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedHit:
+class ExpectedHit(Struct, frozen=True):
     """A hit as HMMER 2.3.2 prints it: one decimal of the score, two digits of the E-value."""
 
     target: str
@@ -25,8 +25,7 @@ class ExpectedHit:
     n_domains: int
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedDomain:
+class ExpectedDomain(Struct, frozen=True):
     """A domain as HMMER 2.3.2 prints it; coordinates from 1, both ends included."""
 
     target: str
@@ -39,8 +38,7 @@ class ExpectedDomain:
     evalue: str
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A bundled example.
 
     Attributes
@@ -67,8 +65,7 @@ class Example:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class PairExample:
+class PairExample(Struct, frozen=True):
     """A bundled example that compares sequences.
 
     Attributes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from clalign import tracing
 from clalign.databases import cache, packed

@@ -6,12 +6,12 @@ import json
 import mmap
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from clalign.formats.blocks import Block
 from clalign.formats.checksums import CheckedArray, PieceSums, checked_content, checked_json
@@ -56,8 +56,7 @@ LENGTH_EDGES = np.array(sorted({round(2.0 ** (n / 4)) for n in range(4 * 40)}), 
 """Lower ends of the bins of the histogram of lengths, about four to an octave."""
 
 
-@dataclass
-class LengthFacts:
+class LengthFacts(Struct):
     """Facts of the lengths of all sequences."""
 
     n: int = 0
@@ -255,8 +254,7 @@ class PackedWriter:
         self._streamed, self._texts, self._lines = None, [], []
 
 
-@dataclass(frozen=True)
-class Duplicates:
+class Duplicates(Struct, frozen=True):
     """Sequences with a name that another one had before: how many, and the first ones.
 
     `lines` are those of the first headers, `first` is the place of the first one in the input.
@@ -345,8 +343,7 @@ class DamagedPack(Exception):
     """A packed database that is not complete."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """What is written beside the files of a packed database.
 
     Attributes

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from clalign.formats.tally import DIGITS, SHOWN_LINES, code_counts
 from clalign.values.alphabets import (
@@ -25,8 +26,7 @@ from clalign.values.alphabets import (
 Severity = Literal["note", "caution"]
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(Struct, frozen=True):
     """One thing that a user should know about a file.
 
     Attributes
@@ -50,8 +50,7 @@ class Issue:
     lines: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class InputReport:
+class InputReport(Struct, frozen=True):
     """What a sequence file holds.
 
     Attributes
@@ -95,21 +94,19 @@ class InputReport:
         """Return plain data for JSON."""
         data = asdict(self)
         data["length_histogram"] = [list(row) for row in self.length_histogram]
-        data["issues"] = [{**issue, "lines": list(issue["lines"])} for issue in data["issues"]]
+        data["issues"] = [{**asdict(issue), "lines": list(issue.lines)} for issue in self.issues]
         return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> InputReport:
         """Return the report that `to_dict` wrote; unknown keys are left out."""
-        known = {field.name for field in fields(cls)}
-        values = {key: value for key, value in data.items() if key in known}
+        values = {key: value for key, value in data.items() if key in cls.__struct_fields__}
         values["length_histogram"] = tuple((a, b, n) for a, b, n in data["length_histogram"])
         values["issues"] = tuple(Issue(**{**issue, "lines": tuple(issue["lines"])}) for issue in data["issues"])
         return cls(**values)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What was found when a file was packed; independent of what alphabet it is taken for.
 
     Attributes

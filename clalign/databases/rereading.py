@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.databases.loading import ALIGNMENTS, READERS
 from clalign.databases.reports import InputReport
@@ -19,8 +20,7 @@ Rows = npt.NDArray[np.int64]
 ALIGNED = "aligned fasta"
 
 
-@dataclass(frozen=True, slots=True)
-class Reread:
+class Reread(Struct, frozen=True):
     """What a file holds.
 
     Attributes

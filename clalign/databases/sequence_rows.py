@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.databases.loading import READERS
 from clalign.errors import InputError, quoted
@@ -21,8 +21,7 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.values.alphabets import decode
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceRow:
+class SequenceRow(Struct, frozen=True):
     """A sequence, or the row of an alignment.
 
     Attributes

@@ -6,8 +6,9 @@ A column is defined once, for the window's table, for the documents, and for the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from clalign.formats.tables import digits, plain
 from clalign.values.species import species_in
@@ -20,8 +21,7 @@ Sets = dict[str, tuple[str, tuple[str, ...]]]
 """Columns that are shown together: words and keys, by the name of the set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of tables of hits.
 
     Attributes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace, _ArgumentGroup
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from clalign.values.specs import Spec
 
@@ -13,8 +14,7 @@ Files = tuple[tuple[str, str], ...]
 """Names of exports, and the files that they are written to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """A file, or several, that a command reads: the field of the spec that names it, and the words of the help."""
 
     field: str
@@ -22,8 +22,7 @@ class Input:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """A file that a command writes: the name of the export, the flag, and the words of the help."""
 
     export: str
@@ -31,8 +30,7 @@ class Output:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class NamedColumns:
+class NamedColumns(Struct, frozen=True):
     """The columns that an export asks for by their names.
 
     Attributes
@@ -56,8 +54,7 @@ class NamedColumns:
     before: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct, frozen=True):
     """A way to export hits, as people are offered it.
 
     Attributes
@@ -78,8 +75,7 @@ class Export:
     columns: NamedColumns | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """A sub-command of an engine.
 
     Attributes

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TextIO
+
+from msgspec import Struct
 
 from clalign import tracing
 from clalign.errors import DamagedRun, OptionError
@@ -48,8 +49,7 @@ Writer = Callable[[Any, TextIO], int]
 """Writes a `Source` to a stream, and returns how many records it wrote."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class Engine(Struct, frozen=True, kw_only=True):
     """One way to search or to align, as data: words, and where its parts are, which are imported when they are needed.
 
     A place is ``module:name``. What each part takes and returns is said by the method that calls it.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO, overload
+
+from msgspec import Struct
 
 import clalign
 from clalign.databases.loading import load_database
@@ -41,8 +42,7 @@ CARDS_KEPT = 256
 """Cards of queries that are kept in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Which hits to write, and how.
 
     Attributes

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from clalign.engines.engine import engine_of, spec_of
 from clalign.errors import DamagedRun, InputError, OptionError
@@ -30,8 +31,7 @@ SHOWN = 5
 Summary = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """The run of a part, opened for reading."""
 
     run: RunFile
@@ -49,8 +49,7 @@ class Part:
         return Shard(self.rows.number, self.rows.of)
 
 
-@dataclass(frozen=True)
-class Merging:
+class Merging(Struct, frozen=True):
     """How the end of a merged run is computed.
 
     Attributes

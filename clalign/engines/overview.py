@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.engines.columns import Column, in_files
 from clalign.engines.commands import Export
@@ -28,8 +28,7 @@ SPARK = 24
 """Scores of a query that its little curve has, best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryLine:
+class QueryLine(Struct, frozen=True):
     """What a query has found.
 
     Attributes
@@ -61,8 +60,7 @@ class QueryLine:
     scores: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HitMatrix:
+class HitMatrix(Struct, frozen=True, eq=False):
     """Scores of targets with queries, as a sparse table whose rows and columns stand so that alike ones are neighbors.
 
     Attributes
@@ -100,8 +98,7 @@ class HitMatrix:
         return made
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overview:
+class Overview(Struct, frozen=True, eq=False):
     """The queries of a run, and the matrix of their hits."""
 
     lines: list[QueryLine]

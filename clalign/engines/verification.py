@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
@@ -25,8 +25,7 @@ SEED = 42
 Rows = npt.NDArray[np.int64]
 
 
-@dataclass(slots=True)
-class Findings:
+class Findings(Struct):
     """What a verification found so far.
 
     Attributes

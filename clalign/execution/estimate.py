@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clalign.execution.pace import REFERENCE_RATE
 from clalign.values.devices import Device
@@ -15,8 +16,7 @@ COMPILING_BYTES = 350e6
 """Of the compiler of a processor's driver, beside them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """What a run will take, programs that have to be compiled not counted.
 
     Attributes

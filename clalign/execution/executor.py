@@ -6,9 +6,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol
+
+from msgspec import Struct
 
 from clalign import tracing
 from clalign.compute.sessions import Session, Steps
@@ -106,16 +107,14 @@ class Taker(Protocol[Batch]):
         """Take what is to be stored at the end of a query."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Scoring(Generic[Batch]):
+class _Scoring(Struct, Generic[Batch], frozen=True):
     unit: Unit[Batch]
     batch: Batch
     wait: Callable[[], Scored[Any]]
     midway: _Midway
 
 
-@dataclass(frozen=True, slots=True)
-class _Found(Generic[Batch]):
+class _Found(Struct, Generic[Batch], frozen=True):
     unit: Unit[Batch]
     batch: Batch
     scored: Scored[Any]
@@ -124,8 +123,7 @@ class _Found(Generic[Batch]):
     packed: Future[tuple[PackedScores, Kept]]
 
 
-@dataclass(slots=True)
-class _Tracing(Generic[Batch]):
+class _Tracing(Struct, Generic[Batch]):
     found: list[_Found[Batch]]
     steps: Steps[list[tuple[Hit, ...]]]
     is_ready: Callable[[], bool]

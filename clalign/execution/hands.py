@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from clalign.compute.batching import BATCH_SECONDS
 from clalign.execution.units import Unit
@@ -32,8 +33,7 @@ LATE = 8.0
 """Who takes so many times as long as it should is not counted on."""
 
 
-@dataclass(eq=False)
-class Hand:
+class Hand(Struct, eq=False):
     """What one executor has, in the order in which it was given.
 
     Attributes

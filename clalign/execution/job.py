@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 import clalign
 from clalign import tracing
@@ -53,8 +55,7 @@ Summary = dict[str, Any]
 SpecOf = TypeVar("SpecOf", bound=Spec)
 
 
-@dataclass(frozen=True)
-class Task(Generic[SpecOf]):
+class Task(Struct, Generic[SpecOf], frozen=True):
     """A run, and what is asked of it.
 
     Attributes

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from msgspec import Struct
+
 from clalign.compute.sessions import Session, Steps
 from clalign.runs.batches import BIN, Kept
 from clalign.runs.run_file import RunFile
@@ -31,8 +33,7 @@ Batch_contra = TypeVar("Batch_contra", bound=Rows, contravariant=True)
 Details = TypeVar("Details")
 
 
-@dataclass(frozen=True, slots=True)
-class Scored(Generic[Details]):
+class Scored(Struct, Generic[Details], frozen=True):
     """What a device found in a batch.
 
     Attributes
@@ -110,8 +111,7 @@ class Choosing(Protocol):
         """Return whether it has rows at hand of those that nobody has of a query."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Struct, frozen=True):
     """What the progress tells of a query that needs what was found with those before it.
 
     Attributes
@@ -178,8 +178,7 @@ def nothing_concluded(run: RunFile, number: int, search: Search[Any, Any], sessi
     return lambda run: None
 
 
-@dataclass(frozen=True)
-class Plan(Generic[Batch]):
+class Plan(Struct, Generic[Batch], frozen=True):
     """What an engine wants to have computed: each query with all rows.
 
     What is called with a run reads it only, perhaps in another thread than that of the writer.
@@ -266,8 +265,7 @@ class Query(Generic[Batch]):
     making: Lock = field(default_factory=Lock)
 
 
-@dataclass(frozen=True, slots=True)
-class Unit(Generic[Batch]):
+class Unit(Struct, Generic[Batch], frozen=True):
     """What an executor computes in one go: rows `first` to `last` with a query, or no rows: what is left at its end."""
 
     query: Query[Batch]

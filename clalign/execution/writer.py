@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic
+
+from msgspec import Struct
 
 from clalign import tracing
 from clalign.execution.planner import Planner
@@ -21,8 +22,7 @@ SPEEDS_SECONDS = 0.1
 """Of several devices speeds and shares are looked at this often: with a thousand that takes longer than to store."""
 
 
-@dataclass(slots=True)
-class Share:
+class Share(Struct):
     """What one device has done of a job, as far as it is stored."""
 
     device: Device

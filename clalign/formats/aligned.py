@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from clalign.errors import quoted
 from clalign.formats.blocks import Block, BlockBuilder, Reading
@@ -16,8 +17,7 @@ PART = 130
 """Bytes that the part of a row in a line takes beside its letters."""
 
 
-@dataclass
-class AlignedRow:
+class AlignedRow(Struct):
     """One row: its residues and gaps line by line, with line numbers."""
 
     name: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from clalign.formats.sources import TextReader, decoded
 from clalign.formats.tally import BLANKS, DIGITS, GAPS, Findings, LetterTally
@@ -24,8 +24,7 @@ BLOCK = 1 << 20
 assert all(ENCODE[byte] == DROP for byte in DROPPED)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A run of the input: the rest of the record before, and the beginnings of new ones.
 
     Attributes
@@ -46,8 +45,7 @@ class Block:
     lines: npt.NDArray[np.int64]
 
 
-@dataclass
-class Reading:
+class Reading(Struct):
     """One pass over a file: the text, and what is noticed on the way.
 
     Attributes

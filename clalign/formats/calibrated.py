@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clalign.errors import InputError, OptionError
 from clalign.formats import hmmer3
@@ -18,16 +19,14 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NEWER = hmmer3.MAGIC.encode()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelHead:
+class ModelHead(Struct, frozen=True):
     """Name and number of nodes of a model, from its header."""
 
     name: str
     length: int
 
 
-@dataclass
-class _Place:
+class _Place(Struct):
     """Where in a file of models a line lies.
 
     Attributes

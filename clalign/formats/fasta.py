@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.formats.blocks import CODES, Block, Reading, record_text
 from clalign.formats.sources import CHUNK, LONGEST_HEADER, decoded
@@ -43,8 +43,7 @@ def read_fasta_blocks(reading: Reading, chunk: int = CHUNK) -> Iterator[Block]:
         yield scan.block(piece, reading.text.line)
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     """Where the lines of a piece are, and which of them are headers or comments.
 
     `ends` are the places of the line ends, `marked` the numbers (from 0) of the header and comment

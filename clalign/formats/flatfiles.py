@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from clalign.errors import quoted
 from clalign.formats.blocks import Block, BlockBuilder, Reading, text_of
@@ -13,8 +14,7 @@ from clalign.formats.numbers import whole
 END = b"//"
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     """The words that a format begins its lines with.
 
     `entry` begins an entry, `sequence` is the line before its residues, `tag_size` the width of the
@@ -56,8 +56,7 @@ def _read(reading: Reading, layout: _Layout) -> Iterator[Block]:
     yield from builder.rest()
 
 
-@dataclass
-class _Entry:
+class _Entry(Struct):
     """What is known of an entry."""
 
     line: int

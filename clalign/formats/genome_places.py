@@ -9,7 +9,8 @@ times as long for a protein, or with a stop codon more.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Span = tuple[int, int]
 """0-based, half open."""
@@ -26,8 +27,7 @@ _ENSEMBL = re.compile(
 _PART = re.compile(r"(.+?)(?::|/)(\d+)(?:-|\.\.)(\d+)(?:\(([+-])\)|:([+-]))?$")
 
 
-@dataclass(frozen=True, slots=True)
-class GenomePlace:
+class GenomePlace(Struct, frozen=True):
     """A place on a genome.
 
     Attributes

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct, field
 
 from clalign.errors import InputError, quoted
 from clalign.formats.numbers import finite, whole
@@ -55,8 +55,7 @@ def is_slope(value: float) -> bool:
     return SLOPES[0] <= value <= SLOPES[1]
 
 
-@dataclass
-class _Header:
+class _Header(Struct):
     """The header lines of one record, as text with their line numbers."""
 
     values: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -96,8 +95,7 @@ def read_hmmer2(lines: NUMBERED_LINES, path: str, first_line: int) -> Hmm:
     return reader.model(header, alphabet, length, Hmmer2NullAndSpecials(null, special, null_loop))
 
 
-@dataclass(frozen=True)
-class Hmmer2NullAndSpecials:
+class Hmmer2NullAndSpecials(Struct, frozen=True):
     """The distributions that the header gives: float32[K], float32[4, 2] and float32[2]."""
 
     null: Floats

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from clalign.errors import InputError, quoted
 from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, NUMBERED_LINES, is_slope
@@ -54,8 +54,7 @@ def _exponential(logs: npt.NDArray[np.float64]) -> Floats:
     return np.where(np.isneginf(logs), 0.0, values).astype(np.float32)
 
 
-@dataclass
-class _Header:
+class _Header(Struct):
     """The header lines of one record, as text with their line numbers."""
 
     values: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -67,8 +66,7 @@ _ZERO = math.inf
 """The negative logarithm of a probability of zero."""
 
 
-@dataclass
-class _Lines:
+class _Lines(Struct):
     """The lines of a model's nodes as negative logarithms, a list for each node from 0 on."""
 
     match: list[list[float]]

@@ -6,13 +6,13 @@ import difflib
 import importlib.util
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from clalign.errors import InputError, OptionError, quoted
 from clalign.formats.numbers import whole

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from clalign.errors import quoted
 from clalign.formats.aligned import AlignedRow, AlignedRows
@@ -22,8 +23,7 @@ _MATRIX = re.compile(r"\s*matrix(?=[\s;]|$)\s*", re.IGNORECASE)
 _NAME = re.compile(r"\s*(?:'((?:[^']|'')*)'|(\S+))(.*)", re.DOTALL)
 
 
-@dataclass
-class _Format:
+class _Format(Struct):
     """What the commands DIMENSIONS and FORMAT say."""
 
     n_columns: int | None = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import add
 from typing import Any
+
+from msgspec import Struct
 
 from clalign.formats.tables import Card, plain
 from clalign.values.alphabets import ALPHABETS
@@ -24,8 +25,7 @@ NOT_KNOWN = "NA"
 """Stands for E-values and bit scores where there are no statistics."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairRow:
+class PairRow(Struct, frozen=True):
     """An alignment with the two sequences that it is of.
 
     Attributes

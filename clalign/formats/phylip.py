@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clalign.errors import quoted
 from clalign.formats.aligned import PART, AlignedRows
@@ -15,8 +16,7 @@ STRICT_NAME = 10
 _Line = tuple[int, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     """One way to read the lines: whether rows are interleaved, and whether names have ten characters."""
 
     is_interleaved: bool

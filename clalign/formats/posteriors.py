@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TextIO
 
 import numpy as np
+from msgspec import Struct, field
 
 from clalign.errors import InputError
 from clalign.formats.numbers import finite
@@ -30,8 +30,7 @@ _HEAD = """\
 """
 
 
-@dataclass(slots=True)
-class _Entries:
+class _Entries(Struct):
     """Residues of both sequences and probability of the matches of a pair, as they come."""
 
     rows: array[int] = field(default_factory=lambda: array("i"))

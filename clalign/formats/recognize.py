@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from clalign.errors import InputError
 from clalign.formats.compression import compression_of
@@ -24,8 +25,7 @@ RUN_APPLICATION = b"clal"
 CONVERT = "Convert it to FASTA or Stockholm, for example with seqret, and open that."
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """What a file seems to be.
 
     Attributes

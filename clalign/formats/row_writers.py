@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.errors import InputError
 from clalign.formats.writers import fasta_record
@@ -50,8 +50,7 @@ _MODULUS = 10_000
 """Of GCG's checksums."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class Part(Struct, frozen=True, eq=False):
     """What of an alignment is written.
 
     Attributes

@@ -12,11 +12,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from msgspec import Struct, field
 
 from clalign.errors import InputError, OutputError
 from clalign.formats.checksums import crc32
@@ -50,8 +50,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 TAKE_AGAIN = "Take the file from its source again."
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file to read.
 
     Attributes
@@ -314,8 +313,7 @@ class RawReader:
         self._raw.close()
 
 
-@dataclass
-class LineEnds:
+class LineEnds(Struct):
     """How often each kind of line end occurs."""
 
     lf: int = 0
@@ -334,8 +332,7 @@ class LineEnds:
         self.lf += lf
 
 
-@dataclass
-class TextReader:
+class TextReader(Struct):
     r"""The text of a source with all line ends made ``\n``.
 
     Attributes

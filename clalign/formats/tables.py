@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.values.hits import Domain, Hit
 
@@ -18,8 +20,7 @@ PARTIAL = "# partial: yes"
 OK = "# [ok]"
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """Where a result comes from, for the headers and footers of files.
 
     Attributes

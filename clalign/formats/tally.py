@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from clalign.values.alphabets import DROP, ENCODE
 
@@ -62,8 +62,7 @@ def code_counts(byte_counts: npt.NDArray[np.int64], n_codes: int) -> npt.NDArray
     return counts
 
 
-@dataclass
-class Finding:
+class Finding(Struct):
     """How often something was met, the first lines, and a word about the first one."""
 
     count: int = 0
@@ -71,8 +70,7 @@ class Finding:
     detail: str = ""
 
 
-@dataclass
-class Findings:
+class Findings(Struct):
     """What a reader noticed, by kind; `clalign.databases.reports` puts it in words."""
 
     found: dict[str, Finding] = field(default_factory=dict)

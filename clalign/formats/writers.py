@@ -12,11 +12,11 @@ import stat
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 import numpy as np
+from msgspec import Struct
 
 from clalign.control_characters import escaped
 from clalign.errors import OutputError
@@ -275,8 +275,7 @@ def fasta_record(name: str, description: str, text: str) -> str:
     return f"{head}\n{body}"
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedRow:
+class AlignedRow(Struct, frozen=True):
     """One domain on its way into a multiple alignment.
 
     Attributes

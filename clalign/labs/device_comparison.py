@@ -7,11 +7,11 @@ import hashlib
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 import clalign
 from clalign.compute.batching import batch_end, residue_limit
@@ -52,8 +52,7 @@ MEAN_LENGTH = 354
 Ints = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class BenchSpec:
+class BenchSpec(Struct, frozen=True):
     """The job of a comparison: a random model against random sequences.
 
     Attributes
@@ -73,8 +72,7 @@ class BenchSpec:
             raise OptionError(f"The seed is {self.seed}, but must not be below 0.", "Give another number.")
 
 
-@dataclass(frozen=True, slots=True)
-class BenchJob:
+class BenchJob(Struct, frozen=True):
     """The data of a comparison.
 
     Attributes
@@ -195,8 +193,7 @@ def compare_devices(devices: list[Device], spec: BenchSpec, context: JobContext)
     }
 
 
-@dataclass
-class _Meter:
+class _Meter(Struct):
     """Tells how far a comparison is, in cells."""
 
     context: JobContext
@@ -298,8 +295,7 @@ def peak_rate(session: Session, check: Callable[[], None]) -> float:
     return best
 
 
-@dataclass(frozen=True, slots=True)
-class _Pass:
+class _Pass(Struct, frozen=True):
     """One way through a database: its scores, and how long what took."""
 
     scores: Ints
@@ -308,8 +304,7 @@ class _Pass:
     copy_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Runner:
+class _Runner(Struct, frozen=True):
     """Runs the job, whole or in part, on an open session."""
 
     session: Session

@@ -9,11 +9,11 @@ from __future__ import annotations
 import datetime
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 import clalign
 from clalign.compute.opencl.choice import all_devices, pick_device
@@ -37,8 +37,7 @@ class Named(Protocol):
         """As it is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class RungOfPairs:
+class RungOfPairs(Struct, frozen=True):
     """A rung of a ladder of pairs of sequences, of which the first needs one core of a processor.
 
     Attributes
@@ -64,8 +63,7 @@ class RungOfPairs:
 RungKind = TypeVar("RungKind", bound=Named)
 
 
-@dataclass(frozen=True, slots=True)
-class LadderSpec:
+class LadderSpec(Struct, frozen=True):
     """What to measure.
 
     Attributes
@@ -91,7 +89,7 @@ class LadderSpec:
     @classmethod
     def from_dict(cls: type[SpecKind], request: Row) -> SpecKind:
         """Return the spec that a job's request describes; what it leaves out is as usual."""
-        given = {field.name: request[field.name] for field in fields(cls) if request.get(field.name) is not None}
+        given = {name: request[name] for name in cls.__struct_fields__ if request.get(name) is not None}
         if "variants" in given:
             given["variants"] = tuple(given["variants"])
         return cls(**given)
@@ -211,8 +209,7 @@ def climb(
         context.progress("ladder", len(rows), total, "rungs")
 
 
-@dataclass(frozen=True, slots=True)
-class Ladder:
+class Ladder(Struct, frozen=True):
     """A ladder as the command line and the worker know it.
 
     Attributes

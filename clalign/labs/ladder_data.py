@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.databases.loading import load_database
 from clalign.errors import InputError, OptionError
@@ -25,8 +24,7 @@ LEAST_SEQUENCES = 64
 Rng = np.random.Generator
 
 
-@dataclass(frozen=True, slots=True)
-class LadderData:
+class LadderData(Struct, frozen=True):
     """A model and sequences.
 
     Attributes

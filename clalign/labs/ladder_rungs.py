@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.labs.ladder import chosen_of
 from clalign.stages.plan7.viterbi import ViterbiStage
@@ -21,8 +23,7 @@ PROGRAM_SHAPES = {"lanes": "gpu", "item": "", "vector": "cpu"}
 """The shapes of the program's own kernel, and the only kind of device that one is made for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
+class Rung(Struct, frozen=True):
     """One row of the ladder.
 
     Attributes

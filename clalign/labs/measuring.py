@@ -5,8 +5,9 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Argument, Batch, KernelSession, Model, Result, Session, Stage
@@ -89,8 +90,7 @@ class Witness:
         return getattr(self._session, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """Seconds: of the kernels, of the copies, and from start to end; medians of several runs."""
 
     kernel: float

@@ -14,11 +14,11 @@ be told from the other in one of them alone.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.meetings import Meetings
 
@@ -35,8 +35,7 @@ COSTS = {
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """Seconds that a round took."""
 
     how: Meetings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from clalign.compute.meetings import Meetings, Rounds
 from clalign.compute.sessions import Check, KernelSession
@@ -26,8 +26,7 @@ class Work(Protocol):
         """Return its rounds, ready to begin, and what tells of the groups that took part whether they did right."""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """A program of the laboratory.
 
     Attributes

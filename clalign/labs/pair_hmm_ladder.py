@@ -9,10 +9,10 @@ from __future__ import annotations
 import statistics
 import time
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.errors import OptionError
 from clalign.jobs import JobContext
@@ -60,8 +60,7 @@ SIZED = ("sequential", "states")
 MODEL = PairHmm(SEED_GAPS[False, 1], fixed_emissions(AMINO))
 
 
-@dataclass(frozen=True, slots=True)
-class PairHmmLadderSpec(LadderSpec):
+class PairHmmLadderSpec(LadderSpec, frozen=True):
     """What to measure.
 
     Attributes
@@ -150,7 +149,7 @@ def _difference(found: BothWays, row: int, expected: BothWays, other: int) -> fl
     n_residues = sum(np.diff(offsets)[row] for offsets in (found.posteriors.x_offsets, found.posteriors.y_offsets))
     counts = (
         np.abs(getattr(found.counts, name)[row] - getattr(expected.counts, name)[other]) / n_residues
-        for name in ExpectedCounts.__slots__
+        for name in ExpectedCounts.__struct_fields__
     )
     return float(np.max([part.max(initial=0) for part in (np.abs(dense[0] - dense[1]), *counts)]))
 

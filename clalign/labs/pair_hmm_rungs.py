@@ -7,7 +7,6 @@ pair of 1417 and 1460 residues, minutes of a whole run with 73 proteins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from clalign.labs.ladder import RungOfPairs, chosen_of
 from clalign.labs.ladder_rungs import PROGRAM_SHAPES
@@ -61,8 +60,7 @@ EXPERIMENTS = ("sizes",)
 """What may be asked for beside the rungs."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairHmmRung(RungOfPairs):
+class PairHmmRung(RungOfPairs, frozen=True):
     """One row of the ladder."""
 
     @property

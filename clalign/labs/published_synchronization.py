@@ -6,7 +6,7 @@ The ratio of one line, 34 to 42 groups of Smith-Waterman, is not that of its tim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 PUBLISHED_DEVICE = "GTX 1070"
 
@@ -15,8 +15,7 @@ SIZE = 32
 SETS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Struct, frozen=True):
     """A line of a table.
 
     Attributes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,7 @@ ENTRIES = ("smith_waterman", "blocks")
 Alignments = list[PairAlignment]
 
 
-@dataclass(frozen=True, slots=True)
-class PairLadderSpec(LadderSpec):
+class PairLadderSpec(LadderSpec, frozen=True):
     """What to measure.
 
     Attributes

@@ -7,7 +7,6 @@ random nucleotides each, match +1, mismatch -1, each residue of a gap -2, with t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from clalign.labs.ladder import RungOfPairs, chosen_of
@@ -39,8 +38,7 @@ PUBLISHED: dict[str, Figures] = {
 """Seconds by the rung's name; a speed-up compares whole times."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairRung(RungOfPairs):
+class PairRung(RungOfPairs, frozen=True):
     """One row of the ladder."""
 
     def stage(self, device: Device) -> Any:

@@ -12,8 +12,9 @@ import re
 import statistics
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
 from typing import cast
+
+from msgspec.structs import asdict, force_setattr
 
 from clalign.compute.meetings import METHODS, Meetings, found_together
 from clalign.compute.opening import open_session
@@ -42,8 +43,7 @@ CELL_SECONDS = 10.0
 """A measurement is not repeated once it took this long."""
 
 
-@dataclass(frozen=True, slots=True)
-class SynchronizationSpec(LadderSpec):
+class SynchronizationSpec(LadderSpec, frozen=True):
     """What to measure.
 
     Attributes
@@ -72,7 +72,7 @@ class SynchronizationSpec(LadderSpec):
 
     def __post_init__(self) -> None:
         if self.methods is not None:
-            object.__setattr__(self, "methods", tuple(self.methods))
+            force_setattr(self, "methods", tuple(self.methods))
         for name in self.methods or ():
             if name not in WAYS:
                 raise OptionError(f"There is no method {name}.", f"There are: {', '.join(WAYS)}.")
@@ -268,7 +268,7 @@ def _bands(document: Row) -> list[Row]:
         lbs, ilbs = (
             statistics.mean(cells[way]["seconds"] for cells in both) if both else None for way in ("lbs", "ilbs")
         )
-        published = {field.name: getattr(band, field.name) for field in fields(band)}
+        published = asdict(band)
         is_published = document["program"] in BANDS
         found.append({
             "first": band.first, "last": band.last, "lbs": lbs, "ilbs": ilbs,

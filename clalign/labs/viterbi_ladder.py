@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from clalign.errors import DeviceError
 from clalign.jobs import JobContext
@@ -40,8 +40,7 @@ WORK_GROUPS = tuple(range(32, 513, 32))
 Values = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class ViterbiLadderSpec(LadderSpec):
+class ViterbiLadderSpec(LadderSpec, frozen=True):
     """What to measure.
 
     Attributes

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers, offsets_of
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -21,8 +21,7 @@ from clalign.values.sparse_posteriors import SparsePosteriors
 _TWO = np.float32(2)
 
 
-@dataclass(slots=True)
-class _Edge:
+class _Edge(Struct):
     """Two columns that may be merged, what that is worth, and how many residues they had when it was computed."""
 
     weight: float

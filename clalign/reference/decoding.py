@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.reference.local_rows import (
     ONE,
@@ -40,8 +40,7 @@ INSIDE, AT_EDGE, SEVERAL = np.float32(0.25), np.float32(0.10), np.float32(0.20)
 """A region reaches `INSIDE` somewhere and ends below `AT_EDGE`; from `SEVERAL` on it may hold several domains."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occupancy:
+class Occupancy(Struct, frozen=True):
     """How many domains have begun and ended at each residue, and how likely it lies in one (float32[L + 1])."""
 
     begun: Floats

@@ -20,10 +20,10 @@ HMMER 3.3.2 user's guide: envelopes, posterior probabilities, biased composition
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.reference.local_rows import (
     ONE,
@@ -43,8 +43,7 @@ from clalign.values.local_profiles import LocalProfile, letter_ratios
 from clalign.values.striped_odds import LANES, StripedOdds
 
 
-@dataclass(frozen=True, slots=True)
-class Posterior:
+class Posterior(Struct, frozen=True):
     """Posterior probabilities of M and I (float32[L + 1, Q, 4]) and of N and C (float32[L + 1]); row 0 is 0."""
 
     m: Floats
@@ -110,8 +109,7 @@ def posterior_of(
     return score, Posterior(m, i, n, c) if np.isfinite(factor) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
+class _Sums(Struct, frozen=True):
     """Best sums of posterior probabilities: M, I, D (float32[L + 1, Q, 4]), E and C (float32[L + 1]), B like N."""
 
     m: Floats

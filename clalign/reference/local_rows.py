@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.values.striped_odds import LANES, StripedOdds
 
@@ -59,8 +60,7 @@ def times(a: Any, b: Any) -> Any:
     return normal(a * b)
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
+class Ends(Struct, frozen=True):
     """Probabilities outside the model: `move` and `loop` of N, C and J, and from E to C and to J."""
 
     move: np.float32
@@ -81,8 +81,7 @@ def single_hit(length: int) -> Ends:
     return Ends(move, ONE - move, ONE, np.float32(0))
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row: M, I, D (float32[Q, 4]), the special states, and what the row was divided by."""
 
     m: Floats

@@ -22,10 +22,10 @@ Durbin, Eddy, Krogh and Mitchison, Biological Sequence Analysis (1998), chapter 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.pair_hmm import (
     LEAST_POSTERIOR,
@@ -55,8 +55,7 @@ def _chain(entering: Numbers, factors: Numbers) -> Numbers:
     return np.asarray(np.logaddexp.accumulate(entering - reach) + reach)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Matrices:
+class Matrices(Struct, frozen=True, eq=False):
     """Logarithms of a table for each state.
 
     Attributes
@@ -73,8 +72,7 @@ class Matrices:
     total: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Terms:
+class _Terms(Struct, frozen=True, eq=False):
     """Logarithms of what a pair of sequences is computed from."""
 
     x: Numbers

@@ -25,10 +25,10 @@ Jenkins, Dr. Dobb's Journal, September 1997: the mix of three words that spreads
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.reference.clustering import domains_of
 from clalign.reference.local_rows import ONE, Ends, Floats, Row, forward_rows, multi_hit, times
@@ -37,8 +37,7 @@ from clalign.values.local_profiles import LocalProfile
 from clalign.values.striped_odds import StripedOdds, ratios_by_node
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Struct, frozen=True):
     """All passages through the model of all samples of a region.
 
     Attributes
@@ -103,8 +102,7 @@ def _compensated_sum(weights: tuple[np.float32, ...]) -> np.float32:
     return total
 
 
-@dataclass
-class _Passage:
+class _Passage(Struct):
     """A segment while it is walked back: its matches, and how often each node emitted."""
 
     last: int
@@ -114,8 +112,7 @@ class _Passage:
     visits: list[int]
 
 
-@dataclass(frozen=True)
-class _Region:
+class _Region(Struct, frozen=True):
     """What tracebacks need: the rows of Forward and the probabilities."""
 
     rows: list[Row]

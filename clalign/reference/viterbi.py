@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
 
@@ -31,8 +31,7 @@ ROWS_BETWEEN_CHECKS = 1000
 Row = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class ViterbiRow:
+class ViterbiRow(Struct, frozen=True):
     """One row of the matrices: M, I, D (int64[M + 1], column 0 impossible) and the special states."""
 
     m: Row

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from clalign.errors import DamagedRun
 from clalign.runs.connection import RunConnection
 from clalign.runs.plain_data import parsed
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRow:
+class StoredRow(Struct, frozen=True):
     """One row of an alignment.
 
     Attributes
@@ -32,8 +32,7 @@ class StoredRow:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAlignment:
+class StoredAlignment(Struct, frozen=True):
     """An alignment of many rows; `facts` are plain data that the engine keeps with it."""
 
     id: int

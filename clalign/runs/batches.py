@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from clalign.errors import DamagedRun
 from clalign.values.hits import Hit, Scores
@@ -40,8 +40,7 @@ SHORT_IMPOSSIBLE = -(2**15)
 """`IMPOSSIBLE` among scores that fit 16 bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class PackedScores:
+class PackedScores(Struct, frozen=True):
     """The scores of a batch as they are stored.
 
     Attributes
@@ -107,8 +106,7 @@ def n_rows_of(first: int, last: int, path: Path) -> int:
     return last - first
 
 
-@dataclass(frozen=True, slots=True)
-class BatchResult:
+class BatchResult(Struct, frozen=True):
     """What a finished batch adds to a run.
 
     Attributes

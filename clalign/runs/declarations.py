@@ -6,8 +6,9 @@ Rooms above tell where that is found (`clalign.runs.find_declaration`); here no 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 from clalign import runs
 from clalign.errors import OptionError
@@ -22,8 +23,7 @@ KEYS = {"hits": "hit count", "parts": "hit count, number place", "batches": "que
 """What a row of an engine's table is of, and the columns of the key that the row has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineTable:
+class EngineTable(Struct, frozen=True, kw_only=True):
     """A table of an engine beside the others: for each hit, part or batch it has one row, or none.
 
     Of pieces of batches, which the engine numbers, it has as many as `BatchResult.kept` has.
@@ -93,8 +93,7 @@ def by_score(card: Card, hit: Hit) -> tuple[float, str | None]:
     return hit.score, None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
+class Declaration(Struct, frozen=True, kw_only=True):
     """What an engine declares of its runs.
 
     Attributes

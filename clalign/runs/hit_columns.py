@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
@@ -20,8 +20,7 @@ Integers = npt.NDArray[np.int64]
 NAMES_AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HitColumns:
+class HitColumns(Struct, frozen=True, eq=False):
     """The hits of a query, or of all, best first within each query.
 
     Attributes

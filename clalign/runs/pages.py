@@ -6,9 +6,10 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from clalign.errors import Cancelled
 from clalign.jobs import JobContext
@@ -74,8 +75,7 @@ class Condition(NamedTuple):
     is_negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HitQuery:
+class HitQuery(Struct, frozen=True):
     """What shall be listed.
 
     Attributes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.values.devices import Device
@@ -27,8 +27,7 @@ ITEMS_PER_UNIT = {"gpu": 2048 * 8, "accelerator": 2048, "cpu": 64}
 ROUNDS = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class PeakLoad:
+class PeakLoad(Struct, frozen=True):
     """What is computed.
 
     Attributes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.databases.sequence_rows import SequenceRow, core_blocks, read_alignment
 from clalign.errors import InputError, quoted
@@ -18,8 +18,7 @@ PRESENCES = 1 << 24
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class AlignmentAccuracy:
+class AlignmentAccuracy(Struct, frozen=True):
     """What two alignments have in common.
 
     Attributes

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.batching import BatchCutter, residue_limit
 from clalign.compute.opening import opening_of
@@ -48,8 +48,7 @@ NULL_SCORES = {
 """HMMER2's default null model of proteins, as its files state it: 1000 log2 of a frequency times 20."""
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(Struct, frozen=True):
     """Scores in bins of one bit; `low` is the lower edge of the first."""
 
     low: int
@@ -188,8 +187,7 @@ def _check_output(profiles: str, output: str) -> None:
             )
 
 
-@dataclass
-class _Sampler:
+class _Sampler(Struct):
     """The random sequences of a calibration, and how far it is.
 
     Attributes

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.databases.sequence_rows import read_alignment
 from clalign.errors import InputError, OptionError
@@ -23,8 +22,7 @@ MOST_SEQUENCES = 10_000
 """Their distances take 800 MB."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GuideTree:
+class GuideTree(Struct, frozen=True, eq=False):
     """The tree of an alignment.
 
     Attributes

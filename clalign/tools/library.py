@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+from msgspec import Struct
 
 from clalign.engines.engine import spec_of
 from clalign.errors import ClalignError, InputError, OutputError, RunBusy
@@ -30,8 +30,7 @@ def own_folder() -> Path:
     return platformdirs.user_data_path("clalign") / "runs"
 
 
-@dataclass(frozen=True, slots=True)
-class RunEntry:
+class RunEntry(Struct, frozen=True):
     """What a library says of a run.
 
     Attributes
@@ -162,8 +161,7 @@ def delete(path: Path) -> None:
             path.with_name(path.name + ending).unlink()
 
 
-@dataclass(frozen=True, slots=True)
-class HitPair:
+class HitPair(Struct, frozen=True):
     """A hit in one of two runs, or in both; a score and an E-value are None where it is no hit.
 
     Attributes

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.trees import Tree
@@ -22,8 +21,7 @@ SHRINK = 0.7
 """The table is copied when so small a share of its rows is still in use."""
 
 
-@dataclass(slots=True)
-class _Table:
+class _Table(Struct):
     """Distances of the nodes that are left to be joined; what is out of use is infinitely far away.
 
     Attributes

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
+
 from clalign.errors import OptionError
 from clalign.values.specs import flag_of, option
 
@@ -12,8 +14,7 @@ MAX_SAMPLES = 10_000_000
 LONGEST_SAMPLE = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrateSpec:
+class CalibrateSpec(Struct, frozen=True):
     """The random sequences that profiles are calibrated with; the defaults are those of HMMER2.
 
     Attributes

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.alphabets import DECODE, STOP_CODE
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, IntegerProfile
@@ -13,8 +12,7 @@ from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, IntegerProfile
 _MATCH, _INSERT, _DELETE = ord("M"), ord("I"), ord("D")
 
 
-@dataclass(frozen=True, slots=True)
-class DomainPath:
+class DomainPath(Struct, frozen=True):
     """The way of one domain through a profile.
 
     Attributes
@@ -91,8 +89,7 @@ def path_score(path: DomainPath, profile: IntegerProfile, codes: npt.NDArray[np.
     return score + int(profile.transitions[steps, nodes[:-1]].sum(dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class AlignmentText:
+class AlignmentText(Struct, frozen=True):
     """An alignment as rows of equal length.
 
     Attributes

@@ -8,10 +8,9 @@ guess of its alphabet is changed, and HMMER2 and HMMER3 may disagree about ``U``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*-.?"
 """Letter of each code: 26 letters, stop, gap, other gap characters (``.``, ``_``, ``~``), anything else."""
@@ -64,8 +63,7 @@ def code_of(letter: str) -> int:
     return int(ENCODE[ord(letter)])
 
 
-@dataclass(frozen=True, slots=True)
-class Alphabet:
+class Alphabet(Struct, frozen=True):
     """The residues of a kind of sequence.
 
     Attributes

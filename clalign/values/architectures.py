@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 Rule = Literal["auto", "clans", "best", "all"]
 
@@ -26,8 +27,7 @@ JOIN = "~"
 """Stands between the families of an architecture."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedDomain:
+class PlacedDomain(Struct, frozen=True):
     """A domain where it lies on its sequence.
 
     Attributes
@@ -71,8 +71,7 @@ class PlacedDomain:
         return evalue, -self.score, *self.target_range, self.query
 
 
-@dataclass(frozen=True, slots=True)
-class Clans:
+class Clans(Struct, frozen=True):
     """Which families are of one clan.
 
     Attributes
@@ -104,8 +103,7 @@ def names_of(name: str, accession: str) -> tuple[str, ...]:
     return (plain, name) if plain and plain != "-" else (name,)
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """A sequence with its domains.
 
     Attributes
@@ -134,8 +132,7 @@ class Architecture:
         return JOIN.join(domain.family for domain in self.domains)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Sequences with one architecture: its words, and the places of the sequences in a list."""
 
     words: str

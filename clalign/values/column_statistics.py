@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.row_alignments import UPPER, Bytes, is_residue
 
@@ -48,8 +47,7 @@ def count_letters(cells: Bytes, counts: Counts, lengths: npt.NDArray[np.int64]) 
     lengths += np.count_nonzero(is_residue(cells), axis=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ColumnTracks:
+class ColumnTracks(Struct, frozen=True, eq=False):
     """What is drawn along the columns.
 
     Attributes

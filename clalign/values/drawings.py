@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 Point = tuple[float, float]
 Numbers = npt.NDArray[np.int64]
@@ -87,8 +87,7 @@ def _nothing(place: int) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Picks:
+class Picks(Struct, frozen=True, eq=False):
     """Which hits stand behind the parts of a picture.
 
     Attributes
@@ -140,8 +139,7 @@ class Picks:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawing:
+class Drawing(Struct, frozen=True, eq=False):
     """A picture.
 
     Attributes

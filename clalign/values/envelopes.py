@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import secrets
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import Alphabet
@@ -21,8 +21,7 @@ WORD = 2**32
 """The generator of random numbers computes modulo this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """A part of a target that holds one domain. Scores in nats.
 
     Attributes
@@ -55,8 +54,7 @@ class Envelope:
         return self.expected_correct / (self.last - self.first)
 
 
-@dataclass(frozen=True, slots=True)
-class TargetDomains:
+class TargetDomains(Struct, frozen=True):
     """What the posterior probabilities of a target say of its domains.
 
     Attributes
@@ -84,8 +82,7 @@ class TargetDomains:
     forward: float = math.nan
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class RowProfiles:
+class RowProfiles(Struct, frozen=True, eq=False, weakref=True):
     """The profile that each row of a batch goes with.
 
     Attributes
@@ -118,8 +115,7 @@ class RowProfiles:
         return np.array([profile.length for profile in self.profiles], np.int32)
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class Parts:
+class Parts(Struct, frozen=True, eq=False, weakref=True):
     """Parts of the sequences of a batch.
 
     Attributes
@@ -153,8 +149,7 @@ class Parts:
         return Parts(self.batch, self.rows[chosen], self.first[chosen], self.last[chosen])
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """A stretch of a target (0-based, half open), and whether it may hold several domains."""
 
     first: int
@@ -162,8 +157,7 @@ class Region:
     is_multiple: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True):
     """What the posterior probabilities of a target say.
 
     Attributes
@@ -180,8 +174,7 @@ class Decoded:
     regions: tuple[Region, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rescored:
+class Rescored(Struct, frozen=True):
     """What became of an envelope.
 
     Attributes
@@ -205,8 +198,7 @@ class Rescored:
     posterior: str
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """What the samples of a region show.
 
     Attributes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.profiles import INT_SCALE, LN_2, Calibration
 
@@ -174,8 +174,7 @@ def _as_read(calibration: Calibration) -> tuple[float, float]:
     return float(np.float32(calibration.location)), float(np.float32(calibration.slope))
 
 
-@dataclass(frozen=True, slots=True)
-class GumbelFit:
+class GumbelFit(Struct, frozen=True):
     """A Gumbel distribution fitted to scores.
 
     Attributes
@@ -250,8 +249,7 @@ def fit_gumbel(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -
     return GumbelFit(*fit, int(counts[inside].sum()), _judged(fit, scores, counts, inside))
 
 
-@dataclass(frozen=True, slots=True)
-class CensoredFit:
+class CensoredFit(Struct, frozen=True):
     """A Gumbel distribution fitted to the right side of a histogram.
 
     Attributes

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from clalign.values.evalues import LEAST_NORMAL, exponential_survival, gumbel_survival
 from clalign.values.local_profiles import LN_2
 from clalign.values.profiles import Calibration
 
 
-@dataclass(frozen=True, slots=True)
-class FilterLimits:
+class FilterLimits(Struct, frozen=True):
     """The P-values that let a target pass the filters, and whether the bias filter is used."""
 
     f1: float = 0.02
@@ -22,8 +21,7 @@ class FilterLimits:
     bias: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """How far a target came. Scores in nats, not a number where a filter was not run.
 
     `reached` counts the filters passed: MSV, bias, Viterbi (or left out), Forward.

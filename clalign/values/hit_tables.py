@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import asdict
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HitTable:
+class HitTable(Struct, frozen=True, eq=False):
     """Hits as columns, all of one length; `table[mask]` and `table[:10]` are tables, too.
 
     ``pandas.DataFrame(table.to_dict())`` makes a data frame of it.
@@ -48,7 +48,7 @@ class HitTable:
     @classmethod
     def from_rows(cls, rows: list[tuple[Any, ...]]) -> HitTable:
         """Return a table of rows whose values are in the order of the columns; None of a number is not a number."""
-        columns = list(zip(*rows, strict=True)) or [()] * len(fields(cls))
+        columns = list(zip(*rows, strict=True)) or [()] * len(cls.__struct_fields__)
         kinds = [object] * 4 + [np.int64] + [np.float64] * 3 + [np.int64] * 3
         made = [np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
         return cls(*made)
@@ -67,4 +67,4 @@ class HitTable:
 
     def to_dict(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns by their names."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return asdict(self)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.alignments import AlignmentText
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(Struct, frozen=True):
     """Scores of the sequences of a batch.
 
     Attributes
@@ -27,8 +26,7 @@ class Scores:
     values: npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class PairScores:
+class PairScores(Struct, frozen=True):
     """The exact scores of a query and every sequence of a batch.
 
     Attributes
@@ -44,8 +42,7 @@ class PairScores:
     n_in_32_bits: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PairFacts:
+class PairFacts(Struct, frozen=True):
     """What is known of the alignment of two sequences besides its path.
 
     Attributes
@@ -69,8 +66,7 @@ _SAM = str.maketrans("ID", "DI")
 _RUNS = re.compile("M+|I+|D+")
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(Struct, frozen=True):
     """One domain of a hit, or one alignment of a pairwise search, where the query stands for the profile.
 
     Attributes
@@ -135,8 +131,7 @@ class Domain:
         return "".join([f"{len(run)}{run[0]}" for run in runs]) or "*"
 
 
-@dataclass(frozen=True, slots=True)
-class DomainEstimates:
+class DomainEstimates(Struct, frozen=True):
     """What HMMER3's posterior probabilities say of the domains of a target.
 
     Attributes
@@ -155,8 +150,7 @@ class DomainEstimates:
     n_envelopes: int
 
 
-@dataclass(frozen=True, slots=True)
-class FilterScores:
+class FilterScores(Struct, frozen=True):
     """Scores of a target in HMMER3's filters, in bits; None where a filter was not run.
 
     Attributes
@@ -174,8 +168,7 @@ class FilterScores:
     forward: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A sequence that a profile found.
 
     Attributes
@@ -225,7 +218,15 @@ class Hit:
     is_included: bool = True
     estimates: DomainEstimates | None = None
     filters: FilterScores | None = None
-    query: str = field(default="", compare=False, repr=False)
+    query: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything but the name of the query, which not all places know that hits come from."""
+        names = self.__struct_fields__
+        return type(other) is type(self) and all(getattr(self, n) == getattr(other, n) for n in names if n != "query")
+
+    def __hash__(self) -> int:
+        return hash((self.row, self.raw, self.score))
 
     @property
     def reported_domains(self) -> tuple[Domain, ...]:

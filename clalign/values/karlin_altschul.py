@@ -18,12 +18,13 @@ Altschul, Bundschuh, Olsen and Hwa, Nucleic Acids Res. 29, 351 (2001).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.values.alphabets import N_CODES, code_of
 from clalign.values.karlin_altschul_tables import EVEN_ONLY, NUCLEIC, PROTEIN, UNGAPPED_LAMBDA
@@ -51,8 +52,7 @@ CURVE_LENGTHS = 256
 """Lengths that stand for those of all targets in an expected histogram."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
+class Parameters(Struct, frozen=True):
     """What the statistics of a scoring rest on.
 
     Attributes
@@ -238,8 +238,7 @@ def length_adjustment(parameters: Parameters, m: int, n: int, n_sequences: int) 
     return low
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Struct, frozen=True):
     """The statistics of one query against one database.
 
     Attributes

@@ -9,11 +9,11 @@ length of a target is in `LengthTerms`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.alphabets import N_CODES, STOP_CODE, Alphabet, code_of
 from clalign.values.profiles import DM, II, IM, MI, MM, Hmm, Hmmer3Settings
@@ -97,8 +97,7 @@ def _members_of(alphabet: Alphabet) -> tuple[list[int], ...]:
     return tuple(members)
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class LocalProfile:
+class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
     """A model configured for local, multi-hit search; scores in nats, minus infinity where impossible.
 
     Insertions cost nothing but their transitions. Every match and delete state may go to E for
@@ -251,8 +250,7 @@ def rounded(values: Floats, scale: np.float32) -> npt.NDArray[np.float64]:
     return rounded
 
 
-@dataclass(frozen=True, slots=True)
-class ByteScores:
+class ByteScores(Struct, frozen=True):
     """The 8-bit form of MSV and SSV: costs from 0 to 255.
 
     Attributes
@@ -284,8 +282,7 @@ def byte_scores(profile: LocalProfile) -> ByteScores:
     return ByteScores(costs, bias, int(np.minimum(-rounded(entry, BYTE_SCALE), 255)))
 
 
-@dataclass(frozen=True, slots=True)
-class WordScores:
+class WordScores(Struct, frozen=True):
     """The 16-bit form of the Viterbi filter; `NEVER_WORD` is minus infinity.
 
     Attributes
@@ -317,8 +314,7 @@ def words_of(values: Floats) -> Words:
     return words
 
 
-@dataclass(frozen=True, slots=True)
-class Odds:
+class Odds(Struct, frozen=True):
     """The form of Forward and Backward: odds ratios and probabilities, 0 where impossible.
 
     Attributes
@@ -375,8 +371,7 @@ def letter_ratios(ratios: Floats, profile: LocalProfile) -> Floats:
     return letters
 
 
-@dataclass(frozen=True, slots=True)
-class CompositionSteps:
+class CompositionSteps(Struct, frozen=True):
     """Transitions out of the state that emits the composition: to the background, and on."""
 
     leave: np.float32
@@ -389,8 +384,7 @@ def composition_steps(model_length: int) -> CompositionSteps:
     return CompositionSteps(one / (length + one), length / (length + one))
 
 
-@dataclass(frozen=True, slots=True)
-class LengthTerms:
+class LengthTerms(Struct, frozen=True):
     """What depends on the length of a target alone, for an array of lengths.
 
     Attributes

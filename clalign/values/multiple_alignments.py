@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 Integers = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
@@ -16,8 +16,7 @@ GAPS = b"-._~"
 """What stands for a gap in the rows of a file."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MultipleAlignment:
+class MultipleAlignment(Struct, frozen=True, eq=False):
     """Which residues stand in the same column.
 
     Attributes
@@ -80,8 +79,7 @@ def creation_numbers(lengths: Offsets) -> Integers:
     return numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ColumnMerges:
+class ColumnMerges(Struct, frozen=True, eq=False):
     """How columns of one residue became those of an alignment; columns have their creation number for a name.
 
     Attributes
@@ -149,8 +147,7 @@ class ColumnMerges:
         return names
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ResidueMoves:
+class ResidueMoves(Struct, frozen=True, eq=False):
     """Residues that were moved to other columns of an alignment, sweep after sweep.
 
     Attributes

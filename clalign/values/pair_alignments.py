@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.alignments import AlignmentText
 from clalign.values.alphabets import DECODE, code_of
@@ -58,8 +58,7 @@ def path_of(cigar: str) -> str:
     return "".join(letter * int(count) for count, letter in _RUN.findall(cigar))
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedColumns:
+class AlignedColumns(Struct, frozen=True):
     """The letters of an alignment, column by column.
 
     Attributes

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.sequences import SequenceBatch
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class PairBatch:
+class PairBatch(Struct, frozen=True, eq=False, weakref=True):
     """Pairs of a query and a target; a sequence may be in many pairs.
 
     Attributes

@@ -12,10 +12,10 @@ Bradley, Roberts, Smoot, Juvekar, Do, Dewey, Holmes and Pachter, Fast statistica
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 
@@ -67,8 +67,7 @@ def _read_only(numbers: npt.ArrayLike) -> Numbers:
     return array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GapParameters:
+class GapParameters(Struct, frozen=True, eq=False):
     """How gaps open and go on, one number for each set of gap states; of one model, or of many.
 
     Attributes
@@ -93,8 +92,7 @@ class GapParameters:
         return int(self.opens.shape[-1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairEmissions:
+class PairEmissions(Struct, frozen=True, eq=False):
     """What the states emit.
 
     Attributes
@@ -132,16 +130,14 @@ def indices_of(letters: str) -> npt.NDArray[np.uint8]:
     return indices
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairHmm:
+class PairHmm(Struct, frozen=True, eq=False):
     """A pair hidden Markov model."""
 
     gaps: GapParameters
     emissions: PairEmissions
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairHmms:
+class PairHmms(Struct, frozen=True, eq=False):
     """The models of the pairs of a batch: gap parameters of their own, and emissions that several may share.
 
     Attributes
@@ -184,8 +180,7 @@ class PairHmms:
         return PairHmms(gaps, tuple(self.emissions[row] for row in used.tolist() or [0]), places.astype(np.int32))
 
 
-@dataclass(frozen=True, slots=True)
-class Transitions:
+class Transitions(Struct, frozen=True):
     """Probabilities of the steps of a model, or of many; those of gaps one for each set (float64[..., n_sets])."""
 
     start_match: Numbers
@@ -202,8 +197,7 @@ def transitions_of(gaps: GapParameters) -> Transitions:
     return Transitions(stay, stay - TO_END, gaps.opens / 2, gaps.extends, 1.0 - gaps.extends - TO_END)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ExpectedCounts:
+class ExpectedCounts(Struct, frozen=True, eq=False):
     """How often paths through the models take each step and emit each residue, by pair.
 
     Attributes
@@ -230,8 +224,7 @@ class ExpectedCounts:
     log_likelihoods: Numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PosteriorBatch:
+class PosteriorBatch(Struct, frozen=True, eq=False):
     """Which residues of pairs are probably homologous; pairs one after the other, in each by x and then by y.
 
     Attributes

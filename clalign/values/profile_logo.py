@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.local_profiles import background
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer2Settings
@@ -23,8 +23,7 @@ HEIGHT_MODES: dict[HeightMode, str] = {
 """What the height of a letter can mean, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileLogo:
+class ProfileLogo(Struct, frozen=True):
     """A profile node by node; row k - 1 of each array belongs to node k.
 
     Attributes

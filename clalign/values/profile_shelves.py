@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 from clalign.values.local_profiles import (
@@ -169,8 +170,7 @@ class ProfileShelf:
         return ratios
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shelved:
+class Shelved(Struct, frozen=True, eq=False):
     """Where a profile stands among others that were made together with it."""
 
     shelf: ProfileShelf

@@ -8,11 +8,12 @@ every integer is the same as there.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 
@@ -35,8 +36,7 @@ LN_2 = 0.69314718
 LOG_ZERO = -9999.0
 
 
-@dataclass(frozen=True, slots=True)
-class Cutoffs:
+class Cutoffs(Struct, frozen=True):
     """Curated score thresholds of a family in bits: for the sequence and for a domain, or None."""
 
     gathering: tuple[float, float] | None = None
@@ -44,8 +44,7 @@ class Cutoffs:
     noise: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Struct, frozen=True):
     """Parameters of a score distribution.
 
     Attributes
@@ -63,8 +62,7 @@ class Calibration:
     slope: float
 
 
-@dataclass(frozen=True, slots=True)
-class Hmmer2Settings:
+class Hmmer2Settings(Struct, frozen=True):
     """What a HMMER2 file fixes beyond the core model: its null model, entry, exit and special states.
 
     Attributes
@@ -89,8 +87,7 @@ class Hmmer2Settings:
     null_loop: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Hmmer3Settings:
+class Hmmer3Settings(Struct, frozen=True):
     """What a HMMER3 file holds beyond the core model: score statistics, mean composition, length limit.
 
     `version` is the letter of the file format, ``a`` to ``f``; `composition` is float32[K] or None.
@@ -105,8 +102,7 @@ class Hmmer3Settings:
     effective_n: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Hmm:
+class Hmm(Struct, frozen=True):
     """A profile HMM as probabilities.
 
     Attributes
@@ -176,8 +172,7 @@ def consensus_of(match: Floats, alphabet: Alphabet) -> str:
     return "".join(letters)
 
 
-@dataclass(frozen=True, slots=True)
-class SpecialScores:
+class SpecialScores(Struct, frozen=True):
     """Scores of the special states' two transitions, on to the next state or round again."""
 
     n_move: int
@@ -190,8 +185,7 @@ class SpecialScores:
     j_loop: int
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class IntegerProfile:
+class IntegerProfile(Struct, frozen=True, weakref=True):
     """HMMER2's log-odds scores, 1000 units to the bit; `IMPOSSIBLE` is minus infinity.
 
     Attributes

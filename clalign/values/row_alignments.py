@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -14,8 +14,7 @@ UPPER = np.uint8(0xDF)
 """Clears the bit that makes an ASCII letter lower case; of gaps it makes no letter."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RowTexts:
+class RowTexts(Struct, frozen=True, eq=False):
     """A text with a character for each column, for some of the rows.
 
     Attributes
@@ -34,8 +33,7 @@ class RowTexts:
         return self.cells[place].tobytes() if place < len(self.rows) and self.rows[place] == row else b""
 
 
-@dataclass(frozen=True, slots=True)
-class RowNotes:
+class RowNotes(Struct, frozen=True):
     """What a Stockholm file says beside its rows, in the order of the file.
 
     Attributes
@@ -61,8 +59,7 @@ class RowNotes:
         return " · ".join(known[tag] for tag in ("ID", "AC", "DE") if known.get(tag))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RowAlignment:
+class RowAlignment(Struct, frozen=True, eq=False):
     """An alignment.
 
     Attributes

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.errors import OptionError
 from clalign.values.alphabets import N_CODES, code_of
@@ -27,8 +27,7 @@ UNKNOWN = "*"
 """The letter whose scores stand for those of letters that a matrix does not have."""
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class SubstitutionMatrix:
+class SubstitutionMatrix(Struct, frozen=True, eq=False, weakref=True):
     """What it is worth to align two letters.
 
     Attributes
@@ -112,8 +111,7 @@ class SubstitutionMatrix:
         return cls.from_table(f"{match:+d}/{mismatch:+d}", "ACGT", table, is_nucleic=True)
 
 
-@dataclass(frozen=True, slots=True)
-class GapCosts:
+class GapCosts(Struct, frozen=True):
     """What gaps cost; both numbers are taken off the score.
 
     Attributes
@@ -147,8 +145,7 @@ class GapCosts:
         return self.first - self.next, self.next
 
 
-@dataclass(frozen=True, slots=True)
-class Scoring:
+class Scoring(Struct, frozen=True):
     """All that decides what an alignment of two sequences is worth.
 
     Attributes
@@ -174,8 +171,7 @@ class Scoring:
         return -self.gaps.of(n_residues) if self.mode == "global" else 0
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class PairwiseQuery:
+class PairwiseQuery(Struct, frozen=True, eq=False, weakref=True):
     """A query with its scoring, as stages take it.
 
     Attributes

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.errors import InputError
 from clalign.values.alphabets import Alphabet, decode, encode
@@ -26,8 +27,7 @@ def longest_first(lengths: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64
     return np.argsort(-lengths, kind="stable")
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Struct, frozen=True):
     """One sequence.
 
     Attributes
@@ -205,8 +205,7 @@ def _offsets(lengths: list[int]) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class SequenceBatch:
+class SequenceBatch(Struct, frozen=True, eq=False, weakref=True):
     """Sequences that go to a device together.
 
     Attributes

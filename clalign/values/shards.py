@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from clalign.errors import OptionError
 from clalign.values.specs import INPUT, option
@@ -20,8 +22,7 @@ MOST = 100_000
 """Parts at most."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Shard:
+class Shard(Struct, frozen=True, order=True):
     """One of several parts of a database.
 
     Attributes
@@ -87,8 +88,7 @@ class Shard:
         return ShardRows(self.number, self.of, first, last, int(offsets[last]) - int(offsets[first]))
 
 
-@dataclass(frozen=True, slots=True)
-class ShardRows:
+class ShardRows(Struct, frozen=True):
     """What a part is of one database, as its run keeps it.
 
     Attributes

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from clalign.values.multiple_alignments import offsets_of
 from clalign.values.pair_hmm import PosteriorBatch, gap_posteriors
@@ -23,8 +24,7 @@ class ExcessPosterior(ValueError):
     """Match posteriors of a residue that add up to more than 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class PosteriorMatrix:
+class PosteriorMatrix(Struct, frozen=True):
     """The posteriors of one pair of sequences x and y, row by row of x.
 
     Attributes
@@ -83,8 +83,7 @@ def gaps_left(places: npt.NDArray[np.integer], probabilities: Floats, length: in
     return gap_posteriors(places, probabilities.astype(np.float32), length)
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class SparsePosteriors:
+class SparsePosteriors(Struct, frozen=True, eq=False, weakref=True):
     """The posteriors of many pairs among some sequences, in arrays that may as well be mapped from files.
 
     The rows of a pair are the residues of its first sequence; the rows of all pairs stand one after the other.
@@ -160,7 +159,7 @@ class SparsePosteriors:
     @property
     def n_bytes(self) -> int:
         """Memory, or space of a disk, that they take."""
-        return sum(getattr(self, name).nbytes for name in self.__slots__ if name != "__weakref__")
+        return sum(array.nbytes for array in astuple(self))
 
     @property
     def row_offsets(self) -> Offsets:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 UNKNOWN = "unknown"
 
@@ -24,8 +25,7 @@ def taxon_in(description: str) -> str:
     return found[1] if found else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Taxonomy:
+class Taxonomy(Struct, frozen=True):
     """What a table says of sequences or of taxa.
 
     Attributes

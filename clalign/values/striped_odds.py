@@ -9,10 +9,9 @@ Farrar, Bioinformatics 23, 156-161 (2007): the striped layout.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.alphabets import code_of
 from clalign.values.local_profiles import LocalProfile, letter_ratios
@@ -51,8 +50,7 @@ def n_vectors(n_nodes: int) -> int:
     return max(2, -(-n_nodes // LANES))
 
 
-@dataclass(frozen=True, slots=True)
-class StripedOdds:
+class StripedOdds(Struct, frozen=True):
     """Odds ratios and probabilities of a profile, striped; 0 where impossible and beyond the last node.
 
     Attributes

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from clalign.values.alphabets import AMINO, code_of
 from clalign.values.local_profiles import LocalProfile, mean_composition, to_local_profile

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from filelock import FileLock
 
@@ -167,7 +168,7 @@ def test_a_wrong_score_switches_a_device_off(monkeypatch: pytest.MonkeyPatch) ->
 
     def lie(batch: Any, model: Any) -> Any:
         scores = truth(batch, model)
-        return replace(scores, values=scores.values + 1)
+        return msgspec.structs.replace(scores, values=scores.values + 1)
 
     monkeypatch.setattr(type(probe.VITERBI), "reference", lambda self, batch, model: lie(batch, model))
     verdict = probe.quick_test(opencl[0].id)

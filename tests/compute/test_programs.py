@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -346,7 +347,8 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
 def test_a_library_is_rehearsed_whatever_it_holds() -> None:
     models, _ = load_library(str(EXAMPLES / "rrm_1_hmmer3.hmm"))
     older, _ = load_library(str(EXAMPLES / "rrm_1.hmm"))
-    without = replace(models[0], settings=replace(models[0].settings, msv=None))  # type: ignore[type-var]
+    settings = msgspec.structs.replace(models[0].settings, msv=None)  # type: ignore[type-var]
+    without = msgspec.structs.replace(models[0], settings=settings)
     sources = []
     for given in (models, older, [without], []):
         rehearsal = Rehearsal(CARD)

@@ -7,7 +7,7 @@ import mmap
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 import pytest
+from msgspec import Struct
 
 from clalign.compute.opencl import session as opencl_session
 from clalign.compute.opencl import transfers
@@ -33,8 +34,7 @@ from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_profile
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(Struct, frozen=True):
     """What a stage may keep: buffers among other things."""
 
     buffers: tuple[Any, ...]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from clalign.compute import opening
@@ -81,7 +82,7 @@ def test_a_card_filters_and_the_processor_beside_it_defines_domains(
         spec = SearchSpec(profiles, str(BUILT), evalue=1000.0)
         with create_run(tmp_path / f"{name}.clalign", spec=spec.to_dict(), state="new") as run:
             done = compute_search(run, spec, {"auto": card, "cpu": processor}.__getitem__, QuietContext())
-            found.append([replace(hit, filters=None) for hit in run.hits()])  # these are the card's
+            found.append([msgspec.structs.replace(hit, filters=None) for hit in run.hits()])  # these are the card's
         uses_host = beside and name == "card"
         assert done["domain_device"] == (processor.name if uses_host else None)
         assert done["device"] == card.name

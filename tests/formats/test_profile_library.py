@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import hashlib
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import Struct
 
 from clalign.databases import cache, profile_library
 from clalign.databases.cache import clear_cache, profile_folder
@@ -43,8 +43,8 @@ def hmmer3_text() -> str:
 def same(a: object, b: object) -> bool:
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
-    if hasattr(a, "__dataclass_fields__"):
-        return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))  # type: ignore[arg-type]
+    if isinstance(a, Struct):
+        return type(a) is type(b) and all(same(getattr(a, name), getattr(b, name)) for name in a.__struct_fields__)
     return a == b
 
 

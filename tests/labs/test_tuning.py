@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from clalign.compute.opencl.choice import all_devices
@@ -162,7 +163,7 @@ def test_a_choice_that_changes_scores_of_pairs_is_never_taken(cpu: Device, monke
         def result():
             found = collect()
             wrong = found.scores.values + (PairTuning.of(session.device).columns == 4)
-            return replace(found, scores=Scores(batch.targets, wrong))
+            return msgspec.structs.replace(found, scores=Scores(batch.targets, wrong))
 
         return result
 
@@ -181,7 +182,7 @@ def test_built_in_scores_of_pairs_are_compared_with_the_reference(cpu: Device, m
 
     def always_wrong(self, session, batch, model):
         found = start(self, session, batch, model)()
-        return lambda: replace(found, scores=Scores(batch.targets, found.scores.values + 1))
+        return lambda: msgspec.structs.replace(found, scores=Scores(batch.targets, found.scores.values + 1))
 
     monkeypatch.setattr(SmithWatermanStage, "start", always_wrong)
     tuner = PairTuner(cpu, QuietContext())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from clalign.formats.profiles import load_profiles
 from clalign.reference.bias_filter import bias_filter_score

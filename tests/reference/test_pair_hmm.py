@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from clalign.reference import pair_hmm
 from clalign.reference.pair_hmm import backward, expected_counts, forward, match_posteriors, sparse_posteriors

@@ -6,11 +6,11 @@ import json
 import math
 import sqlite3
 import zlib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from clalign.databases.cache import lock_folder
 from clalign.engines.pairwise import tables as pairwise

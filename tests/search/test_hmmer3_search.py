@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -410,9 +411,11 @@ def test_the_self_test_knows_the_example_of_hmmer3(opencl_device: Device) -> Non
     assert example.seconds > REFERENCE_SECONDS, "left out on the reference"
     with open_session(opencl_device) as session:
         assert _check_example(example, session, QuietContext())["equal"]
-        wrong = replace(example, hits=(replace(example.hits[0], score="137.4"), *example.hits[1:]))
+        wrong = msgspec.structs.replace(
+            example, hits=(msgspec.structs.replace(example.hits[0], score="137.4"), *example.hits[1:])
+        )
         assert example.hits[0].target in _check_example(wrong, session, QuietContext())["detail"]
-        fewer = replace(example, domains=example.domains[1:])
+        fewer = msgspec.structs.replace(example, domains=example.domains[1:])
         assert not _check_example(fewer, session, QuietContext())["equal"]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from clalign.engines.pairwise import query as pairwise_query
 from clalign.engines.pairwise.spec import PairwiseSpec

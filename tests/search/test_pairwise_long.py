@@ -78,7 +78,7 @@ def test_long_pairs_are_aligned_as_others_are(
     one, other = tmp_path / "one.clalign", tmp_path / "other.clalign"
     search(pairs, one, device, long=True, strand="both", **options).close()
     search(pairs, other, REFERENCE, in_step=True, strand="both", **options).close()
-    assert found(one) == found(other)
+    assert repr(found(one)) == repr(found(other)), "E-values that are not known are no numbers"
     assert [hit.domains[0].pair.strand for hit in found(one) if hit.domains[0].pair] == [1, -1, 1]
     assert any(name.startswith("long_pair") for name in kernels(one))
 
@@ -304,7 +304,7 @@ def test_another_kind_of_device_begins_anew(
     context = resumed(halted, opencl_device)
     assert "another kind of device" in context.texts[0]
     with search(pairs, tmp_path / "whole.clalign", REFERENCE, in_step=True) as run:
-        assert found(halted) == list(run.hits())
+        assert repr(found(halted)) == repr(list(run.hits()))
 
 
 def test_a_long_alignment_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from clalign.values.synthetic import random_hmm
 
 
 def search(n: int, calibration: Calibration | None, **options: float) -> Hmmer2Search:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     hmm = replace(random_hmm(np.random.default_rng(1), 3), calibration=calibration)
     texts = ["" if i % 7 == 3 else "ACD" for i in range(n)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -36,7 +37,7 @@ def parts_of(rng: np.random.Generator, batch: SequenceBatch) -> Parts:
 def is_same(a: Rescored | None, b: Rescored | None) -> bool:
     if a is None or b is None:
         return a is b
-    return np.array_equal(a.ratios, b.ratios) and replace(a, ratios=b.ratios) == b
+    return np.array_equal(a.ratios, b.ratios) and msgspec.structs.replace(a, ratios=b.ratios) == b
 
 
 def differing(stage: EnvelopeStage, session: Session, parts: Parts, profiles: LocalProfile | RowProfiles) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -106,7 +107,7 @@ def test_an_impossible_pair(session: Session) -> None:
     pairs = fixed_emissions(AMINO).pairs.copy()
     pairs[0] = 0
     batch = PairBatch.in_step(SequenceBatch.from_texts(["A", "C"]), SequenceBatch.from_texts(["C", "C"]))
-    models = PairHmms.same(PairHmm(MODEL.gaps, replace(MODEL.emissions, pairs=pairs)), 2)
+    models = PairHmms.same(PairHmm(MODEL.gaps, msgspec.structs.replace(MODEL.emissions, pairs=pairs)), 2)
     assert SequentialStage().reference(batch, models).posteriors.log_likelihoods[0] == -np.inf
     check_all(session, batch, models)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 import pytest
+from msgspec.structs import replace
 
 from clalign.reference.viterbi import viterbi_score
 from clalign.stages.plan7.reweighting import LARGEST, LONGEST, NEVER, UNLIMITED, ReweightedScores, reweighted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -118,7 +119,7 @@ def test_unknown_choices_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "scoring",
-    [replace(SCORING, mode="global"), replace(SCORING, gaps=GapCosts(3, 1))],
+    [msgspec.structs.replace(SCORING, mode="global"), msgspec.structs.replace(SCORING, gaps=GapCosts(3, 1))],
     ids=["global", "affine"],
 )
 def test_other_scorings_are_refused(scoring: Scoring) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -80,7 +81,9 @@ def test_every_tier_scores_as_the_reference(
     with open_session(tiny) as session:
         found = session.run(stage, batch, query)
         # What a session keeps of a batch serves the next query as well.
-        other = session.run(stage, batch, replace(query, sequence=Sequence("r", "", codes[::-1].copy())))
+        other = session.run(
+            stage, batch, msgspec.structs.replace(query, sequence=Sequence("r", "", codes[::-1].copy()))
+        )
     assert found.scores.values.tolist() == stage.reference(batch, query).scores.values.tolist()
     assert other.scores.values.max() > 0
     assert lanes_launched == expected

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -76,7 +77,7 @@ def gaining(profile: IntegerProfile, gain: int) -> IntegerProfile:
     """Return a profile whose long inserts gain so much with each residue."""
     insert = profile.insert.copy()
     insert[:, 1 : profile.length] = gain - profile.transitions[II, 1 : profile.length]
-    return replace(profile, insert=insert)
+    return msgspec.structs.replace(profile, insert=insert)
 
 
 @pytest.mark.parametrize(("gain", "entry"), [(0, "viterbi_score_skewed"), (1, "viterbi_score")])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.survivors import Survivors, pack_survivors

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -123,7 +123,7 @@ def test_a_matrix_with_a_known_name_and_other_scores_has_no_published_statistics
     scores = blosum.scores.copy()
     at = code_of("W"), code_of("C")
     scores[at] = scores[at[::-1]] = scores[at] + 1
-    altered = dataclasses.replace(blosum, scores=scores)
+    altered = msgspec.structs.replace(blosum, scores=scores)
     assert altered.name == "BLOSUM62"
     assert published_parameters(blosum, GapCosts.from_blast(11, 1)) is not None
     assert published_parameters(altered, GapCosts.from_blast(11, 1)) is None

@@ -1,9 +1,8 @@
 """The values of a logo: equal to those of hmmlogo 3.3.2 in print, and what they mean."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from clalign.databases.examples import load_examples
 from clalign.formats.profiles import load_profiles

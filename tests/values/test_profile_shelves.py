@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.formats.profiles import load_profiles
 from clalign.stages.hmmer3 import forward_tables, shelf_tables, ssv
@@ -46,9 +47,9 @@ class HostSession:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Return whether two arrays, numbers, or dataclasses of such are equal in every bit."""
-    if hasattr(a, "__dataclass_fields__"):
-        return all(same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
+    """Return whether two arrays, numbers, or records of such are equal in every bit."""
+    if isinstance(a, Struct):
+        return all(same(getattr(a, name), getattr(b, name)) for name in a.__struct_fields__)
     a, b = np.asarray(a), np.asarray(b)
     return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from clalign.values.multiple_alignments import offsets_of
 from clalign.values.pair_hmm import PosteriorBatch

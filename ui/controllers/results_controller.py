@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
@@ -178,7 +179,7 @@ class ResultsController(Controller):
         def read() -> HitRow:
             with open_run(path) as run:
                 hit, query = run.hit(key), HitQueries(run.connection).place(key)[0]
-            return HitRow(**{name: getattr(hit, name) for name in hit.__dataclass_fields__},
+            return HitRow(**asdict(hit),
                           id=key, profile=query, verified="", note="")  # fmt: skip
 
         def take(answer: HitRow | Exception) -> None:

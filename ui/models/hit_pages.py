@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import asdict
 
 from clalign.runs import pages
 from clalign.values.hits import Hit
@@ -17,8 +16,7 @@ ALL_PROFILES = pages.ALL_QUERIES
 """In place of the number of a profile: the hits of all of them, one sequence after the other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitRow(Hit):
+class HitRow(Hit, frozen=True, kw_only=True):
     """A line of the hits table: a hit with what stands beside it.
 
     Attributes
@@ -60,7 +58,7 @@ class HitPages(pages.HitPages):
         """Return some lines of the table, domains included."""
         return [
             HitRow(
-                **{f.name: getattr(listed.hit, f.name) for f in fields(Hit)},
+                **asdict(listed.hit),
                 id=listed.id, profile=listed.query, verified=listed.verified, note=listed.note,
             )
             for listed in self.listed(first, n_rows)

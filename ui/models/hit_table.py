@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec.structs import asdict
 
 from clalign.engines.columns import HITS, Column, Kind, Sets
 from clalign.values.species import species_in
@@ -47,8 +49,7 @@ def no_row(hit: HitRow, hits: Hits) -> None:
     """Return nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownColumn(Column):
+class ShownColumn(Column, frozen=True):
     """A column of an engine's table, as it is shown.
 
     Attributes
@@ -113,7 +114,7 @@ def shown(
     known = {**CELLS, **cells}
     return tuple(
         ShownColumn(
-            *(getattr(column, f.name) for f in fields(Column)), text=text or _cell(column, row_of), width=width,
+            **asdict(column), text=text or _cell(column, row_of), width=width,
             shown=is_shown,
         )
         for column in columns if column.heading

@@ -8,9 +8,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 
 import pyopencl as cl
+from msgspec import Struct, field
 
 from clalign.compute.opencl import choice, waking
 from clalign.compute.opencl.discover import driver_device
@@ -23,8 +23,7 @@ _ahead: dict[str, Future[cl.Context | None]] = {}
 _taking = threading.Lock()
 
 
-@dataclass(frozen=True)
-class OpenDevice:
+class OpenDevice(Struct, frozen=True):
     """A context of a device, and what was built in it. It belongs to one session at a time.
 
     Attributes

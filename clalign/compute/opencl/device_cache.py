@@ -5,14 +5,14 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from clalign.compute.sessions import Kept
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     key: Callable[[], object]
     """Returns the key: an entry goes with its key, so that no other object can be taken for it."""
     value: Any
@@ -84,8 +84,8 @@ class DeviceCache:
 def _leaves(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         value = list(value.values())
-    elif is_dataclass(value):
-        value = [getattr(value, field.name) for field in fields(value)]
+    elif isinstance(value, Struct):
+        value = [getattr(value, name) for name in value.__struct_fields__]
     if isinstance(value, list | tuple):
         for part in value:
             yield from _leaves(part)

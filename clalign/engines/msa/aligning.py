@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clalign.compute.sessions import Session
 from clalign.engines.msa.column_order import with_few_gaps
@@ -14,8 +15,7 @@ from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, 
 from clalign.values.sparse_posteriors import SparsePosteriors
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedSequences:
+class AlignedSequences(Struct, frozen=True):
     """An alignment and how it came to be.
 
     Attributes

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.compute.sessions import Session
 from clalign.databases.sequence_rows import SequenceRow
@@ -53,8 +55,7 @@ class ChangeChoice:
         return AlignmentSpec((path,), **asdict(self))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChangedRows:
+class ChangedRows(Struct, frozen=True, eq=False):
     """What has become of the rows of an alignment.
 
     Attributes

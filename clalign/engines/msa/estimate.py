@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +49,7 @@ MERGING_SECONDS = 4e-8
 MOST_OF_MEMORY = 0.8
 
 
-@dataclass(frozen=True, slots=True)
-class AlignmentEstimate(Estimate):
+class AlignmentEstimate(Estimate, frozen=True):
     """What an alignment will take, with all that follows on the processor.
 
     At most so much memory is needed while columns are merged; posteriors beyond a limit do not count, as they are in a

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.compute.sessions import Session
 from clalign.engines.msa.inputs import AlignmentInput

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.databases.alphabet_guesses import alphabet_of
 from clalign.databases.sequence_rows import SequenceRow, check_names, read_sequences
@@ -21,8 +20,7 @@ AMINO_CHOICES = {"B": "ND", "Z": "QE"}
 Residues = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True)
-class AlignmentInput:
+class AlignmentInput(Struct, frozen=True):
     """Sequences that can be aligned.
 
     Attributes

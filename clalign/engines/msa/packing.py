@@ -46,7 +46,7 @@ def unpack_some(blob: bytes, kind: str, most: int, path: Path) -> npt.NDArray[An
 
 def pack_counts(sums: ExpectedCounts) -> bytes:
     """Return sums of expected counts (one row), compressed."""
-    return pack_array(np.concatenate([getattr(sums, name).ravel() for name in ExpectedCounts.__slots__]), "<f8")
+    return pack_array(np.concatenate([getattr(sums, name).ravel() for name in ExpectedCounts.__struct_fields__]), "<f8")
 
 
 def unpack_counts(blob: bytes, n_sets: int, n_letters: int, path: Path) -> ExpectedCounts:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.engines.msa.draws import Draws
 from clalign.errors import OptionError
@@ -25,8 +25,7 @@ WORDS = 1 << 12
 _TAKEN = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, slots=True)
-class PairChoice:
+class PairChoice(Struct, frozen=True):
     """How pairs are chosen.
 
     Attributes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.pairs import PairChoice, Pairs, chosen_pairs, similarities

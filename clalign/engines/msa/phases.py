@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Session
 from clalign.engines.msa.inputs import AlignmentInput
@@ -43,8 +43,7 @@ Computed = tuple[Callable[[], Kept], Numbers]
 """What returns the rows of the tables of pieces; logarithms of likelihoods of all pairs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Some pairs that follow each other, and the cells of their matrices."""
 
     first: int
@@ -59,8 +58,7 @@ class Span:
         return self.cells * model_length
 
 
-@dataclass
-class BlockCutter:
+class BlockCutter(Struct):
     """Cuts whole blocks of pairs, as many as suit a device.
 
     Attributes
@@ -108,8 +106,7 @@ def cells_of(batch: PairBatch) -> npt.NDArray[np.int64]:
     return cells * batch.targets.lengths[batch.target_rows]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairSearch:
+class PairSearch(Struct, frozen=True, eq=False):
     """Computes something of pairs; the parts of it say what.
 
     Attributes
@@ -160,8 +157,7 @@ BIN_WIDTH = 10
 """Of the histogram of scores."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class Part(Struct, frozen=True, eq=False):
     """Some of the pairs.
 
     Attributes
@@ -179,8 +175,7 @@ class Part:
     ends: npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountPairs:
+class CountPairs(Struct, frozen=True, eq=False):
     """Sums the expected counts of blocks of pairs up, under one model."""
 
     model: PairHmm
@@ -192,8 +187,7 @@ class CountPairs:
         return lambda: {COUNTS.name: [(block, pack_counts(one)) for block, one in rows]}, likelihoods
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ComparePairs:
+class ComparePairs(Struct, frozen=True, eq=False):
     """Trains the model of each pair, and keeps the posteriors that it gives.
 
     Attributes
@@ -228,8 +222,7 @@ class ComparePairs:
         return models, together(found)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TakePairs:
+class TakePairs(Struct, frozen=True, eq=False):
     """Takes posteriors that are known already, of all pairs."""
 
     known: SparsePosteriors

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Session
 from clalign.databases.sequence_rows import SequenceRow
@@ -47,8 +47,7 @@ MOST_PACKED = 300
 Number = TypeVar("Number", bound=np.generic)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Blocks:
+class Blocks(Struct, frozen=True, eq=False):
     """The pairs of a run, in blocks.
 
     Attributes
@@ -245,8 +244,7 @@ def pair_posteriors(run: RunFile, given: AlignmentInput, i: int, j: int) -> Post
     return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairFacts:
+class PairFacts(Struct, frozen=True, eq=False):
     """What is known of a pair beside its posteriors.
 
     Attributes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -27,8 +27,7 @@ MOST_CERTAIN = 5.0
 """An alignment so many times as likely as the next best one is certain."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reliability:
+class Reliability(Struct, frozen=True, eq=False):
     """Numerators and denominators of the measures, for each character of an alignment; gaps are characters, too.
 
     Attributes

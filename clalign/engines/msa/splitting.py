@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Stage
 from clalign.errors import OutOfDeviceMemory
@@ -57,10 +57,10 @@ def _halved(
 def together(parts: list[Found]) -> Found:
     """Return what was found of pairs in several batches as if it had been one."""
     values: dict[str, Any] = {}
-    for field in fields(parts[0]):
-        arrays = [getattr(part, field.name) for part in parts]
-        if field.name in OFFSETS:
-            values[field.name] = offsets_of(np.concatenate([np.diff(array) for array in arrays]))
+    for name in parts[0].__struct_fields__:
+        arrays = [getattr(part, name) for part in parts]
+        if name in OFFSETS:
+            values[name] = offsets_of(np.concatenate([np.diff(array) for array in arrays]))
         else:
-            values[field.name] = np.concatenate(arrays)
+            values[name] = np.concatenate(arrays)
     return type(parts[0])(**values)

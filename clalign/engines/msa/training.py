@@ -11,11 +11,11 @@ proteins of 1,400 residues is off by 6e-4, where what is learned here is not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Session
 from clalign.engines.msa.spec import MOST_ROUNDS
@@ -44,8 +44,7 @@ BLOCK_PAIRS, BLOCK_CELLS = 32, 200_000_000
 """Pairs, and cells of their matrices, of a block: what it comes to does not depend on devices."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingOptions:
+class TrainingOptions(Struct, frozen=True):
     """What is learned, and how.
 
     Attributes
@@ -81,8 +80,7 @@ PROTEIN_TRAINING = TrainingOptions(True, "all", 210.0, 1596)
 NUCLEIC_TRAINING = TrainingOptions(True, "pair", 10.0, 60)
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingRound:
+class TrainingRound(Struct, frozen=True):
     """What a round of training came to.
 
     Attributes
@@ -103,8 +101,7 @@ class TrainingRound:
     goes_on: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class Trained(Struct, frozen=True, eq=False):
     """What training found.
 
     Attributes
@@ -208,7 +205,7 @@ def summed_counts(
         blocks = np.searchsorted(ends, rows, side="right")
         for block in np.unique(blocks).tolist():
             inside = blocks == block
-            parts = ExpectedCounts(*(getattr(found, name)[inside] for name in ExpectedCounts.__slots__))
+            parts = ExpectedCounts(*(getattr(found, name)[inside] for name in ExpectedCounts.__struct_fields__))
             sums[block] = _added(sums.get(block), parts)
     return sums, likelihoods
 
@@ -350,7 +347,7 @@ def _filled(batch: PairBatch) -> npt.NDArray[np.bool_]:
 def _added(sums: ExpectedCounts | None, counts: ExpectedCounts) -> ExpectedCounts:
     """Return sums over pairs, one after the other so that they do not depend on how pairs are cut into batches."""
     parts: list[Numbers] = []
-    for name in ExpectedCounts.__slots__:
+    for name in ExpectedCounts.__struct_fields__:
         numbers = getattr(counts, name)
         if sums is not None:
             numbers = np.concatenate([getattr(sums, name), numbers])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -214,7 +215,7 @@ class AlignmentWork:
         del n_cells  # of rounds of the training that may not be needed, too
         together = replace(devices[0], gcups=rate_of(devices) / 1e9)
         found = estimate(self.given.lengths, self.task.spec, together, len(self.batch))
-        return found if together.gcups else replace(found, seconds=None)
+        return found if together.gcups else msgspec.structs.replace(found, seconds=None)
 
     def summary(self) -> dict[str, Any]:
         """Return what such a run counts besides."""

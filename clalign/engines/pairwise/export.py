@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache, cached_property
 from itertools import groupby
 from typing import TextIO
 
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.engines import architectures, blast_tables, hit_alignments, overview, report, table_files
 from clalign.engines.commands import Export

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.databases.alphabet_guesses import (
     TRANSLATE,
@@ -50,8 +51,7 @@ STRANDS = {1: "plus", -1: "minus"}
 Loaded = tuple[SequenceDatabase, InputReport]
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenScoring:
+class ChosenScoring(Struct, frozen=True):
     """A scoring, and where it comes from.
 
     Attributes
@@ -89,8 +89,7 @@ class ChosenScoring:
         return cls(Scoring(matrix, gaps, data["mode"]), data["source"], data["gaps_source"])
 
 
-@dataclass(frozen=True, slots=True)
-class PairwiseInputs:
+class PairwiseInputs(Struct, frozen=True):
     """Everything that a pairwise search reads.
 
     Attributes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Session
 from clalign.engines.pairwise.hits import checked, domain_of, most_cells, portions
@@ -50,8 +50,7 @@ def plan_of_pairs(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Plan[Pair
     return plan, repeated
 
 
-@dataclass(frozen=True, slots=True)
-class PairRows:
+class PairRows(Struct, frozen=True):
     """Pairs that follow each other, from number `first`, and the cells of all; or a long one, which is alone."""
 
     first: int
@@ -67,8 +66,7 @@ class PairRows:
         return self.cells * model_length
 
 
-@dataclass
-class PairCutter:
+class PairCutter(Struct):
     """Cuts a list of pairs by the cells of each (int64[n]); long ones (bool[n]) are alone."""
 
     pairs: Pairs
@@ -102,8 +100,7 @@ class PairCutter:
         return self.most > 0
 
 
-@dataclass(frozen=True, slots=True)
-class PairSearch:
+class PairSearch(Struct, frozen=True):
     """Aligns given pairs on every strand, and keeps the better alignments."""
 
     inputs: PairwiseInputs

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.pairwise.hits import Wanted, domains_in_steps
@@ -31,8 +32,7 @@ from clalign.values.sequences import SequenceBatch, SequenceDatabase
 ADJUSTED = "E-values and bits of each pair are adjusted to its composition: lambda times 0.5 to 1."
 
 
-@dataclass(frozen=True, slots=True)
-class Likely:
+class Likely(Struct, frozen=True):
     """What a device found in a batch.
 
     Attributes
@@ -56,8 +56,7 @@ LONGEST_CURVE = 1000
 """An expected histogram ends at this score at the latest."""
 
 
-@dataclass
-class QuerySearch:
+class QuerySearch(Struct):
     """One query against one database, on one or two strands.
 
     Attributes

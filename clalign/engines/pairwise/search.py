@@ -20,8 +20,9 @@ where there are none, at the end of each query. In the end the first `top` of ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from clalign.compute.sessions import Session
 from clalign.databases.reports import InputReport
@@ -62,8 +63,7 @@ GPU_REMEMBERED = 0.5
 """The first batches of a GPU, which hold the longest targets, say little of the rate of others."""
 
 
-@dataclass
-class PairwiseWork:
+class PairwiseWork(Struct):
     """Queries and the targets that they are compared with."""
 
     task: Task[PairwiseSpec]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from clalign.engines.engine import spec_of
 from clalign.engines.pictures.coverage import Coverage
@@ -31,8 +32,7 @@ __all__ = ["KINDS", "Asked", "HitPicture", "picture_of", "read_picture", "write_
 NO_HITS = "Draw a run of hmmsearch, hmmscan or sw; one that has just begun is drawn a little later."
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """Which picture is wanted.
 
     Attributes
@@ -53,8 +53,7 @@ class Asked:
     column: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of picture.
 
     Attributes

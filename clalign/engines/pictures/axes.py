@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clalign.values.axes import Scale, tick_text
 from clalign.values.drawings import TEXT, Box, Line, Point, Shape, Words, text_width
@@ -17,8 +18,7 @@ LEFT_NUMBERS = 62.0
 """Pixels left of a plot for numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Area:
+class Area(Struct, frozen=True):
     """A rectangle in pixels."""
 
     left: float

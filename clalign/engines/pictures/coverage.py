@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.engines.pictures.axes import EDGE, LINE, heading, legend
 from clalign.engines.pictures.numbers import HitNumbers
@@ -33,8 +33,7 @@ OPEN_LANES = 24
 """Lanes, the last ones, in which there may be room for a further hit."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Drawn(Struct, frozen=True):
     """A hit that is drawn: name, words when it is pointed at, color, parts on the query."""
 
     id: int

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.engines.engine import engine_of
 from clalign.jobs import JobContext
@@ -18,8 +18,7 @@ from clalign.values.sequences import short_name
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HitNumbers:
+class HitNumbers(Struct, frozen=True, eq=False):
     """The hits that a picture is of.
 
     Attributes

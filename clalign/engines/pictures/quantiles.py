@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.engines.engine import engine_of
 from clalign.engines.pictures.axes import EDGE, LINE, axes, heading, legend, outline, plot_area
@@ -23,8 +23,7 @@ LEAST = 1e-4
 """Fewer expected targets than this are drawn at the edge: relatives would squeeze what chance gives."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoresOfAll:
+class ScoresOfAll(Struct, frozen=True, eq=False):
     """The scores of all targets of a query, those of no hits included.
 
     Attributes

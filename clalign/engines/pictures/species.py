@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from clalign.engines.pictures.axes import EDGE, LINE, heading
 from clalign.engines.pictures.numbers import HitNumbers
@@ -22,8 +22,7 @@ MOST_BARS = 60
 ROW, NAMES, AFTER = 22.0, 260.0, 90.0
 
 
-@dataclass(slots=True)
-class SpeciesCount:
+class SpeciesCount(Struct):
     """What was found in a species.
 
     Attributes

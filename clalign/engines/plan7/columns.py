@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.engines.columns import (
     ACCESSION,
@@ -34,8 +36,7 @@ from clalign.formats.tables import Card, envelope_of
 from clalign.values.hits import Domain, Hit
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A line of a table.
 
     Attributes

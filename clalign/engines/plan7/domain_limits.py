@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from clalign.values.evalues import hmmer3_evalue
 
 
-@dataclass(frozen=True, slots=True)
-class DomainLimits:
+class DomainLimits(Struct, frozen=True):
     """What lets a domain of a reported target be listed and be significant; a score in bits goes first.
 
     Attributes
@@ -34,13 +35,13 @@ class DomainLimits:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for the card of a profile."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return asdict(self)
 
     @classmethod
     def from_card(cls, card: dict[str, Any]) -> DomainLimits | None:
         """Return the limits in a profile's card; None if its domains were judged when they were found."""
         data = card.get("domain_limits")
-        return cls(**{field.name: data.get(field.name) for field in fields(cls)}) if data else None
+        return cls(**{name: data.get(name) for name in cls.__struct_fields__}) if data else None
 
     def judgment(
         self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_included: bool
@@ -53,8 +54,7 @@ class DomainLimits:
         return evalue, reported, included and is_included
 
 
-@dataclass(frozen=True, slots=True)
-class Hmmer2DomainLimits:
+class Hmmer2DomainLimits(Struct, frozen=True):
     """What makes a domain of a HMMER2 profile significant: a score at least, or else an E-value at most."""
 
     score: float | None

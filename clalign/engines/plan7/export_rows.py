@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from clalign.engines.plan7.columns import Row
 from clalign.engines.plan7.export_source import Source as RunSource

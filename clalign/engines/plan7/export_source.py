@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.engines.export import Choice
 from clalign.engines.export import Source as GeneralSource
@@ -76,8 +76,7 @@ class Source(GeneralSource):
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """One query with its hits: a profile, or in a scan a sequence.
 
     Attributes

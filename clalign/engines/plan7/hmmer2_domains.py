@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence as Series
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.values.alignments import DomainPath, path_score
 from clalign.values.evalues import bits
@@ -20,8 +21,7 @@ LOGSUM_REACH = 20000
 """Beyond this difference the smaller term of a log-sum counts for nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredDomain:
+class ScoredDomain(Struct, frozen=True):
     """A domain with its scores.
 
     Attributes

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.plan7.domain_limits import Hmmer2DomainLimits
@@ -45,8 +46,7 @@ TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
 """Cells traced in one go, by kind of device: about the time of a batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Struct, frozen=True):
     """What is reported and what is significant; scores in bits, `NO_LIMIT` for no E-value limit.
 
     `domains` tells which domains are significant; `n_targets` and `n_domain_targets` are the numbers of targets that
@@ -130,8 +130,7 @@ def _single(score: float) -> float:
     return score if abs(score) == NO_LIMIT else float(np.float32(np.clip(score, -MOST_BITS, MOST_BITS)))
 
 
-@dataclass(frozen=True, slots=True)
-class Hmmer2Search:
+class Hmmer2Search(Struct, frozen=True):
     """One profile against one database.
 
     Attributes
@@ -330,8 +329,7 @@ class Hmmer2Search:
         return self.thresholds.pvalue(score) * n_targets
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """Candidates of a unit that are being traced.
 
     Attributes

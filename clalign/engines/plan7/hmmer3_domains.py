@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.stages.hmmer3.decoding import DECODING
@@ -20,8 +20,7 @@ Stretch = tuple[int, int]
 """First residue of a target and one past the last."""
 
 
-@dataclass
-class _Region:
+class _Region(Struct):
     """A region of a row of the batch, what its samples show if there are any, and what became of its envelopes."""
 
     row: int

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.envelopes import TargetDomains
 from clalign.values.local_profiles import LN_2
@@ -46,8 +46,7 @@ def in_bits(nats: Floats) -> Floats:
     return (nats.astype(np.float64) / LN_2).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True)
-class TargetScores:
+class TargetScores(Struct, frozen=True):
     """The scores of targets and of their envelopes standing alone, in bits.
 
     Attributes
@@ -111,8 +110,7 @@ def target_scores(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Envelopes:
+class _Envelopes(Struct, frozen=True):
     """The envelopes of several targets: which target each belongs to, its residues, score and correction in nats."""
 
     owner: npt.NDArray[np.int64]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.plan7.hmmer3_alignments import hmmer3_alignment_texts
@@ -61,8 +61,7 @@ CANDIDATES_AT_ONCE = 1024
 """Candidates whose hits are made together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A target that may be a hit.
 
     Attributes
@@ -91,8 +90,7 @@ class Candidate:
         return DomainEstimates(found.expected, *counts)
 
 
-@dataclass(frozen=True, slots=True)
-class Hmmer3Search:
+class Hmmer3Search(Struct, frozen=True):
     """One HMMER3 profile against one database.
 
     Attributes
@@ -276,8 +274,7 @@ Unit = tuple[Hmmer3Search, Found]
 """A search, and what a device found with it in a batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Portion:
+class Portion(Struct, frozen=True):
     """Survivors of all filters, of one or several units, whose domains are defined together.
 
     Attributes

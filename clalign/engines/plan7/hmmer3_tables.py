@@ -9,7 +9,8 @@ number of domains.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clalign.formats.tables import OK, PARTIAL, Card, Provenance, envelope_of
 from clalign.values.hits import Domain, Hit
@@ -19,8 +20,7 @@ LEAST_NAME, LEAST_ACCESSION = 20, 10
 FILLER = "-" * LEAST_NAME
 
 
-@dataclass(frozen=True, slots=True)
-class Widths:
+class Widths(Struct, frozen=True):
     """Longest name and accession of one side of a table."""
 
     name: int

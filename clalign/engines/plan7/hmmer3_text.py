@@ -8,7 +8,8 @@ profile and sequence in each other's place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.formats.tables import PARTIAL, Card, Provenance
@@ -21,8 +22,7 @@ LEAST_ALIGNMENT = 40
 """Columns that a description and a block of an alignment have even on narrow lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How the text is laid out.
 
     Attributes
@@ -218,8 +218,7 @@ def _annotation(symbols: str, domain: Domain) -> str:
     return "".join(["." if state == "I" else next(nodes) for state in states])
 
 
-@dataclass(frozen=True, slots=True)
-class Funnel:
+class Funnel(Struct, frozen=True):
     """How many targets there were, and how many passed each filter.
 
     Attributes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from clalign.engines.plan7.domain_limits import DomainLimits
 from clalign.engines.plan7.spec import SearchSpec
@@ -24,8 +24,7 @@ ALL_SCORES = 2.0**30 / 1000.0
 CUTOFFS = {"ga": "gathering", "tc": "trusted", "nc": "noise"}
 
 
-@dataclass(frozen=True, slots=True)
-class Hmmer3Thresholds:
+class Hmmer3Thresholds(Struct, frozen=True):
     """What a target needs; a score in bits, where given, stands in for the E-value.
 
     `n_targets` is the number of targets that E-values count with.

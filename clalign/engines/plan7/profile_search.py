@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from clalign.compute.sessions import Session, Steps
 from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
@@ -34,8 +35,7 @@ from clalign.values.sequences import SequenceBatch, SequenceDatabase
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
 
 
-@dataclass
-class ProfileWork:
+class ProfileWork(Struct):
     """Profiles and the sequences that they are searched against.
 
     Attributes

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.errors import DamagedRun
 from clalign.runs.batches import compress, n_rows_of, unpacked
@@ -18,8 +18,7 @@ SURVIVOR_BYTES = 8 + 4 * 4 + 1
 _COLUMNS = (("msv", "<f4"), ("bias", "<f4"), ("viterbi", "<f4"), ("forward", "<f4"), ("reached", "u1"))
 
 
-@dataclass(frozen=True, slots=True)
-class Survivors:
+class Survivors(Struct, frozen=True):
     """Targets that passed the first of HMMER3's filters, in rising order of their rows.
 
     Attributes

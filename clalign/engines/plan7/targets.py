@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.databases.reports import InputReport
 from clalign.engines.plan7.spec import SearchSpec
@@ -29,8 +30,7 @@ NAMED = 3
 """So many sequences are named in a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """Database rows that HMMER3 cannot search.
 
     Attributes
@@ -48,8 +48,7 @@ class Skipped:
 NOTHING_SKIPPED = Skipped(np.empty(0, np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class SearchableBatch:
+class SearchableBatch(Struct, frozen=True):
     """A batch as HMMER3 searches it: what cannot be searched is empty.
 
     Attributes

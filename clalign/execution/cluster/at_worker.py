@@ -12,12 +12,13 @@ import traceback
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import call
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.compute import opening
 from clalign.compute.opening import LISTEN_SECONDS

@@ -6,11 +6,11 @@ import pickle
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from queue import Empty
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.errors import ClalignError, DeviceError, DeviceNotFound, ExitCode

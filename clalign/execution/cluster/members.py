@@ -69,7 +69,7 @@ class Parcels:
         self._done: dict[int, None] = {}
         self._count = itertools.count()
         at_home = {"search_of": _at_home, "concluded": _at_home, "is_needed": _at_home, "queries": ()}
-        shown = Plan(**{name: getattr(plan, name) for name in plan.__dataclass_fields__} | at_home)
+        shown = Plan(**{name: getattr(plan, name) for name in plan.__struct_fields__} | at_home)
         self._packed["plan", 0] = self.register.packed(shown)
         self._needed.update(self._packed["plan", 0][1])
 

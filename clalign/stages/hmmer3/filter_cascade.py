@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.geometry import in_turns
 from clalign.compute.sessions import Argument, Buffer, KernelSession
@@ -36,16 +36,14 @@ PASSED_MSV, PASSED_BIAS, PASSED_VITERBI, PASSED_FORWARD = 1, 2, 3, 4
 """How many filters a target has passed, in `Filtered.reached`."""
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class FilterModel:
+class FilterModel(Struct, frozen=True, eq=False, weakref=True):
     """A calibrated profile and what lets a target pass."""
 
     profile: LocalProfile
     limits: FilterLimits
 
 
-@dataclass(frozen=True, slots=True)
-class Filtered:
+class Filtered(Struct, frozen=True):
     """What became of the targets of a batch. Scores in nats.
 
     Attributes
@@ -77,8 +75,7 @@ NO_TARGETS = Filtered(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Least:
+class Least(Struct, frozen=True):
     """The least scores that pass, in nats above those of the null model or the bias filter.
 
     `sure` is the MSV score from which on the Viterbi filter is left out.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.geometry import lane_backend
 from clalign.compute.sessions import Argument, Buffer, KernelSession, ProgramChoice, Stage
@@ -47,8 +47,7 @@ def odds_of(session: KernelSession, model: LocalProfile) -> StripedOdds:
     return session.cached("striped odds", model, lambda: striped_odds(model))
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTables:
+class ModelTables(Struct, frozen=True):
     """The tables of several models on a device, one after the other (``common/local_rows.h``).
 
     Attributes
@@ -109,8 +108,7 @@ def part_table(parts: Parts) -> Whole:
     return np.stack([first, parts.lengths, parts.batch.lengths[parts.rows]], axis=1).astype(np.int32)
 
 
-@dataclass(frozen=True, slots=True)
-class Problems:
+class Problems(Struct, frozen=True):
     """What is to be computed, each of it with one model.
 
     Attributes
@@ -164,8 +162,7 @@ class Problems:
         return int((-(-np.bincount(self.models[chosen]) // used)).sum())
 
 
-@dataclass(frozen=True, slots=True)
-class Portion:
+class Portion(Struct, frozen=True):
     """What is launched together.
 
     Attributes

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Buffer, KernelSession, Stage
 from clalign.values.local_profiles import LengthTerms, LocalProfile, length_terms
 from clalign.values.sequences import SequenceBatch
 
 
-@dataclass(frozen=True, slots=True)
-class RowList:
+class RowList(Struct, frozen=True):
     """A list of rows on a device, whose length need not be known to the host.
 
     Attributes
@@ -45,8 +44,7 @@ def all_rows(session: KernelSession, batch: SequenceBatch) -> RowList:
     return session.cached("all rows", batch, make)
 
 
-@dataclass(frozen=True, slots=True)
-class LengthBuffers:
+class LengthBuffers(Struct, frozen=True):
     """`local_profiles.LengthTerms` of each row of a batch, on a device.
 
     Attributes

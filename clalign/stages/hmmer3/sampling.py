@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.hmmer3.local_tables import (
@@ -38,8 +38,7 @@ Found = tuple[npt.NDArray[np.float32], npt.NDArray[np.int32], npt.NDArray[np.int
 """Ratios of residues, numbers of segments and of envelopes (int32[n, 2]), and the envelopes (int32[n, most, 3])."""
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class SamplingModel:
+class SamplingModel(Struct, frozen=True, eq=False, weakref=True):
     """The profile of each row, and the seed from which the random numbers of every region start; 0 for a random one."""
 
     profiles: RowProfiles

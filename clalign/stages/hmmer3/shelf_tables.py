@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import KernelSession
 from clalign.values.local_profiles import MOST_COST, NEVER_WORD, Odds, WordScores
@@ -20,8 +19,7 @@ Wide = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class WordSteps:
+class WordSteps(Struct, frozen=True):
     """The steps of ``common/viterbi_filter_striped.h``.
 
     Attributes
@@ -35,8 +33,7 @@ class WordSteps:
     gains: Words
 
 
-@dataclass(frozen=True, slots=True)
-class ForwardColumns:
+class ForwardColumns(Struct, frozen=True):
     """The transitions and emissions of the Forward kernels.
 
     Attributes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.geometry import one_a_core, one_each
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
@@ -36,8 +36,7 @@ MOST_EXTREME = 255
 """HMMER's bytes have overflowed from here on."""
 
 
-@dataclass(frozen=True, slots=True)
-class SsvCells:
+class SsvCells(Struct, frozen=True):
     """The best cells of a batch on a device.
 
     Attributes
@@ -143,8 +142,7 @@ def letter_classes(alphabet: Alphabet) -> npt.NDArray[np.uint8]:
     return classes
 
 
-@dataclass(frozen=True, slots=True)
-class PairLayout:
+class PairLayout(Struct, frozen=True):
     """A batch cut into pieces and laid out pair by pair, on a device.
 
     Attributes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.geometry import (
     LOCAL_SHARE,
@@ -122,8 +122,7 @@ def launch_vector(session: KernelSession, profile: LocalProfile, rows: _Rows, ch
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """The rows of a batch that are to be scored, on a device, and where their scores go."""
 
     batch: SequenceBatch

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.stages.hmmer3 import shelf_tables
@@ -137,8 +137,7 @@ MOST_GAIN = 20_000
 """Match scores up to this cannot wrap around before an M is seen to be too high."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairSteps:
+class PairSteps(Struct, frozen=True):
     """Scores of ``common/pairs_of_words.h``, relative to B.
 
     Attributes

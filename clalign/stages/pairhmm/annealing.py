@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
@@ -30,8 +30,7 @@ _RESIDUE = np.dtype([(name, np.int32) for name in _FIELDS])
 _EDGE_BYTES, _HEAP_BYTES, _KNOWN_BYTES = 12, 8, 12
 
 
-@dataclass(frozen=True, slots=True)
-class AnnealingChoice:
+class AnnealingChoice(Struct, frozen=True):
     """What alignments are made.
 
     Attributes

@@ -39,7 +39,7 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
         for row in pairs.rows.tolist():
             codes = batch.queries.residues(batch.query_rows[row]), batch.targets.residues(batch.target_rows[row])
             of_pair = expected_counts(*codes, model[row], check)
-            for name in ExpectedCounts.__slots__:
+            for name in ExpectedCounts.__struct_fields__:
                 getattr(found, name)[row] = getattr(of_pair, name)[0]
         return found
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.geometry import lane_backend, one_a_core
 from clalign.compute.sessions import Argument, KernelSession, Stage
@@ -52,8 +52,7 @@ BACKWARDS_ERROR = 1e-2
 """Backward's sum over all paths never differs from Forward's by as much."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class Pairs(Struct, frozen=True, eq=False):
     """The pairs of a batch in which neither sequence is empty, those with most cells first.
 
     Attributes

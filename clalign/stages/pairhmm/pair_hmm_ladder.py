@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OptionError
@@ -55,8 +56,7 @@ def nobody_counts(name: str) -> None:
     """Let the parts of a stage go by."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairHmmLadderChoices:
+class PairHmmLadderChoices(Struct, frozen=True):
     """One choice on every axis of `AXES`, and the work-group.
 
     Attributes
@@ -88,11 +88,11 @@ class PairHmmLadderChoices:
 
     def changed(self) -> dict[str, str | int]:
         """Return the choices that are not those of the published beginning."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        usual = asdict(type(self)())
+        return {name: value for name, value in asdict(self).items() if value != usual[name]}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BothWays:
+class BothWays(Struct, frozen=True, eq=False):
     """What Forward and Backward, and Forward and Baum and Welch's Backward find of the same pairs."""
 
     posteriors: PosteriorBatch
@@ -145,8 +145,7 @@ class AllPairsStage(PairHmmLadderBase):
         return collect
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """A pair on a device.
 
     Attributes

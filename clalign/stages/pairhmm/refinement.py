@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, nothing_to_check
 from clalign.stages.pairhmm.annealing import shared
@@ -28,8 +28,7 @@ _WISH_BYTES = 16
 Moves = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class RefinementChoice:
+class RefinementChoice(Struct, frozen=True):
     """What is refined, and how far.
 
     Attributes

@@ -8,10 +8,10 @@ cell of a small tile can be held: memory grows with the lengths and not with the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from clalign.compute.geometry import lane_backend
 from clalign.compute.meetings import Meetings, Rounds
@@ -46,8 +46,7 @@ def nobody_told(cells: int) -> None:
     """Compute in silence."""
 
 
-@dataclass(frozen=True, slots=True)
-class LongPairChoice:
+class LongPairChoice(Struct, frozen=True):
     """How a long pair is aligned.
 
     Attributes

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from clalign.compute.meetings import MeetingKernel, Meetings, Rounds, most_together
 from clalign.compute.sessions import Buffer, KernelSession
@@ -73,16 +74,14 @@ Cells = npt.NDArray[np.int32]
 Tell = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """A part of the edges of a buffer: the first one is that before the first column or row."""
 
     buffer: Buffer
     at: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """A part of the matrix, with the edges above and to the left of it.
 
     Attributes
@@ -131,8 +130,7 @@ def _border(length: int, pair: Sequences) -> Cells:
     return edge
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """A region that is filled, or is being filled.
 
     Attributes
@@ -290,8 +288,7 @@ class Filled:
         )
 
 
-@dataclass
-class Path:
+class Path(Struct):
     """A path on the way back: the cell where it is, from 1, the gap it is in, and its letters until now."""
 
     i: int

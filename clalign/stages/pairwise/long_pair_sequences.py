@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.stages.pairwise.smith_waterman_trace_plan import kinds_of
@@ -20,8 +20,7 @@ VECTOR_LANES = 16
 Codes = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True)
-class Sequences:
+class Sequences(Struct, frozen=True):
     """A pair on a device, and all that is the same for every part of its matrix.
 
     Attributes

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Buffer, KernelSession
 
@@ -116,8 +116,7 @@ def unpacked(data: bytes, shape: tuple[int, ...]) -> Cells:
     return found.astype(np.int32)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Numbers of a pass on a device, in rows of which only the first ones may be known yet.
 
     Attributes

@@ -8,10 +8,10 @@ that the table of pairs has no place for, are left to lanes that compute in 32 b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.geometry import LOCAL_SHARE, lane_backend, lanes_group, one_each
 from clalign.compute.sessions import Buffer, KernelSession
@@ -77,8 +77,7 @@ def _n_classes(classes: npt.NDArray[np.uint8]) -> int:
     return int(classes[classes != UNSCORED_LETTER].max()) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     """The targets of a batch that go to work-items, laid out two by two on a device, and the others.
 
     Attributes
@@ -186,8 +185,7 @@ class _Outcome:
         self.again, self.n_again = session.allocate(4 * n), session.zeros(4)
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
+class _Listed(Struct, frozen=True):
     """Rows on a device that lanes are to score, and how many; at most so many they are, and so long."""
 
     rows: Buffer

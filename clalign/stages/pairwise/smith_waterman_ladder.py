@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OptionError
@@ -58,8 +59,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 Ends = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class PairLadderChoices:
+class PairLadderChoices(Struct, frozen=True):
     """One choice on every axis of `AXES`, and the work-group.
 
     Attributes
@@ -99,11 +99,11 @@ class PairLadderChoices:
 
     def changed(self) -> dict[str, str | int]:
         """Return the choices that are not those of the published beginning."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        usual = asdict(type(self)())
+        return {name: value for name, value in asdict(self).items() if value != usual[name]}
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(Struct, frozen=True):
     """What both kernels need: the pairs, what they score, and the size of a matrix that holds any of them."""
 
     batch: PairBatch

@@ -7,10 +7,9 @@ the best of its pieces.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import KernelSession
 from clalign.stages.pairwise.smith_waterman_trace_plan import Pairs, Traces
@@ -58,8 +57,7 @@ def longest_reach(query: Codes, scoring: Scoring) -> int | None:
     return length + (to_spend - gaps.first) // gaps.next + 1
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class Pieces:
+class Pieces(Struct, frozen=True, eq=False, weakref=True):
     """Targets in pieces.
 
     Attributes
@@ -134,8 +132,7 @@ def pieces_of(
     return session.cached(f"pieces of {most} sharing {shared}", rows, lambda: cut(batch, rows, most, shared))
 
 
-@dataclass(frozen=True, slots=True)
-class PiecesOfPairs:
+class PiecesOfPairs(Struct, frozen=True):
     """Pairs whose targets are in pieces.
 
     Attributes

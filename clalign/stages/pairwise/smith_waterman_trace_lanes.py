@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.geometry import lane_backend, lanes_group
 from clalign.compute.sessions import Argument, Buffer, KernelSession
@@ -73,8 +73,7 @@ def start_lanes(session: KernelSession, pairs: Pairs, scoring: Scoring, choices:
     return collect
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """What all launches of a batch have in common."""
 
     session: KernelSession

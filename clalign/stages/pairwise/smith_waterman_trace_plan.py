@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import KernelSession
 from clalign.errors import OptionError
@@ -23,8 +22,7 @@ N_RESULTS = 6
 Rows = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """Pairs without empty sequences, and where they are in the batch.
 
     Attributes
@@ -62,8 +60,7 @@ def chosen_pairs(batch: PairBatch, rows: Rows) -> Pairs:
     return Pairs(batch, spans)
 
 
-@dataclass(frozen=True, slots=True)
-class Traces:
+class Traces(Struct, frozen=True):
     """What the kernels found.
 
     Attributes
@@ -109,8 +106,7 @@ def possible_traces(session: KernelSession, pairs: Pairs, traces: Traces, most: 
     return traces
 
 
-@dataclass(frozen=True, slots=True)
-class Kinds:
+class Kinds(Struct, frozen=True):
     """Letters as a kernel compares them.
 
     Attributes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Argument, Buffer, KernelSession
 from clalign.stages.pairwise.smith_waterman_trace_plan import (
@@ -86,8 +86,7 @@ def _traced(plan: _Plan, pairs: Pairs, widths: Rows) -> Callable[[], Traces]:
     return collect
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """What all launches of a batch have in common."""
 
     session: KernelSession

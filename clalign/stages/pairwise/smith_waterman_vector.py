@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.stages.pairwise.smith_waterman_pieces import pieces_of
@@ -66,8 +66,7 @@ def widths_of(model: PairwiseQuery, longest: int) -> tuple[int, ...]:
     return widths[:n_needed]
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
+class _Tables(Struct, frozen=True):
     """A query on a device: the number of each of its letters, and what letter codes score against them."""
 
     letters: Buffer

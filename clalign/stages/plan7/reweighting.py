@@ -13,11 +13,11 @@ clamping. All this is exact for the models that HMMER2 writes; `reweighted` retu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
 
@@ -41,8 +41,7 @@ LONGEST = 2**17
 UNLIMITED = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class ReweightedScores:
+class ReweightedScores(Struct, frozen=True):
     """The scores of a model of M nodes, reweighted; node k is at [k - 1].
 
     Attributes

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OptionError
@@ -71,8 +72,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 Values = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class LadderChoices:
+class LadderChoices(Struct, frozen=True):
     """One choice on every axis of `AXES`, and two sizes.
 
     Attributes
@@ -128,14 +128,14 @@ class LadderChoices:
 
     def changed(self) -> dict[str, str | int]:
         """Return the choices that are not the basic ones."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        usual = asdict(type(self)())
+        return {name: value for name, value in asdict(self).items() if value != usual[name]}
 
 
 BASIC = LadderChoices()
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """Sequences of one launch, as the kernel reads them."""
 
     rows: npt.NDArray[np.int64]
@@ -144,8 +144,7 @@ class _Part:
     lengths: npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     """A batch as the kernel reads it: which letters occur, and the parts."""
 
     letters: npt.NDArray[np.int64]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.compute.geometry import fits_local, in_groups, lane_backend, lanes_group, one_a_core, one_each
 from clalign.compute.sessions import Buffer, KernelSession
@@ -214,8 +214,7 @@ def _launch_lanes(
     return lambda: _possible(session, fetch())
 
 
-@dataclass(frozen=True, slots=True)
-class StripLayout:
+class StripLayout(Struct, frozen=True):
     """A batch laid out for the `item` shape, on a device.
 
     Attributes

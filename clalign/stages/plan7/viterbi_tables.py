@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import asdict
 
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.stages.plan7.reweighting import NEVER, ReweightedScores, reweighted

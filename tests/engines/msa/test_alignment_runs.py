@@ -156,7 +156,7 @@ def test_a_stopped_command_says_how_to_go_on(
     said = capsys.readouterr()
     assert code == ExitCode.INTERRUPTED
     assert said.out == ""
-    assert f"Continue with: clalign resume {path}" in said.err
+    assert f"Continue with: clalign resume --fasta - {path}" in said.err
     assert main(["export", str(path)]) == ExitCode.UNREADABLE
     assert "there is no alignment yet" in capsys.readouterr().err
     assert main(["resume", "-q", str(path), "-o", str(tmp_path / "x.afa")]) == ExitCode.DONE

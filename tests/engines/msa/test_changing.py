@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
@@ -198,6 +199,6 @@ def test_a_block_of_one_row_is_refused(session: Session) -> None:
 def test_the_processor_does_what_is_done_step_after_step(session: Session) -> None:
     with serial(session) as same:
         assert (same is session) == (session.device.kind != "gpu")
-    graphics = SimpleNamespace(device=replace(session.device, kind="gpu"), check=session.check)
+    graphics = SimpleNamespace(device=dataclasses.replace(session.device, kind="gpu"), check=session.check)
     with serial(graphics) as other:
         assert other.device.kind in ("cpu", "reference")
