@@ -98,7 +98,7 @@ class Opening:
 
             try:
                 with tracing.span("see what programs are needed", "preparing"):
-                    rehearse(Rehearsal(session.device, note))
+                    rehearse(Rehearsal(session.device, note, counts=False))
             except Exception:
                 log.debug("what programs are needed could not be foreseen", exc_info=True)
 

@@ -15,6 +15,7 @@ from clalign.compute.sessions import (
     Batch,
     Buffer,
     Kept,
+    MakeTables,
     Model,
     Number,
     ProgramChoice,
@@ -40,6 +41,8 @@ class Rehearsal:
     device : Device
     note : callable
         Told of each program when a launch first asks for it.
+    counts : bool
+        Whether the tables of models are made to count their bytes, too; no program depends on them.
 
     Attributes
     ----------
@@ -49,9 +52,11 @@ class Rehearsal:
         Of all buffers that were asked for.
     """
 
-    def __init__(self, device: Device, note: Callable[[ProgramChoice], None] = lambda choice: None) -> None:
+    def __init__(
+        self, device: Device, note: Callable[[ProgramChoice], None] = lambda choice: None, counts: bool = True
+    ) -> None:
         self.device = device
-        self._note = note
+        self._note, self._counts = note, counts
         self.programs: dict[ProgramChoice, set[str]] = {}
         self.kernel_seconds = self.copy_seconds = 0.0
         self.seconds_by_kernel: dict[str, float] = {}
@@ -83,9 +88,11 @@ class Rehearsal:
 
     loaded = share = upload
 
-    def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[Buffer]:
-        """Return no buffers."""
-        return [self._buffer(array.nbytes) for array in arrays]
+    def tables(self, name: str, key: object, make: MakeTables, place: int = 0) -> Sequence[Buffer]:
+        """Return nothing, after the tables are made and counted where that is asked for."""
+        if self._counts:
+            self.cached(name, key, lambda: [self._buffer(array.nbytes) for tables in make() for array in tables])
+        return ()
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
         """Return no buffers."""

@@ -57,6 +57,12 @@ That is told again and again while the host waits for a compiler; equal numbers 
 
 Shape = int | tuple[int, ...]
 
+Tables = Sequence[npt.NDArray[Any]]
+"""Of a model, as its kernels read them; none of them is empty."""
+
+MakeTables = Callable[[], Sequence[Tables]]
+"""Makes the tables of one model or of several."""
+
 Steps = Generator[Callable[[], bool], None, Result]
 """Work on a device, step by step.
 
@@ -197,8 +203,11 @@ class KernelSession(Session, Protocol):
     def share(self, array: npt.NDArray[Any]) -> Buffer:
         """Return a buffer, only to be read, with the content of an array that never changes."""
 
-    def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[Buffer]:
-        """Return buffers, only to be read, with copies of some arrays of a model, none of them empty."""
+    def tables(self, name: str, key: object, make: MakeTables, place: int = 0) -> Sequence[Buffer]:
+        """Return buffers, only to be read, with the tables of one of the models that `make` makes them for.
+
+        They are made for all of these at once, in one piece of memory, and kept as by `cached`.
+        """
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
         """Return letter codes (uint8) and offsets (int32[n + 1]) of a batch, kept for when it is used again."""
@@ -227,7 +236,23 @@ class KernelSession(Session, Protocol):
         self, source: str, entry: str, defines: Mapping[str, object], n_items: int, group: int | None,
         *arguments: Argument, offset: int = 0,
     ) -> None:  # fmt: skip
-        """Enqueue a kernel."""
+        """Enqueue a kernel.
+
+        Parameters
+        ----------
+        source : str
+            Name of the file without ``.cl``.
+        entry : str
+            Name of the kernel in it.
+        defines : dict
+            Compile-time choices.
+        n_items, group : int
+            Work-items, a multiple of the work-group's size.
+        *arguments
+            Buffers and numpy scalars, in the kernel's order.
+        offset : int
+            Number of the first work-item.
+        """
 
     def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
         """Return what `make` built for this very key object, building it again only if it had to go."""

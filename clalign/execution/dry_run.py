@@ -158,7 +158,7 @@ def _unit(device: Device, plan: Plan[Any], run: RunFile, rehearsals: list[Rehear
         return Rehearsal(device)
     unit = _first_unit(device, plan, run)
     for rehearse in rehearsals:
-        ahead = Rehearsal(device)
+        ahead = Rehearsal(device, counts=False)
         with _whatever_happens():
             rehearse(ahead)
         unit.programs.update(ahead.programs)

@@ -421,10 +421,10 @@ def test_times_are_counted(session: OpenCLSession) -> None:
 
 
 def test_a_job_knows_when_its_compiler_is_done(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opencl_session, "TELL_SECONDS", 0.01)
+    monkeypatch.setattr("clalign.compute.opencl.programs.TELL_SECONDS", 0.01)
     job = Job(lambda event: None)
     with OpenCLSession(opened, building=partial(building, job)) as session:
-        with session._told_of(ProgramChoice.of("msv_vector", {})):
+        with session._programs.told_of(ProgramChoice.of("msv_vector", {}), session._building):
             ends = time.monotonic() + 30
             while not job.is_building() and time.monotonic() < ends:
                 time.sleep(0.01)

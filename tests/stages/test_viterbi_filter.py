@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.row_lists import RowList, length_buffers
 from clalign.stages.hmmer3.viterbi_filter import LEAST_PIECE, VITERBI_FILTER, ViterbiFilterStage
-from clalign.stages.hmmer3.viterbi_filter_tables import LONGEST, MOST_ABOVE, PairSteps, can_merge_steps, pair_steps
+from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, MOST_ABOVE, PairSteps, pair_steps
+from clalign.stages.hmmer3.viterbi_filter_tables import can_merge_steps
 from clalign.values.alphabets import AMINO
 from clalign.values.local_profiles import (
     LOOP_COST,

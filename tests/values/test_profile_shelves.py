@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from clalign.formats.profiles import load_profiles
 from clalign.stages.hmmer3 import forward_tables, shelf_tables, ssv
 from clalign.stages.hmmer3 import viterbi_filter_tables as words
+from clalign.stages.hmmer3.viterbi_filter_pairs import pair_steps, pairs_of, pairs_of_shelf
 from clalign.values import profile_shelves
 from clalign.values.local_profiles import (
     NEVER_WORD,
@@ -114,7 +115,30 @@ def test_tables_of_the_filters_are_those_made_alone(name: str) -> None:
                 strict=True,
             ):
                 assert same(a, b)
+        scores = word_scores(alone)
+        for a, b in zip(words.plain_steps_of(session, alone, scores), words.plain_steps_of(session, together, scores),
+                        strict=True):  # fmt: skip
+            assert np.array_equal(np.clip(a, NEVER_WORD, words.HIGHEST_WORD) if a.ndim > 1 else a, b)
+        one, other = pairs_of(session, alone), pairs_of(session, together)
+        assert (one is None) == (other is None)
+        if one is not None and other is not None:
+            for field in one.__struct_fields__:
+                assert np.array_equal(getattr(one, field), getattr(other, field)), field
     assert merged == ({True, False} if name == "odd" else {True})
+
+
+def test_only_models_whose_sums_fit_are_scored_in_pairs() -> None:
+    shelf = shelf_of(library("random"))
+    scores = shelf.word_scores
+    scores.match[3, shelf.starts[5] - 1] = 30_000
+    scores.begin[shelf.starts[6] + 1] = -20_000
+    found = pairs_of_shelf(scores, shelf.starts)
+    assert [place for place, one in enumerate(found) if one is None] == [4, 6]
+    for place, one in enumerate(found):
+        alone = pair_steps(shelf.profile(place).shelved.word_scores())  # type: ignore[union-attr]
+        assert (alone is None) == (one is None)
+        for field in one.__struct_fields__ if one is not None else ():
+            assert np.array_equal(getattr(alone, field), getattr(one, field)), field
 
 
 def test_a_missing_composition_is_computed_or_left_out() -> None:

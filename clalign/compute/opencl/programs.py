@@ -7,17 +7,18 @@ programs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 
 import pyopencl as cl
 
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.kernels import build, is_kept
-from clalign.compute.sessions import ProgramChoice
+from clalign.compute.sessions import Building, ProgramChoice, nobody_told
 from clalign.errors import KernelBuildError
 
 MOST_BUILDERS = 8
@@ -25,6 +26,9 @@ MOST_BUILDERS = 8
 
 MOST_THREADS = 2
 """Threads that do so where there are no children: compilers for processors take turns, too, but not all the time."""
+
+TELL_SECONDS = 0.5
+"""A compiler that is at work for longer than this is told of, and again as often."""
 
 FEW_NEW = 3
 """So few programs are not worth the start of a child."""
@@ -143,6 +147,32 @@ class Programs:
         """Return whether a program need not be waited for."""
         future = self._futures.get(choice)
         return future is not None and future.done()
+
+    @contextlib.contextmanager
+    def told_of(self, choice: ProgramChoice, building: Building) -> Iterator[None]:
+        """Tell that a program is being compiled, if it takes long, and when it is over: some drivers need minutes."""
+        is_done = threading.Event()
+
+        def tell() -> None:
+            is_told = False
+            while not is_done.wait(TELL_SECONDS):
+                done, total = self.counts
+                building(done, max(total, done + 1))
+                is_told = True
+            if is_told:
+                done, _ = self.counts
+                building(done, done)
+
+        if building is nobody_told or self.is_built(choice):
+            yield
+            return
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            is_done.set()
+            teller.join()  # whoever asks now is to hear that the compiler is done
 
     @property
     def counts(self) -> tuple[int, int]:

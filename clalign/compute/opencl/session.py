@@ -6,10 +6,9 @@ import contextlib
 import copy
 import itertools
 import logging
-import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -29,7 +28,16 @@ from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import device_key, driver_device
 from clalign.compute.opencl.kernels import is_kept
 from clalign.compute.opencl.programs import Programs
-from clalign.compute.opencl.transfers import DamagedCopy, Record, Transfers, is_over, marked_size, new_buffer, span_of
+from clalign.compute.opencl.transfers import (
+    ALIGNMENT,
+    DamagedCopy,
+    Record,
+    Transfers,
+    is_over,
+    marked_size,
+    new_buffer,
+    span_of,
+)
 from clalign.compute.opencl.tunings import counts_path, keep_tuning, read_tunings
 from clalign.compute.sessions import (
     Batch,
@@ -37,6 +45,7 @@ from clalign.compute.sessions import (
     Building,
     Check,
     Kept,
+    MakeTables,
     Model,
     Number,
     ProgramChoice,
@@ -59,8 +68,8 @@ _OUT_OF_MEMORY = {
     cl.status_code.INVALID_BUFFER_SIZE,
 }
 
-TELL_SECONDS = 0.5
-"""A compiler that is at work for longer than this is told of, and again as often."""
+ZEROED_BYTES = 2**15
+"""Small buffers of zeros are filled by so many bytes at a time."""
 
 CACHE_SHARE = 0.5
 """Share of the device's memory that tables and residues may take which stay there."""
@@ -87,11 +96,13 @@ class OpenCLSession:
         self._is_owner = True
         self._sessions: weakref.WeakSet[OpenCLSession] = weakref.WeakSet()
         self._pool: MemoryPool | None = None
+        self._zeroed: list[cl.Buffer] = []  # small buffers of zeros that this queue has filled
         self._queue_name, self._n_queues = "queue 1", itertools.count(2)
         with self._translated():
             with tracing.span("make a context", "start"):
                 there = opened(device, driver_device(device))
             self._context, self._kernels = there.context, there.kernels
+            self._known_kernels: dict[tuple[object, ...], tuple[cl.Kernel, int]] = {}  # as launches ask for them
             child_for = partial(BuilderProcess, device) if has_own_memory(device) else None
             self._programs = Programs(self._context, device.name, child_for, there.programs)
             self._queue, apart = self._new_queue(), has_own_memory(device)
@@ -161,6 +172,7 @@ class OpenCLSession:
         other = copy.copy(self)
         with self._translated():
             other._queue = self._new_queue()
+        other._zeroed = []
         other._launched, other._last, other._seconds_of, other._is_owner = [], None, {}, False
         other._queue_name, other._spans, other._busy = f"queue {next(self._n_queues)}", deque(maxlen=KEPT), BusyTime()
         self._sessions.add(other)
@@ -217,10 +229,15 @@ class OpenCLSession:
         with self._translated():
             return self._transfers.share(np.ascontiguousarray(array))
 
-    def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> list[cl.Buffer]:
-        """Return buffers, only to be read, with copies of some arrays, none of them empty."""
-        with self._translated():
-            return self._transfers.tables(arrays)
+    def tables(self, name: str, key: object, make: MakeTables, place: int = 0) -> list[cl.Buffer]:
+        """Return buffers with the tables of one of the models that `make` makes them for, made once."""
+
+        def sent() -> list[list[cl.Buffer]]:
+            models = make()
+            with self._translated():
+                return self._transfers.tables(models)
+
+        return self.cached(name, key, sent)[place]
 
     def residues(self, batch: SequenceBatch) -> tuple[cl.Buffer, cl.Buffer]:
         """Return the letter codes and the offsets of a batch, kept for when it is used again."""
@@ -261,6 +278,13 @@ class OpenCLSession:
             self._refuse_large(n_bytes)
             with self._translated():
                 return self._transfers.zeros(n_bytes)
+        if n_bytes <= ALIGNMENT:
+            if not self._zeroed:
+                self._zeroed = self._transfers.parts(self._filled(ZEROED_BYTES), ALIGNMENT)
+            return self._zeroed.pop()
+        return self._filled(n_bytes)
+
+    def _filled(self, n_bytes: int) -> cl.Buffer:
         buffer = self.allocate(n_bytes)
         with self._translated():
             self._last = cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, buffer.size)
@@ -296,28 +320,16 @@ class OpenCLSession:
         *arguments: Any,
         offset: int = 0,
     ) -> None:
-        """Enqueue a kernel.
-
-        Parameters
-        ----------
-        source : str
-            Name of the file without ``.cl``.
-        entry : str
-            Name of the kernel in it.
-        defines : dict
-            Compile-time choices.
-        n_items, group : int
-            Work-items, a multiple of the work-group's size.
-        *arguments
-            Buffers and numpy scalars, in the kernel's order.
-        offset : int
-            Number of the first work-item.
-        """
-        kernel = self._kernel(source, entry, defines)
+        """Enqueue a kernel, as `KernelSession` says."""
+        kernel, n_arguments = self._kernel(source, entry, defines)
+        if len(arguments) != n_arguments:
+            raise TypeError(f"{entry} takes {n_arguments} arguments, not {len(arguments)}")
         with self._translated():
-            done = self._last = kernel(
-                self._queue, (n_items,), None if group is None else (group,), *arguments,
-                global_offset=(offset,) if offset else None, wait_for=self._transfers.pending() or None,
+            for place, argument in enumerate(arguments):
+                kernel.set_arg(place, argument)
+            done = self._last = cl.enqueue_nd_range_kernel(
+                self._queue, kernel, (n_items,), None if group is None else (group,),
+                (offset,) if offset else None, self._transfers.pending() or None,
             )  # fmt: skip
         if not self._is_owner:
             # Some drivers hold commands back until somebody waits; then it would not run at the same time as anything.
@@ -326,13 +338,22 @@ class OpenCLSession:
         # Memory of the host that the kernel reads must stay until it is done.
         self._launched.append((done, source, entry, arguments))
 
-    def _kernel(self, source: str, entry: str, defines: Mapping[str, object]) -> cl.Kernel:
+    def _kernel(self, source: str, entry: str, defines: Mapping[str, object]) -> tuple[cl.Kernel, int]:
+        """Return a kernel, and how many arguments it takes."""
+        place = source, entry, *defines.items()
+        if (known := self._known_kernels.get(place)) is not None:
+            return known
         choice = ProgramChoice.of(source, defines)
         kernel = self._kernels.get((choice, entry))
         if kernel is None:
-            with self._translated(), self._told_of(choice), tracing.span(f"need {source}", "building", **defines):
+            with (
+                self._translated(),
+                self._programs.told_of(choice, self._building),
+                tracing.span(f"need {source}", "building", **defines),
+            ):
                 kernel = self._kernels[choice, entry] = cl.Kernel(self._programs.get(choice), entry)
-        return kernel
+        self._known_kernels[place] = known = kernel, kernel.num_args
+        return known
 
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Begin to build programs that will be needed, in this order, while the host does something else."""
@@ -342,32 +363,6 @@ class OpenCLSession:
         """Return those programs that no cache has, so that they have to be compiled."""
         with self._translated():
             return [choice for choice in choices if not is_kept(self._context, choice.source, choice.defines)]
-
-    @contextlib.contextmanager
-    def _told_of(self, choice: ProgramChoice) -> Iterator[None]:
-        """Tell that a program is being compiled, if it takes long, and when it is over: some drivers need minutes."""
-        is_done = threading.Event()
-
-        def tell() -> None:
-            is_told = False
-            while not is_done.wait(TELL_SECONDS):
-                done, total = self._programs.counts
-                self._building(done, max(total, done + 1))
-                is_told = True
-            if is_told:
-                done, _ = self._programs.counts
-                self._building(done, done)
-
-        if self._building is nobody_told or self._programs.is_built(choice):
-            yield
-            return
-        teller = threading.Thread(target=tell, daemon=True)
-        teller.start()
-        try:
-            yield
-        finally:
-            is_done.set()
-            teller.join()  # whoever asks now is to hear that the compiler is done
 
     def build_report(self, source: str, entry: str, defines: Mapping[str, object]) -> dict[str, int | None]:
         """Return what the compiler made of a kernel (see `clalign.compute.opencl.build_reports.build_report`)."""

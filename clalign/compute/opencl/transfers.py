@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from pyopencl.tools import MemoryPool
 
 from clalign import tracing
 from clalign.compute.opencl.busy_time import Span
-from clalign.compute.sessions import Buffer, Number, Shape
+from clalign.compute.sessions import Buffer, Number, Shape, Tables
 
 MARK = np.uint32(0x7FE5A5A5)
 """What results hold before a kernel writes them: as a float no number, as an integer above every score and index."""
@@ -60,6 +61,14 @@ def record_nothing(event: cl.Event, name: str, queue: str) -> None:
     """Take no note of a copy."""
 
 
+def part_of(whole: cl.Buffer, start: int, n_bytes: int) -> cl.Buffer:
+    """Return a part of a buffer, which it holds."""
+    plain = whole if isinstance(whole, cl.Buffer) else cl.Buffer.from_int_ptr(whole.int_ptr, retain=True)
+    part = plain.get_sub_region(start, n_bytes)
+    cast(Any, part).whole = whole  # or the pool would give its memory to another buffer
+    return part
+
+
 class DamagedCopy(Exception):
     """What came from a device, or went there, is not what was sent."""
 
@@ -91,6 +100,7 @@ class Transfers:
         self._pool = pool
         self._record = record
         self.in_place = in_place
+        self._step = max(ALIGNMENT, context.devices[0].mem_base_addr_align // 8)  # parts of buffers begin there
         self._is_direct = context.devices[0].platform.name in DIRECT_PLATFORMS
         timed = cl.command_queue_properties.PROFILING_ENABLE
         self._queue = cl.CommandQueue(context, properties=timed)
@@ -135,18 +145,25 @@ class Transfers:
         """Return a buffer that is an array of the host, which it holds."""
         return cl.Buffer(self._context, access | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
 
-    def tables(self, arrays: Sequence[npt.NDArray[Any]]) -> list[cl.Buffer]:
-        """Return buffers with copies of some arrays; a CPU reads them all in one piece of the host's memory."""
+    def tables(self, models: Sequence[Tables]) -> list[list[cl.Buffer]]:
+        """Return buffers with copies of the tables of some models, all of them in one piece of memory."""
+        sizes = [-(-array.nbytes // self._step) * self._step for tables in models for array in tables]
+        memory, starts = in_host_memory(sum(sizes)), itertools.accumulate(sizes, initial=0)
+        places = [[(start, array) for array, start in zip(tables, starts, strict=False)] for tables in models]
+        for start, array in itertools.chain.from_iterable(places):
+            memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)[...] = array
         if not self.in_place:
-            return [self.upload(np.ascontiguousarray(array)) for array in arrays]
-        sizes = [_aligned(array.nbytes) for array in arrays]
-        memory, buffers, start = in_host_memory(sum(sizes)), [], 0
-        for array, size in zip(arrays, sizes, strict=True):
-            place = memory[start : start + array.nbytes]
-            place.view(array.dtype).reshape(array.shape)[...] = array
-            buffers.append(self._at(place, cl.mem_flags.READ_ONLY))
-            start += size
-        return buffers
+            whole = self.upload(memory)
+            return [[part_of(whole, start, array.nbytes) for start, array in tables] for tables in places]
+        return [
+            [self._at(memory[start : start + array.nbytes], cl.mem_flags.READ_ONLY) for start, array in tables]
+            for tables in places
+        ]
+
+    def parts(self, whole: cl.Buffer, n_bytes: int) -> list[cl.Buffer]:
+        """Return as many parts of at least so many bytes as a buffer has room for."""
+        step = -(-n_bytes // self._step) * self._step
+        return [part_of(whole, start, step) for start in range(0, whole.size - step + 1, step)]
 
     def _compare(self, buffer: cl.Buffer, sent: npt.NDArray[np.uint8], start: int = 0) -> None:
         """Raise `DamagedCopy` if a buffer does not hold from `start` on what was sent there."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from clalign.compute.foresight import remembered
@@ -17,7 +18,7 @@ from clalign.stages.hmmer3.local_tables import programs_on_processor
 from clalign.stages.hmmer3.sampling import SAMPLING
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
-from clalign.values.local_profiles import to_local_profile
+from clalign.values.profile_shelves import Shelves
 from clalign.values.profiles import Hmm, Hmmer3Settings, to_integer_profile
 
 MOST_REHEARSED = 256
@@ -25,6 +26,9 @@ MOST_REHEARSED = 256
 
 WORTH_REMEMBERING = 8
 """Profiles of which it is remembered what programs they need; of fewer that is found again as soon as read."""
+
+MOST_TOGETHER = 64
+"""Profiles that are made at a time."""
 
 MOST_TRACED, PROBES_TRACED = 4, 64
 """HMMER2 profiles for which the traceback is looked at, too, and sequences of it; others may have nothing to trace."""
@@ -51,6 +55,24 @@ def foresight_of(profiles: Sequence[Hmm], spec: SearchSpec, digest: str) -> Rehe
 def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> None:
     """Start on a session that computes nothing what a search with these profiles will start, in their order."""
     limits, batch = filter_limits(spec), probe_batch(PROBES, longest=LONG_PROBE)
+    unlike, n_seen, n_together = _unlike(profiles, session), 0, 1
+    while hmms := list(itertools.islice(unlike, n_together)):
+        shelves = Shelves(hmms, spec.compute_composition)
+        for place, hmm in enumerate(hmms):
+            n_seen += 1
+            local = shelves.profile(place)
+            if local is not None:
+                FILTERS.start(session, batch, FilterModel(local, limits))
+                continue
+            profile = to_integer_profile(hmm)
+            VITERBI.start(session, batch, profile)
+            if n_seen <= MOST_TRACED:
+                VITERBI_TRACE.start(session, probe_batch(PROBES_TRACED), profile)
+        n_together = min(8 * n_together, MOST_TOGETHER)  # what the first one needs is not to wait for the others
+
+
+def _unlike(profiles: Iterable[Hmm], session: Rehearsal) -> Iterator[Hmm]:
+    """Yield some of the profiles that can be searched with, no two of which need the same programs for sure."""
     seen: set[tuple[str, str, int]] = set()
     for hmm in profiles:
         alike = NODES_ALIKE_ON_CPU[hmm.origin] if session.device.kind == "cpu" else NODES_ALIKE
@@ -58,15 +80,9 @@ def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> N
         if key in seen or not _is_searchable(hmm):
             continue
         if len(seen) >= MOST_REHEARSED:
-            break
+            return
         seen.add(key)
-        if hmm.origin == "hmmer3":
-            FILTERS.start(session, batch, FilterModel(to_local_profile(hmm, spec.compute_composition), limits))
-        else:
-            profile = to_integer_profile(hmm)
-            VITERBI.start(session, batch, profile)
-            if len(seen) <= MOST_TRACED:
-                VITERBI_TRACE.start(session, probe_batch(PROBES_TRACED), profile)
+        yield hmm
 
 
 def rehearse_domains(session: Rehearsal) -> None:

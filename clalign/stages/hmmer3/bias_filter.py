@@ -10,6 +10,7 @@ import numpy.typing as npt
 from clalign.compute.geometry import in_turns
 from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
+from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.values.local_profiles import LocalProfile, composition_odds, composition_steps
 from clalign.values.sequences import SequenceBatch
 
@@ -40,13 +41,13 @@ class BiasFilterStage(ScoringStage):
         self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
     ) -> Buffer:
         """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
-        ratios = session.cached("composition", profile, lambda: session.tables([composition_odds(profile)])[0])
+        ratios = of_each(session, profile, "composition", lambda one: [composition_odds(one)])
         steps = composition_steps(profile.length)
         scores = session.allocate(4 * chosen.most)
         session.launch(
             "bias_filter_item", "bias_filter", self.defines, *in_turns(session.device, chosen.most, GROUP, ITEMS),
             *session.residues(batch), terms.null_loop, terms.null, chosen.rows, chosen.count,
-            ratios, steps.leave, steps.stay, session.zeros(4), scores,
+            *ratios, steps.leave, steps.stay, session.zeros(4), scores,
         )  # fmt: skip
         return scores
 

@@ -85,7 +85,7 @@ def launch_lanes(
     geometry = in_groups(device, defines["GROUP"], -(-most // (defines["GROUP"] // lanes)))
     session.launch(
         "forward_lanes", "forward", defines, *geometry,
-        *head, session.zeros(4), *lanes_tables(session, profile, lanes, defines["NODES"]), scores,
+        *head, session.zeros(4), *lanes_tables(session, profile, lanes, choices.get("NODES", 0)), scores,
     )  # fmt: skip
 
 

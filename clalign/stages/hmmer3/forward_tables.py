@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Buffer, KernelSession
+from clalign.compute.geometry import stepped
+from clalign.compute.sessions import Buffer, KernelSession, Tables
 from clalign.stages.hmmer3 import shelf_tables
+from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.values.local_profiles import LocalProfile, odds
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
@@ -79,20 +81,22 @@ def _columns(session: KernelSession, profile: LocalProfile) -> tuple[npt.NDArray
 def striped_tables(session: KernelSession, profile: LocalProfile) -> Sequence[Buffer]:
     """Return the tables of ``forward_vector.cl`` on a device, made once a model."""
 
-    def make() -> Sequence[Buffer]:
-        transitions, delete_prefix, emissions = forward_tables(session, profile, VECTOR_LANES)
-        return session.tables([transitions.transpose(2, 0, 1), delete_prefix, emissions.transpose(0, 2, 1)])
+    def make(one: LocalProfile) -> Tables:
+        transitions, delete_prefix, emissions = forward_tables(session, one, VECTOR_LANES)
+        return [transitions.transpose(2, 0, 1), delete_prefix, emissions.transpose(0, 2, 1)]
 
-    return session.cached("striped forward", profile, make)
+    return of_each(session, profile, "striped forward", make)
 
 
-def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int, nodes: int) -> list[Buffer]:
-    """Return the tables of ``forward_lanes.cl`` on a device, for so many nodes a lane, made once a model."""
+def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int, nodes: int = 0) -> Sequence[Buffer]:
+    """Return the tables of ``forward_lanes.cl`` on a device, made once a model.
 
-    def make() -> list[Buffer]:
-        transitions, delete_prefix, emissions = forward_tables(session, profile, lanes, nodes)
-        return [
-            session.upload(a) for a in (transitions.transpose(0, 2, 1), delete_prefix, emissions.transpose(0, 2, 1))
-        ]
+    They are for so many nodes a lane, by default the next number for which there are programs.
+    """
 
-    return session.cached(f"forward lanes {lanes} {nodes}", profile, make)
+    def make(one: LocalProfile) -> Tables:
+        per_lane = nodes or stepped(-(-one.length // lanes))
+        transitions, delete_prefix, emissions = forward_tables(session, one, lanes, per_lane)
+        return [transitions.transpose(0, 2, 1), delete_prefix, emissions.transpose(0, 2, 1)]
+
+    return of_each(session, profile, f"forward lanes {lanes} {nodes}", make, is_alone=bool(nodes))

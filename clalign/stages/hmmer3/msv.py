@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import GROUPS_PER_UNIT, lane_backend, lanes_group, one_a_core, room_for, stepped
-from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, Tables, nothing_to_check
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
+from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.stages.hmmer3.ssv import bytes_of
 from clalign.values.alphabets import N_CODES
 from clalign.values.local_profiles import NEVER_BYTE, LocalProfile, byte_scores, length_terms
@@ -69,10 +70,10 @@ class MsvStage(ScoringStage):
 MSV = MsvStage()
 
 
-def _costs(session: KernelSession, profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint8]:
+def _costs(profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint8]:
     """Return the costs padded to so many lanes of nodes (uint8[N_CODES, lanes, nodes])."""
     costs = np.full((N_CODES, lanes * nodes), NEVER_BYTE, np.uint8)
-    costs[:, : profile.length] = bytes_of(session, profile).costs[:, 1:]
+    costs[:, : profile.length] = byte_scores(profile).costs[:, 1:]
     return costs.reshape(N_CODES, lanes, nodes)
 
 
@@ -85,14 +86,14 @@ def _launch_vector(
     levels: Buffer,
 ) -> None:
     vectors = -(-profile.length // VECTOR_LANES)
-    table = session.cached(
-        "msv vector", profile,
-        lambda: session.tables([_costs(session, profile, VECTOR_LANES, vectors).transpose(0, 2, 1)])[0],
-    )  # fmt: skip
+
+    def make(one: LocalProfile) -> Tables:
+        return [_costs(one, VECTOR_LANES, -(-one.length // VECTOR_LANES)).transpose(0, 2, 1)]
+
     defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
     session.launch(
         "msv_vector", "msv_score", defines, *one_a_core(session.device),
-        *head, *numbers, np.int32(vectors), table, session.zeros(4), levels,
+        *head, *numbers, np.int32(vectors), *of_each(session, profile, "msv vector", make), session.zeros(4), levels,
     )  # fmt: skip
 
 
@@ -108,16 +109,17 @@ def _launch_lanes(
     defines = {**lane_backend(device), **choices}
     lanes = defines["LANES"]
     nodes = stepped(-(-profile.length // lanes))
-    fours = -(-nodes // 4)
 
-    def make() -> Buffer:
+    def make(one: LocalProfile) -> Tables:
+        nodes = stepped(-(-one.length // lanes))
+        fours = -(-nodes // 4)
         costs = np.full((N_CODES, lanes, 4 * fours), NEVER_BYTE, np.uint8)
-        costs[:, :, :nodes] = _costs(session, profile, lanes, nodes)
-        return session.upload(costs.reshape(N_CODES, lanes, fours, 4).transpose(0, 2, 1, 3))
+        costs[:, :, :nodes] = _costs(one, lanes, nodes)
+        return [costs.reshape(N_CODES, lanes, fours, 4).transpose(0, 2, 1, 3)]
 
     defines = {"NODES": nodes, "GROUP": lanes_group(device, defines, LANES_GROUP), **defines}
     group = defines["GROUP"]
     session.launch(
         "msv_lanes", "msv_score", defines, device.n_compute_units * GROUPS_PER_UNIT * group, group,
-        *head, *numbers, session.cached(f"msv lanes {lanes}", profile, make), levels,
+        *head, *numbers, *of_each(session, profile, f"msv lanes {lanes}", make), levels,
     )  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import KernelSession
-from clalign.values.local_profiles import MOST_COST, NEVER_WORD, Odds, WordScores
+from clalign.compute.sessions import Buffer, KernelSession, Tables
+from clalign.values.local_profiles import MOST_COST, NEVER_WORD, LocalProfile, Odds, WordScores
 from clalign.values.profile_shelves import Places, Shelved, by_step
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
@@ -17,6 +19,7 @@ Words = npt.NDArray[np.int16]
 Floats = npt.NDArray[np.float32]
 Wide = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
+MakeEach = Callable[[LocalProfile], Tables]
 
 
 class WordSteps(Struct, frozen=True):
@@ -82,6 +85,19 @@ def word_steps(session: KernelSession, shelved: Shelved, plain: bool) -> WordSte
     return WordSteps(found.steps[:, inner], found.gains[inner])
 
 
+def plain_steps(session: KernelSession, shelved: Shelved) -> tuple[Words, Whole]:
+    """Return the plain 16-bit steps of a model, and the gain of d, which is not clipped."""
+    shelf = shelved.shelf
+
+    def make() -> tuple[Words, Whole]:
+        steps, gains = striped_steps(shelf.word_scores, shelf.starts, plain=True)
+        return _clipped(steps), gains
+
+    steps, gains = session.cached("plain steps of a shelf", shelf, make)
+    inner = _inner(shelved)
+    return steps[:, inner], gains[inner]
+
+
 def can_merge_steps(session: KernelSession, shelved: Shelved) -> bool:
     """Return what `viterbi_filter_tables.can_merge_steps` says of a model."""
     shelf = shelved.shelf
@@ -107,6 +123,28 @@ def forward_columns(session: KernelSession, shelved: Shelved) -> ForwardColumns:
     found = session.cached("forward columns of a shelf", shelf, make)
     inner = _inner(shelved)
     return ForwardColumns(found.transitions[:, inner], found.emissions[:, inner])
+
+
+def of_each(
+    session: KernelSession, profile: LocalProfile, name: str, make: MakeEach, is_alone: bool = False
+) -> Sequence[Buffer]:
+    """Return the tables of a model on a device, made once, and together with those of all others on its shelf.
+
+    Parameters
+    ----------
+    session : KernelSession
+    profile : LocalProfile
+    name : str
+        Of these tables and their layout.
+    make : callable
+        Makes the tables of one model; the layout depends on nothing but the model.
+    is_alone : bool
+        The layout was chosen for this model.
+    """
+    if profile.shelved is None or is_alone:
+        return session.tables(name, profile, lambda: [make(profile)])
+    shelf, place = profile.shelved.shelf, profile.shelved.place
+    return session.tables(name, shelf, lambda: [make(shelf.profile(k)) for k in range(len(shelf))], place)
 
 
 def _clipped(values: Whole) -> Words:

@@ -9,8 +9,9 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.geometry import one_a_core, one_each
-from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, nothing_to_check
 from clalign.stages.hmmer3 import shelf_tables
+from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 from clalign.values.local_profiles import MOST_COST, ByteScores, LocalProfile, byte_scores, members_of
@@ -102,24 +103,30 @@ SSV = SsvStage()
 
 def _enqueue_vector(session: KernelSession, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
     tuning = SsvTuning.of(session.device)
-    narrow, wide = tuning.narrow_nodes, tuning.wide_nodes
-    lanes = choices.get("LANES", 16 if profile.length <= narrow else 32 if profile.length < wide else 64)
+    lanes = _vector_lanes(tuning, profile, choices)
     vectors = -(-profile.length // lanes)
     sequences = tuning.sequences if vectors <= tuning.few_vectors else 1
     defines = {"LANES": lanes, "VECTORS": vectors, "SEQUENCES": sequences, **choices}
 
-    def make() -> Buffer:
+    def make(one: LocalProfile) -> Tables:
+        lanes = _vector_lanes(tuning, one, choices)
+        vectors = -(-one.length // lanes)
         biased_scores = np.full((N_CODES, lanes * vectors), -MOST_COST, np.int8)
-        biased_scores[:, : profile.length] = biased_scores_of(session, profile)
-        return session.tables([biased_scores.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1)])[0]
+        biased_scores[:, : one.length] = biased_scores_of(session, one)
+        return [biased_scores.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1)]
 
     n = len(batch)
     extremes = session.allocate(4 * n)
     session.launch(
         "ssv_vector", "ssv_score", defines, *one_a_core(session.device), *session.residues(batch),
-        np.uint32(n), session.cached(f"ssv scores {lanes}", profile, make), session.zeros(4), extremes,
+        np.uint32(n), *of_each(session, profile, f"ssv scores {dict(choices)}", make), session.zeros(4), extremes,
     )  # fmt: skip
     return SsvCells(extremes, session.cached("nothing unscored", batch, lambda: session.zeros(4 * n)))
+
+
+def _vector_lanes(tuning: SsvTuning, profile: LocalProfile, choices: Choices) -> int:
+    narrow, wide = tuning.narrow_nodes, tuning.wide_nodes
+    return choices.get("LANES", 16 if profile.length <= narrow else 32 if profile.length < wide else 64)
 
 
 def letter_classes(alphabet: Alphabet) -> npt.NDArray[np.uint8]:

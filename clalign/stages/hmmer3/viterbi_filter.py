@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +22,10 @@ from clalign.compute.geometry import (
 )
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, nothing_to_check
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
+from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, PairSteps, pairs_of, skewed_tables
 from clalign.stages.hmmer3.viterbi_filter_tables import (
-    LONGEST,
-    PairSteps,
     lanes_tables,
     merges_steps,
-    pairs_of,
-    skewed_tables,
     striped_tables,
 )
 from clalign.values.alphabets import N_CODES
@@ -140,21 +138,41 @@ class _Rows(Struct, frozen=True):
 
 def launch_lanes(session: KernelSession, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
     """Enqueue the shape for GPUs: two sequences at once first, then what is left."""
+    pairs, of_pairs, form = _forms(session, profile, choices)
+    counters, again = session.zeros(16), session.allocate(4 * rows.chosen.most)
+    pieces = spans = again  # not looked at where nothing was cut
+    if pairs is not None:
+        tables = skewed_tables(
+            session, profile, f"{choices}", partial(_layout_of_pairs, session, choices), bool(choices)
+        )
+        pieces, spans = _launch_skewed(session, rows, of_pairs, pairs, tables, (counters, again))
+    tables = lanes_tables(session, profile, f"{choices}", partial(_layout, session, choices), bool(choices))
+    session.launch(
+        "viterbi_filter_lanes", "viterbi_filter", form, *_geometry(session.device, form, rows.chosen.most),
+        *rows.head, counters, again, pieces, spans, *tables, rows.scores,
+    )  # fmt: skip
+
+
+def _forms(
+    session: KernelSession, profile: LocalProfile, choices: Choices
+) -> tuple[PairSteps | None, dict[str, int], dict[str, int]]:
+    """Return the scores for two sequences at once, if they suit, and the macros of that form and of the other one."""
     device, given = session.device, dict(choices)
     plain = given.pop("PLAIN", 0)  # asks for the form that serves every model
     backend = lane_backend(device)
-    counters, again = session.zeros(16), session.allocate(4 * rows.chosen.most)
-    pieces = spans = again  # not looked at where nothing was cut
     of_pairs = _form(device, profile, {**backend, **sharing(backend, profile.length), **given, "SKEWED": 1})
     pairs = None if plain or of_pairs["NODES"] > MOST_PAIR_NODES else pairs_of(session, profile)
-    if pairs is not None:
-        pieces, spans = _launch_skewed(session, profile, rows, of_pairs, pairs, counters, again)
-    form = _form(device, profile, {**backend, **given, "ALL": int(pairs is None)})
-    session.launch(
-        "viterbi_filter_lanes", "viterbi_filter", form, *_geometry(device, form, rows.chosen.most),
-        *rows.head, counters, again, pieces, spans, *lanes_tables(session, profile, form["LANES"], form["NODES"]),
-        rows.scores,
-    )  # fmt: skip
+    return pairs, of_pairs, _form(device, profile, {**backend, **given, "ALL": int(pairs is None)})
+
+
+def _layout_of_pairs(session: KernelSession, choices: Choices, profile: LocalProfile) -> tuple[int, int]:
+    pairs, form, _ = _forms(session, profile, choices)
+    return (form["LANES"], form["NODES"]) if pairs is not None else (0, 0)
+
+
+def _layout(session: KernelSession, choices: Choices, profile: LocalProfile) -> tuple[int, int]:
+    _, _, form = _forms(session, profile, choices)
+    return form["LANES"], form["NODES"]
 
 
 def sharing(backend: Choices, n_nodes: int) -> dict[str, int]:
@@ -197,17 +215,18 @@ def _geometry(device: Device, form: Choices, n_turns: int) -> Geometry:
 
 def _launch_skewed(
     session: KernelSession,
-    profile: LocalProfile,
     rows: _Rows,
     form: Choices,
     pairs: PairSteps,
-    counters: Buffer,
-    again: Buffer,
+    tables: Sequence[Buffer],
+    left: tuple[Buffer, Buffer],
 ) -> tuple[Buffer, Buffer]:
     """Enqueue the form for two sequences: cut them, score the pieces, and see which sequences are left.
 
-    Returns the buffers of the pieces and of each place's span of them.
+    `left` is for the counters and the list of those. Returns the buffers of the pieces and of each place's span of
+    them.
     """
+    counters, again = left
     reach = pairs.longest_alignment
     longest = LONGEST if reach is None else max(LEAST_PIECE, int(PIECE_SHARE * reach))
     if reach is None or longest >= LONGEST:
@@ -227,8 +246,7 @@ def _launch_skewed(
     )  # fmt: skip
     launch(
         "viterbi_filter_skewed", rows.codes, rows.offsets, rows.moves, *listed, pieces, counters,
-        *skewed_tables(session, profile, pairs, form["LANES"], form["NODES"]),
-        np.int32(pairs.begin), least, np.int32(reach), np.int32(pairs.trusted), bests,
+        *tables, np.int32(pairs.begin), least, np.int32(reach), np.int32(pairs.trusted), bests,
     )  # fmt: skip
     launch(
         "finish", rows.offsets, rows.moves, *listed, least, counters, pieces, spans, bests, again, rows.scores,

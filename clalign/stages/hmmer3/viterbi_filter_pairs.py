@@ -1,0 +1,253 @@
+"""A model's 16-bit scores for the form of the Viterbi filter that takes two sequences at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from clalign.compute.sessions import Buffer, KernelSession, Tables
+from clalign.stages.hmmer3.shelf_tables import HIGHEST_WORD, of_each
+from clalign.stages.hmmer3.viterbi_filter_tables import Layout
+from clalign.values.local_profiles import (
+    NEVER_WORD,
+    WORD_BASE,
+    WORD_E_MOVE,
+    LocalProfile,
+    WordScores,
+    length_terms,
+    word_scores,
+)
+from clalign.values.profile_shelves import Places
+from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
+
+Wide = npt.NDArray[np.int64]
+Whole = npt.NDArray[np.integer[Any]]
+
+LONGEST = 100_000
+"""Residues for which the skewed form is laid out; as many as HMMER takes."""
+
+MOST_ABOVE = WORD_BASE - WORD_E_MOVE - (WORD_BASE + int(length_terms(np.array([LONGEST])).word_move[0]))
+"""How much more than B an M can be for which J plays no part, at most."""
+
+MOST_GAIN = 20_000
+"""Match scores up to this cannot wrap around before an M is seen to be too high."""
+
+
+class PairSteps(Struct, frozen=True):
+    """Scores of ``common/pairs_of_words.h``, relative to B.
+
+    Attributes
+    ----------
+    steps : int64[6, M]
+        To match from match, insert, delete; begin of the next node; insert to insert; delete to delete.
+    match : int16[N_CODES, M], or wider
+    begin : int
+        Begin of the first node.
+    least : int
+        What M is kept from falling below.
+    lowest : int
+        What no step and no match costs more than.
+    trusted : int
+        As long as no M is higher, no sum wraps around.
+    longest_alignment : int or None
+        Residues of the longest alignment that counts; None if there is no bound.
+
+    Notes
+    -----
+    All of an alignment that counts, from its begin on, must be better than a new begin. What it gains is no more
+    than the best letter at each node gives, and every inserted residue costs something: the one that opens an
+    insertion what the steps into it and out of it cost together, any other a step to itself. And one
+    insertion costs no more than what lies between the highest M that counts and a new begin. So the
+    most residues are inserted where they cost least, as many there as that allows.
+    """
+
+    steps: Wide
+    match: Whole
+    begin: int
+    least: int
+    lowest: int
+    trusted: int
+    longest_alignment: int | None
+
+
+def _longest_alignment(steps: Wide, match: Wide, begin: int, least: int) -> int | None:
+    """Return `PairSteps.longest_alignment`."""
+    inserted, stay = steps[1], steps[4]
+    most = MOST_ABOVE - least
+    cost = np.sort(-np.maximum(inserted, stay)[-inserted <= most])
+    if len(cost) and cost[0] <= 0:
+        return None
+    gain = int(np.maximum(match.max(axis=0), 0).sum())
+    spent = np.clip(gain + max(begin, int(steps[3].max())) - least - most * np.arange(len(cost)), 0, most)
+    n_inserted = int((spent // np.maximum(cost, 1) + 1)[spent > 0].sum())
+    return int(match.shape[1]) + n_inserted
+
+
+def pair_steps(scores: WordScores) -> PairSteps | None:
+    """Return the scores of a model for the skewed form, or None if they do not fit 16 bits there.
+
+    Let `least` be the lowest step from B to M. An M that is less can be replaced by it: no step gains, so
+    what comes from it is no more than what comes from B. A step or a match that costs more than
+    `lowest`, which takes the highest M that counts to `least`, can be replaced by that for the same reason.
+    Sums of a score that is at least `least` and a step that is at least `lowest` must not wrap around.
+
+    Nor do they at the upper end, as long as M counts. Steps gain nothing, so M plus one, and I, are no more
+    than the highest M. D with the step into it is no more either, so without that step it is at most
+    `MOST_ABOVE` - `lowest`; as `least` + `lowest` do not wrap around, that is at most 1.5 `MOST_ABOVE` + 16384.
+    """
+    t, begin = scores.transitions.astype(np.int64), scores.begin[1:].astype(np.int64)
+    least = int(begin.min())
+    lowest = least - MOST_ABOVE
+    if least + lowest < NEVER_WORD or scores.match.max() > MOST_GAIN:
+        return None
+    t = np.maximum(t, lowest)
+    opened = np.append(0, t[MD, 1:-1])  # into D of nodes 1 to M, which is kept without it
+    from_delete = t[DM, 1:] + opened
+    on = t[DD, 1:] + opened - np.append(opened[1:], 0)
+    for impossible in (from_delete, on):
+        impossible[[0, -1]] = lowest  # the first node has no D, and that of the last goes nowhere
+    if min(from_delete.min(), on.min()) + least < NEVER_WORD:
+        return None
+    inserted = np.maximum(t[IM, 1:] + t[MI, 1:], lowest)
+    steps = np.stack([t[MM, 1:], inserted, from_delete, np.append(begin[1:], least), t[II, 1:], on])
+    match = np.maximum(scores.match[:, 1:].astype(np.int64), lowest)
+    trusted, longest = _trusted(from_delete, on, match), _longest_alignment(steps, match, int(begin[0]), least)
+    return PairSteps(steps, match, int(begin[0]), least, lowest, trusted, longest)
+
+
+def _trusted(from_delete: Wide, on: Wide, match: Wide) -> int:
+    """Return up to what M no sum wraps around at the upper end.
+
+    D, kept without the step into it, is more than the highest M by an excess that grows where going on gains;
+    what M of the next node can come from is more only where leaving D costs less than that.
+    """
+    excess, excesses = 0, []
+    for gain in on:
+        excesses.append(excess)
+        excess = max(0, excess + int(gain))
+    left = max(0, int((np.array(excesses) + from_delete).max()))
+    return HIGHEST_WORD - max(*excesses, excess, left + max(0, int(match.max())))
+
+
+class _ShelfPairs(Struct, frozen=True):
+    """Numbers of `PairSteps` of all models of a shelf, side by side; those of nodes 0 are anything."""
+
+    steps: Wide
+    match: Whole
+    least: Wide
+    lowest: Wide
+
+
+def pairs_of_shelf(scores: WordScores, starts: Places) -> list[PairSteps | None]:
+    """Return `pair_steps` of each model of a shelf, computed for all of them at a time."""
+    first, lasts, sizes = starts[:-1], starts[1:] - 1, np.diff(starts)
+    model = np.repeat(np.arange(len(sizes)), sizes)
+    t, begin = scores.transitions.astype(np.int64), scores.begin.astype(np.int64)
+    begin[first] = HIGHEST_WORD  # is not the lowest one
+    least: Wide = np.minimum.reduceat(begin, first)
+    lowest = least - MOST_ABOVE
+    best = scores.match.max(axis=0).astype(np.int64)
+    fits = (least + lowest >= NEVER_WORD) & (np.maximum.reduceat(best, first) <= MOST_GAIN)
+    low = lowest[model]
+    t = np.maximum(t, low)
+    opened = np.append(0, t[MD, :-1])  # into D of each node, which is kept without it
+    opened[first], opened[first + 1] = 0, 0
+    opened_next = np.append(opened[1:], 0)
+    from_delete, on = t[DM] + opened, t[DD] + opened - opened_next
+    for impossible in (from_delete, on):  # the first node has no D, and that of the last goes nowhere
+        for places in (first, first + 1, lasts):
+            impossible[places] = lowest
+    fits &= np.minimum.reduceat(np.minimum(from_delete, on), first) + least >= NEVER_WORD
+    next_begin = np.append(begin[1:], 0)
+    next_begin[lasts] = least
+    steps = np.stack([t[MM], np.maximum(t[IM] + t[MI], low), from_delete, next_begin, t[II], on])
+    match = np.maximum(scores.match, np.maximum(low, NEVER_WORD).astype(np.int16))
+    shelf = _ShelfPairs(steps, match, least, lowest)
+    trusted = _all_trusted(shelf, first, model, best)
+    best[first] = 0
+    longest = _longest_alignments(shelf, starts, model, np.add.reduceat(np.maximum(best, 0), first))
+    found: list[PairSteps | None] = []
+    for k, (start, end) in enumerate(zip(first + 1, starts[1:], strict=True)):
+        numbers = int(begin[start]), int(least[k]), int(lowest[k]), int(trusted[k]), longest[k]
+        found.append(PairSteps(steps[:, start:end], match[:, start:end], *numbers) if fits[k] else None)
+    return found
+
+
+def _all_trusted(shelf: _ShelfPairs, first: Wide, model: Wide, best: Wide) -> Wide:
+    """Return `_trusted` of each model.
+
+    What D is more than the highest M before each node is what its steps have gained since they had gained least.
+    """
+    gains, from_delete = shelf.steps[5].copy(), shelf.steps[2]
+    gains[first] = 0
+    gained = np.cumsum(gains)
+    # The lowest place until each node is looked for in its model alone: each model lies below those before it.
+    gained -= (int(gained.max()) - int(gained.min()) + 1) * model
+    excess = gained - np.minimum.accumulate(gained)  # behind each node
+    peak = np.maximum.reduceat(excess, first)
+    left = np.append(0, excess[:-1]) + from_delete
+    left[first] = NEVER_WORD
+    highest = np.maximum(np.maximum.reduceat(best, first), 0)
+    trusted: Wide = HIGHEST_WORD - np.maximum(peak, np.maximum(np.maximum.reduceat(left, first), 0) + highest)
+    return trusted
+
+
+def _longest_alignments(shelf: _ShelfPairs, starts: Places, model: Wide, gain: Wide) -> list[int | None]:
+    """Return `_longest_alignment` of each model, given what the best letters gain."""
+    first, n = starts[:-1], len(starts) - 1
+    inserted, stay, next_begin = shelf.steps[1], shelf.steps[4], shelf.steps[3]
+    most = MOST_ABOVE - shelf.least
+    counts = -inserted <= most[model]
+    counts[first] = False
+    cost, of_model = -np.maximum(inserted, stay)[counts], model[counts]
+    order = np.lexsort((cost, of_model))
+    cost, of_model = cost[order], of_model[order]
+    n_counted = np.bincount(of_model, minlength=n)
+    rank = np.arange(len(cost)) - np.repeat(np.cumsum(n_counted) - n_counted, n_counted)
+    begin = next_begin.copy()  # of nodes 0 the begin of the first
+    highest_begin = np.maximum.reduceat(begin, first)
+    available = gain + highest_begin - shelf.least
+    spent = np.clip(available[of_model] - most[of_model] * rank, 0, most[of_model])
+    inserts = np.where(spent > 0, spent // np.maximum(cost, 1) + 1, 0)
+    n_inserted = np.bincount(of_model, weights=inserts, minlength=n).astype(np.int64)
+    has_none = np.bincount(of_model, weights=cost <= 0, minlength=n) > 0
+    lengths = np.diff(starts) - 1
+    return [None if none else int(m + more) for none, m, more in zip(has_none, lengths, n_inserted, strict=True)]
+
+
+def pairs_of(session: KernelSession, profile: LocalProfile) -> PairSteps | None:
+    """Return `pair_steps` of a model, computed once a session, and with those of the others on its shelf."""
+    if profile.shelved is None:
+        return session.cached("pairs", profile, lambda: pair_steps(word_scores(profile)))
+    shelf = profile.shelved.shelf
+    return session.cached("pairs", shelf, lambda: pairs_of_shelf(shelf.word_scores, shelf.starts))[
+        profile.shelved.place
+    ]
+
+
+def skewed_tables(
+    session: KernelSession, profile: LocalProfile, name: str, layout: Layout, is_alone: bool = False
+) -> Sequence[Buffer]:
+    """Return the tables of the skewed form of ``viterbi_filter_lanes.cl`` on a device, made once a model."""
+
+    def make(one: LocalProfile) -> Tables:
+        pairs, m, (lanes, nodes) = pairs_of(session, one), one.length, layout(one)
+        if pairs is None or not lanes:
+            return []
+        eights = -(-nodes // 8)
+        steps = np.full((lanes * nodes, 8), pairs.lowest, np.int64)
+        steps[:, 3] = pairs.least
+        steps[:m, :6] = pairs.steps.T
+        twice = (steps & 0xFFFF) * 0x10001
+        match = np.full((len(pairs.match), lanes * nodes), pairs.lowest, np.int16)
+        match[:, :m] = pairs.match
+        packed = np.full((len(match), lanes, 8 * eights), pairs.lowest, np.int16)
+        packed[:, :, :nodes] = match.reshape(-1, lanes, nodes)
+        by_eights = packed.reshape(-1, lanes, eights, 8).transpose(0, 2, 1, 3)
+        return [twice.astype(np.uint32), by_eights]
+
+    return of_each(session, profile, f"skewed words {name}", make, is_alone)
