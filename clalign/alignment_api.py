@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from clalign.api import PathLike, Results, Sequences, known_options, taken_path
+from clalign.api import Results
+from clalign.api_inputs import PathLike, Sequences, known_options, taken_path
 from clalign.engines.engine import engine_named
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext

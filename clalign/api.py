@@ -7,24 +7,22 @@ Every function takes the options of its command by the names of the fields of it
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.api_inputs import PathLike, Profiles, Sequences, device_words, known_options, paths_of, taken_path
 from clalign.engines.engine import Engine, engine_of, engine_with, spec_of
 from clalign.engines.export import export as export_run
 from clalign.errors import InputError, OptionError
 from clalign.execution.job import Task
 from clalign.formats.scratch import Scratch
-from clalign.formats.writers import fasta_record
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.alignments import StoredRow
 from clalign.runs.inputs import check_inputs
@@ -35,11 +33,7 @@ from clalign.values.devices import Device
 from clalign.values.hit_tables import HitTable
 from clalign.values.hits import Hit
 from clalign.values.profiles import Hmm
-from clalign.values.sequences import Sequence, SequenceDatabase
-
-PathLike: TypeAlias = str | os.PathLike[str]
-Profiles: TypeAlias = PathLike | IO[str] | IO[bytes] | Hmm | Iterable[Hmm]
-Sequences: TypeAlias = PathLike | IO[str] | IO[bytes] | Sequence | SequenceDatabase | Iterable[Sequence]
+from clalign.values.sequences import Sequence
 
 
 class Query(Struct, frozen=True):
@@ -141,6 +135,17 @@ class Results:
     def export(self, what: str, path: PathLike, **how: Any) -> int:
         """Write results to a file, and return how many records; see `clalign.engines.export.export`."""
         return export_run(self.run.path, what, os.fspath(path), **how)
+
+    def picture(
+        self, kind: str, path: PathLike, *, query: int | str | None = None, width: float = 180.0,
+        taxonomy: PathLike = "", column: str = "",
+    ) -> None:  # fmt: skip
+        """Draw the hits; see `clalign.picture`."""
+        from clalign.engines.pictures import Asked
+        from clalign.tools.painting import write_picture
+
+        number = None if query is None else self._number(query)
+        write_picture(self.run, Asked(kind, number, os.fspath(taxonomy), column), os.fspath(path), width)
 
     def save(self, path: PathLike) -> None:
         """Keep the run in a file, which `open_run`, the command line and the window open.
@@ -367,7 +372,7 @@ def merge(
     from clalign.compute.opencl.choice import pick_device
     from clalign.engines.merging import Merging, merge_runs
 
-    how = Merging(_device_words(device), pick_device, context or QuietContext())
+    how = Merging(device_words(device), pick_device, context or QuietContext())
     merge_runs([Path(run) for run in runs], Path(path), how)
     return open_run(path)
 
@@ -375,6 +380,30 @@ def merge(
 def export(run: PathLike, what: str, path: PathLike, **how: Any) -> int:
     """Write the results of a run to a file; see `clalign.engines.export.export`."""
     return export_run(os.fspath(run), what, os.fspath(path), **how)
+
+
+def picture(run: PathLike, kind: str, path: PathLike, **how: Any) -> None:
+    """Draw the hits of a run as a picture, or write the numbers behind it as a table.
+
+    Parameters
+    ----------
+    run : path
+    kind : str
+        As of ``clalign picture``: ``coverage``, ``score-coverage``, ``score-length``, ``identity``, ``qq``, ``scores``,
+        ``filters`` or ``species``.
+    path : path
+        Its ending says what is written: ``.svg``, ``.pdf``, ``.png``, or ``.tsv`` for the numbers.
+    **how
+        ``query``, the number (from 0) or the name of a query, by default all; ``width`` in millimeters (180);
+        ``taxonomy``, a table that species are looked up in, and ``column``, which of its columns.
+
+    Raises
+    ------
+    ClalignError
+        What the user can act on.
+    """
+    with open_run(run) as found:
+        found.picture(kind, path, **how)
 
 
 def example(name: str) -> str:
@@ -393,25 +422,6 @@ def _written(output: PathLike | None, write: Any) -> list[Hmm]:
         return load_profiles(place)
 
 
-def known_options(options: dict[str, Any], spec: type[Any], command: str) -> dict[str, Any]:
-    """Return options that are fields of a spec.
-
-    Raises
-    ------
-    OptionError
-        If one is none.
-    """
-    names = [field.name for field in fields(spec)]
-    for name in options:
-        if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            raise OptionError(
-                f"{command} has no option {name}.",
-                f"Did you mean {near[0]}?" if near else f"It has {', '.join(names)}.",
-            )
-    return options
-
-
 def _computed(
     name: str, inputs: tuple[Any, ...], run: PathLike | None, context: JobContext | None, options: dict[str, Any]
 ) -> Results:
@@ -421,7 +431,7 @@ def _computed(
     engine = engine_with(name)
     assert engine is not None
     if "device" in options:
-        options = {**options, "device": _device_words(options["device"])}
+        options = {**options, "device": device_words(options["device"])}
     known_options(options, engine.spec, name)
     with contextlib.ExitStack() as undone:
         folder = Scratch()
@@ -430,7 +440,7 @@ def _computed(
         files, given = dict[str, Any](), dict[str, list[Any]]()
         for field, value in named.items():
             several = engine.spec.takes_many(field)
-            taken = [taken_path(one, folder, field) for one in (_paths_of(value) if several else [value])]
+            taken = [taken_path(one, folder, field) for one in (paths_of(value) if several else [value])]
             files[field] = tuple(path for path, _ in taken) if several else taken[0][0]
             given.update({field: taken[0][1]} if taken[0][1] else {})
         spec = engine.asked({**engine.part("commands")[name].preset, **options, **files})
@@ -446,12 +456,6 @@ def _computed(
     return Results(file, folder)
 
 
-def _device_words(value: Any) -> str:
-    """Return the words for a device, words or a `Device`, or for a list of these."""
-    several = value if isinstance(value, list | tuple) else [value]
-    return ",".join(one.id if isinstance(one, Device) else str(one) for one in several)
-
-
 def _begun(path: Path, engine: Engine, spec: Any) -> RunFile:
     """Open a run that is there, if it is one of the same search."""
     with contextlib.ExitStack() as undone:
@@ -461,37 +465,3 @@ def _begun(path: Path, engine: Engine, spec: Any) -> RunFile:
         check_inputs(file, QuietContext())
         undone.pop_all()
     return file
-
-
-def _paths_of(value: Any) -> list[Any]:
-    """Return the paths of a list of nothing else; any other input as the only one."""
-    is_list = isinstance(value, list | tuple) and all(isinstance(one, str | os.PathLike) for one in value)
-    return list(value) if is_list and value else [value]
-
-
-def taken_path(value: Any, folder: Scratch, name: str) -> tuple[str, list[Any]]:
-    """Return the path of an input, as it was given or of a copy; for profiles ``-``, and what stays in memory."""
-    if isinstance(value, str | os.PathLike):
-        return os.path.abspath(os.fspath(value)), []
-    copy = folder.path / name
-    if hasattr(value, "read"):
-        text = value.read()
-        copy.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return str(copy), []
-    objects = _objects(value)
-    if objects and all(isinstance(one, Hmm) for one in objects):
-        return "-", objects
-    with copy.open("w", encoding="utf-8") as stream:
-        for one in objects:
-            if not isinstance(one, Sequence):
-                raise TypeError(f"{name} holds a {type(one).__name__}; give sequences, profiles, or a file")
-            stream.write(fasta_record(one.name, one.description, one.text))
-    return str(copy), []
-
-
-def _objects(value: Any) -> list[Any]:
-    if isinstance(value, Hmm | Sequence):
-        return [value]
-    if isinstance(value, SequenceDatabase):
-        return [value[int(row)] for row in np.argsort(value.order)]
-    return list(value)

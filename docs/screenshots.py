@@ -36,6 +36,7 @@ from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
 from clalign.ui.engines.register import ladders
 from clalign.ui.models.documents import COMPARISON, SYNCHRONIZATION
+from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.settings import Settings
 from clalign.ui.shell.app import make_application, open_window
 from clalign.ui.shell.main_window import MainWindow
@@ -307,12 +308,13 @@ def photograph_page(window: MainWindow, shots: Photographer, stem: str) -> None:
             settled(window)
             wait_until(lambda: is_filled(page), name)
             shots.take(f"{stem}-{name}", 0.2)
-    if page.run.shows_all:
-        for name in ("histogram", "aligned", "funnel"):
+    if page.run.all_words and not page.run.shows_all:
+        page.run.set_profile(ALL_PROFILES)
+        settled(window)
+        for name in (name for name in ("hits", "histogram", "pictures", "aligned", "profile") if name in page.TABS):
             page.show_tab(name)
-            page.run.show_one()
             settled(window)
-            shots.take(f"{stem}-{name}-one", 0.2)
+            shots.take(f"{stem}-{name}-all", 0.2)
     if "hits" in page.TABS:
         page.show_tab("hits")
         window.controller.hits.export_hits()

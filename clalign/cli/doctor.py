@@ -19,11 +19,12 @@ from msgspec.structs import asdict
 
 import clalign
 from clalign.children import ask, own_command
-from clalign.cli.gui import LIBRARIES, has_display
+from clalign.cli.gui import has_display
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.errors import ClalignError, ExitCode
 from clalign.sizes import size_text
+from clalign.tools.painting import LIBRARIES
 
 EXAMPLES = ("clalign doctor", "clalign doctor --json")
 

@@ -9,24 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from clalign.cli.parser import CommandParser
-from clalign.errors import ClalignError, ExitCode, InputError
+from clalign.errors import InputError
 from clalign.formats.sources import is_plain
+from clalign.tools.painting import NoWindow, missing_libraries
 
 EXAMPLES = ("clalign gui", "clalign gui globins.hmm proteins.fasta", "clalign gui search.clalign")
-
-LIBRARIES = (
-    "libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libgssapi-krb5-2 libx11-6"
-    " libxkbcommon-x11-0 libx11-xcb1 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-"
-    " randr0 libxcb-render-util0 libxcb-render0 libxcb-shape0 libxcb-shm0 libxcb-sync1 libxcb-util1"
-    " libxcb-xfixes0 libxcb-xkb1 libwayland-cursor0"
-)
-"""Debian and Ubuntu packages that Qt needs for a window."""
-
-
-class NoWindow(ClalignError):
-    """A machine that cannot show a window."""
-
-    exit_code = ExitCode.INPUT
 
 
 def add_parser(subparsers: Any) -> None:
@@ -67,13 +54,3 @@ def run(arguments: argparse.Namespace) -> int:
         raise missing_libraries(error) from error
     code: int = main(arguments.files, arguments.new_window, arguments.safe_mode)
     return code
-
-
-def missing_libraries(error: ImportError) -> NoWindow:
-    """Return what to say where Qt cannot be loaded."""
-    if isinstance(error, ModuleNotFoundError):
-        return NoWindow(f"The window needs {error.name}, which is not installed.", "Install clalign again with pip.")
-    return NoWindow(
-        f"The window could not be opened, because a system library is missing ({error}).",
-        f"On Debian or Ubuntu: sudo apt-get install -y {LIBRARIES}",
-    )

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any
 
 from clalign.cli.inputs import there
-from clalign.cli.painting import ENDINGS, check_ending, painter_of, writing
 from clalign.cli.parser import CommandParser
 from clalign.errors import InputError, OptionError
+from clalign.tools.painting import ENDINGS, check_ending, painter_of, writing
 from clalign.values.profile_logo import HEIGHT_MODES
 from clalign.values.profiles import Hmm
 from clalign.values.typed_numbers import count

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from clalign.values.axes import MINUS
+
 Card = dict[str, Any]
 
 
@@ -16,10 +18,10 @@ def calibration_words(card: Card) -> str:
     """Return the calibration of a profile in words."""
     entry, entries = card.get("calibration"), card.get("calibration3")
     if entry:
-        return f"extreme value, mu {entry['mu']:.2f}, lambda {entry['lambda']:.3f}"
+        return f"extreme value, mu {entry['mu']:.2f}, lambda {entry['lambda']:.3f}".replace("-", MINUS)
     if entries:
         return (
             f"MSV mu {entries['msv']['mu']:.2f}, Viterbi mu {entries['viterbi']['mu']:.2f}, "
             f"Forward tau {entries['forward']['tau']:.2f}; lambda {entries['forward']['lambda']:.3f}"
-        )
+        ).replace("-", MINUS)
     return "none: E-values are rough (upper bounds)" if card["origin"] == "hmmer2" else "none: cannot be searched with"

@@ -17,11 +17,13 @@ from clalign.errors import InputError, OptionError
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CLALIGN_DEVICE", "cpu")
+    monkeypatch.chdir(tmp_path)  # where they write files
     result = doctest.testfile(str(ROOT / "docs" / "library.md"), module_relative=False)
     assert result.attempted > 15
     assert result.failed == 0
+    assert 'width="120mm"' in (tmp_path / "coverage.svg").read_text()
 
 
 def test_examples_of_the_functions() -> None:

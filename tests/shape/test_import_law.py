@@ -27,6 +27,7 @@ LEVELS = (
     ("execution",),
     ("engines",),
     ("tools", "labs"),
+    ("api_inputs",),
     ("api",),
     ("alignment_api",),
     ("cli",),

@@ -43,7 +43,8 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     shown = [PAIR_TABLE.columns[place].heading for place in table.visible_columns()]
     assert shown[:8] == ["Target", "Description", "E-value", "Bits", "Score", "Identity %", "Gaps", "Query %"]
     assert page.tabs.count() == 8
-    assert "published for BLOSUM62" in page._statistics.text()
+    assert not page._statistics.text(), "what is usual stands in the report and below the histogram"
+    assert "published for BLOSUM62" in page.run.sentence()
     page.run.set_profile(ALL_PROFILES)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
     assert PAIR_TABLE.columns[table.visible_columns()[0]].key == "profile"

@@ -187,11 +187,9 @@ def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPa
     together.hits.table.choose_row(place)
     qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.profile == 1)
     together.show_tab("profile")
-    assert together.profile.whose.isVisible()
-    assert f"Profile {together.run.cards[1]['name']} " in together.profile.whose.text()
-    assert together.profile.whose.text().endswith("(of the chosen hit)")
+    assert together.profile.whose.text().startswith(f"{together.run.cards[1]['name']}, of the chosen hit")
     together.run.set_profile(0)
-    qtbot.waitUntil(lambda: not together.profile.whose.isVisible())
+    qtbot.waitUntil(lambda: not together.profile.whose.text())
 
 
 def test_one_query_has_no_tabs_of_several(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> None:

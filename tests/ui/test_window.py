@@ -86,7 +86,7 @@ def test_a_hmmer3_profile_is_searched_with_a_preset(
     assert sheet.run_button.isEnabled()
     facts = dict(profile_facts(window.controller.workspace.profiles.cards[0]))
     assert facts["Format"] == "HMMER3"
-    assert facts["Calibration"].startswith("MSV mu -8.00, Viterbi mu -9.00, Forward tau -4.00")
+    assert facts["Calibration"].startswith("MSV mu −8.00, Viterbi mu −9.00, Forward tau −4.00")
     presets = sheet.form.presets
     assert presets.isEnabled()
     QTest.keyClick(presets, Qt.Key.Key_Down)

@@ -90,6 +90,8 @@ class AppContext(QObject):
         """Show a page of the center."""
         self.window.sheets.close_sheet()
         self.window.center.setCurrentWidget(page)
+        if self.window.details.shows_facts:  # of the page that was left
+            self.window.details.show_source(None)
         page.setFocus()
         self.window.setWindowTitle(f"{title} – clalign")
         self.update_actions()

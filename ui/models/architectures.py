@@ -97,7 +97,7 @@ def _searched(one: Architecture) -> str:
 def shown_words(words: str) -> str:
     """Return the words of an architecture as people read them; a family that is repeated is counted."""
     parts: list[list[str]] = []
-    for name in words.split(JOIN):
+    for name in map(formatting.short_name, words.split(JOIN)):
         if parts and parts[-1][0] == name:
             parts[-1].append(name)
         else:

@@ -124,7 +124,7 @@ class QueriesModel(QAbstractTableModel):
             return None
         line, column = self.lines[index.row()], COLUMNS[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return escaped(column[4](line))
+            return escaped(formatting.short_name(line.name) if index.column() == 0 else column[4](line))
         if role == Qt.ItemDataRole.ToolTipRole:
             return formatting.tip(f"{line.name} {line.accession}\n{line.description}".strip())
         if role == Qt.ItemDataRole.TextAlignmentRole:

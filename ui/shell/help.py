@@ -45,7 +45,11 @@ def about_sheet() -> TextSheet:
     """Return the sheet that says what this is."""
     about = [
         ("clalign", clalign.__version__),
-        ("What it is", "Profile HMM search on any OpenCL device; scores equal to hmmsearch 2.3.2 and 3.3.2"),
+        (
+            "What it is",
+            "Profile HMM search, Smith-Waterman and statistical alignment on any OpenCL device; scores"
+            " equal to hmmsearch 2.3.2 and 3.3.2, alignments to fsa 1.15.9",
+        ),
         ("License", "BSD-3-Clause"),
         ("Qt", qVersion()),
         ("Icons", "Material Design Icons, through QtAwesome"),

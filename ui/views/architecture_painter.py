@@ -28,6 +28,9 @@ LEFT, RIGHT = (
     Qt.AlignmentFlag.AlignVCenter | side for side in (Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight)
 )
 
+MOST_TICKS = 400
+"""Numbers of a ruler: sequences of tens of thousands of residues exist."""
+
 
 @dataclass(frozen=True, slots=True)
 class BarStyle:
@@ -79,8 +82,9 @@ def paint_block(painter: QPainter, left: float, middle: float, domain: PlacedDom
     block = QRectF(x, middle - BLOCK / 2, width, BLOCK)
     painter.drawRoundedRect(block, 4, 4)
     room, metrics = width - 8, QFontMetricsF(painter.font())
-    text = metrics.elidedText(domain.family, Qt.TextElideMode.ElideRight, room) if room > 20 else ""
-    if len(text) > 2 or text == domain.family:
+    family = formatting.short_name(domain.family)
+    text = metrics.elidedText(family, Qt.TextElideMode.ElideRight, room) if room > 20 else ""
+    if len(text) > 2 or text == family:
         painter.setPen(QColor(letters_on(color.name())))
         painter.drawText(block, int(Qt.AlignmentFlag.AlignCenter), text)
 
@@ -88,12 +92,14 @@ def paint_block(painter: QPainter, left: float, middle: float, domain: PlacedDom
 def paint_ruler(painter: QPainter, area: QRectF, longest: int, style: BarStyle) -> None:
     """Draw places on the sequences; `area` begins where these do."""
     painter.setPen(QColor(style.tokens.muted))
-    most = max(2, int(min(area.width(), longest * style.scale) / 90))
+    most = min(MOST_TICKS, max(2, int(longest * style.scale / 90)))
     for tick in linear_ticks(0, longest, most):
         x = area.left() + tick * style.scale
         painter.drawLine(QPointF(x, area.bottom() - 4), QPointF(x, area.bottom()))
         words = QRectF(x - 40, area.top(), 80, area.height() - 5)
-        painter.drawText(words, int(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignBottom), f"{tick:g}")
+        painter.drawText(
+            words, int(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignBottom), formatting.count(tick)
+        )
 
 
 class ArchitecturePicture:

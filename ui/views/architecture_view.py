@@ -61,7 +61,7 @@ class ArchitectureView(AskedView):
         self.significant.setChecked(True)
         self.significant.toggled.connect(lambda on: self._wish(significant=on))
         self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText("Filter: sequence or family")
+        self.filter_box.setPlaceholderText("Sequence or family")
         self.filter_box.setAccessibleName("Filter of sequences and families")
         self.filter_box.setClearButtonEnabled(True)
         self.filter_box.textChanged.connect(lambda _: self._typing.start())

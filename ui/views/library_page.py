@@ -103,7 +103,8 @@ class LibraryPage(QWidget):
         self.model.set_rows(rows)
         of = f" of {formatting.count(n_all)}" if len(rows) < n_all else ""
         size = formatting.size(sum(found["n_bytes"] for found in rows))
-        self.count.setText(f"{formatting.count(len(rows))}{of} · {size}")
+        runs = f"{formatting.count(len(rows))}{of} runs" if of else formatting.plural(len(rows), "run")
+        self.count.setText(f"{runs} · {size}")
         self._stack.setCurrentIndex(1 if rows else 0)
         words = ("No run has these words", "Clear the search to see all.") if n_all else (
             "No runs", "Every search, comparison and alignment is kept here.")  # fmt: skip

@@ -274,9 +274,9 @@ class ElidedLabel(QWidget):
         return QFontMetrics(self.font()).elidedText(self._text, self._mode, self.width())
 
 
-def title_label(text: str = "") -> ElidedLabel:
-    """Return the heading of a page."""
-    made = ElidedLabel(text)
+def title_label(text: str = "", middle: bool = False) -> ElidedLabel:
+    """Return the heading of a page; with `middle` it is cut there if need be, as where both ends tell runs apart."""
+    made = ElidedLabel(text, middle=middle)
     font = made.font()
     font.setPointSize(font.pointSize() + 3)
     font.setBold(True)

@@ -233,7 +233,7 @@ class ResultsPage(QWidget):
         return split(self._hits_stack, self._small_holder, shares=(3, 2), sizes=(600, 260))
 
     def _head(self) -> QVBoxLayout:
-        self._title = title_label()
+        self._title = title_label(middle=True)
         self._summary, self._statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
         self.profiles = QueryChooser("Profile or query whose results are shown")
         self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))

@@ -51,6 +51,9 @@ LEAST_LOGO = 7.0
 
 LEAST_PIXELS = 1.5
 
+FEW_ROWS = 4
+"""Of so few even columns of one letter may say no more than chance would; then words stand in place of a logo."""
+
 NARROW = {"I": 0.45, "J": 0.75}
 
 
@@ -176,6 +179,10 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
     painter.setPen(QPen(QColor(colors.border), 1))
     painter.drawLine(box.bottomLeft(), box.bottomRight())
     information: Shares = view.measures.tracks.information[columns.items] / np.float32(most_information(view.nucleic))
+    if not information.any() and view.n_rows <= FEW_ROWS:
+        painter.setPen(QColor(colors.muted))
+        painter.drawText(box.adjusted(8, 0, 0, 0), int(LEFT), "Too few rows to say more than chance would")
+        return
     if columns.unit < LEAST_LOGO:
         _paint_bars(painter, box, information, columns, style, colors.good)
         return

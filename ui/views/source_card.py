@@ -79,7 +79,7 @@ def report_parts(report: dict[str, Any]) -> list[QWidget]:
         ("Lengths", f"{formatting.count(report['shortest'])} to {formatting.count(report['longest'])}, "
                     f"mean {formatting.count(report['mean'])}"),
         ("Alphabet", f"{formatting.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
-        ("Format", file_words(report)),
+        *([("Format", words)] if (words := file_words(report)) else []),
         ("SHA-256", report["digest"][:16] + "…" if len(report["digest"]) > 16 else report["digest"]),
     ]  # fmt: skip
     parts: list[QWidget] = [facts_grid(rows)]

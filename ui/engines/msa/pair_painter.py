@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from clalign.control_characters import escaped
 from clalign.values.sparse_posteriors import PosteriorMatrix
 
-from ... import theme
+from ... import formatting, theme
 from ...views.rows_painter import image_of
 
 LEFT, TOP, EDGE = 62.0, 46.0, 14.0
@@ -68,7 +68,7 @@ def paint_pair(
     painter.setPen(QColor(colors.text))
     metrics = QFontMetricsF(painter.font(), painter.device())
     first, second = (
-        metrics.elidedText(f"{escaped(name)}, {len(text)}", Qt.TextElideMode.ElideMiddle, size)
+        metrics.elidedText(f"{escaped(name)}, {formatting.count(len(text))}", Qt.TextElideMode.ElideMiddle, size)
         for name, text, size in zip(
             shown.names, shown.letters,
             (max(area.height(), 160.0), max(area.width(), room.right() - area.left())), strict=True,
@@ -146,11 +146,11 @@ def _paint_ticks(painter: QPainter, area: QRectF, shown: PairShown, colors: them
             if is_across:
                 x = area.left() + place
                 painter.drawLine(QLineF(x, area.top() - 4, x, area.top()))
-                painter.drawText(QRectF(x - 40, area.top() - 22, 80, 18), int(center), str(number))
+                painter.drawText(QRectF(x - 40, area.top() - 22, 80, 18), int(center), formatting.count(number))
             else:
                 y = area.top() + place
                 painter.drawLine(QLineF(area.left() - 4, y, area.left(), y))
-                painter.drawText(QRectF(area.left() - 46, y - 9, 40, 18), int(right), str(number))
+                painter.drawText(QRectF(area.left() - 46, y - 9, 40, 18), int(right), formatting.count(number))
 
 
 class PairPicture:

@@ -19,6 +19,9 @@ from .columns import PAIR_TABLE
 from .histogram import PairHistogram, read_pair_histogram
 from .layout import PairLayout, pair_line
 
+USUAL = "(NCBI BLAST's tables)"
+"""What is said of statistics that nobody has to be told of at the head of a page."""
+
 
 class PairRunView(RunView):
     """What is shown of a run of sequences against sequences."""
@@ -129,9 +132,14 @@ class PairRunView(RunView):
         line = " Drag the line, or double-click to type a score." if math.isfinite(least) else ""
         if len(data.edges) and data.edges[-1] < least < math.inf:
             line = f" Hits need a score of {formatting.count(math.ceil(least))} or more."
-        return f"{which}{strand}. {self.statistics_words()}{line}".strip()
+        return f"{which}{strand}. {self.statistics_told()}{line}".strip()
 
     def statistics_words(self) -> str:
+        """Return what is unusual about the statistics; the tables of BLAST, which most runs take, are not."""
+        told = self.statistics_told()
+        return "" if USUAL in told else told
+
+    def statistics_told(self) -> str:
         """Return which statistics are shown, or why there are none."""
         if self.shows_all:
             kinds = {str(card.get("statistics_words", "")) for card in self.cards}
@@ -147,7 +155,7 @@ class PairRunView(RunView):
             return f"{formatting.plural(n_all, 'pair')} aligned · {self._scope()}"
         limit = self.spec.top if self.spec else 0
         top = " (the most that were asked for)" if not self.shows_all and n_all >= limit > 0 else ""
-        return f"{formatting.plural(n_all, 'hit')}{top} · {self._scope()}{self.wider_words()}"
+        return f"{formatting.plural(n_all, 'hit')}{top} · {self._scope()}"
 
     def _all_done(self, finished: dict[str, Any]) -> str:
         if self.is_pairs:
@@ -160,14 +168,14 @@ class PairRunView(RunView):
         return f"so far{self._on_device()}" if self.histogram is None else super()._done_so_far(verb)
 
     def wider_words(self) -> str:
-        """Return how many scores overflowed narrow numbers, with a dot before it; empty if none did."""
+        """Return how many scores overflowed narrow numbers; empty if none did."""
         finished = self.facts.get("finished") or {}
         parts = [
             f"{formatting.plural(finished[name], 'sequence')} recomputed in {n_bits} bits"
             for name, n_bits in (("n_in_16_bits", 16), ("n_in_32_bits", 32))
             if finished.get(name)
         ]
-        return "".join(f" · {part}" for part in parts)
+        return ", ".join(parts)
 
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""
@@ -209,7 +217,7 @@ class PairRunView(RunView):
             ("Alphabet", formatting.alphabet(card["alphabet"])),
             ("Strands", " and ".join(card["strands"]) if self.is_nucleic else ""),
         ]
-        return f"Query {card['name']}", [(name, value) for name, value in rows if value], self.statistics_words()
+        return f"Query {card['name']}", [(name, value) for name, value in rows if value], self.statistics_told()
 
     def database_words(self) -> str:
         """Return what the size of the database is for E-values: residues, of one query without the ends."""
@@ -240,7 +248,7 @@ class PairRunView(RunView):
             ("Gap costs", "" if scoring["mode"] == "ungapped" else gaps),
             ("Alignments", MODES[scoring["mode"]]),
             ("Strands", " and ".join(self.facts.get("strands") or ()) if self.is_nucleic else ""),
-            ("Statistics", self.statistics_words()),
-            ("Recomputed", self.wider_words().removeprefix(" · ").replace(" · ", ", ")),
+            ("Statistics", self.statistics_told()),
+            ("Recomputed", self.wider_words()),
         ]
         return [(name, value) for name, value in rows if value]

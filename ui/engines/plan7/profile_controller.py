@@ -231,5 +231,5 @@ def _card_line(card: dict[str, Any]) -> str:
 
 def _whose(card: dict[str, Any], is_of_hit: bool) -> str:
     """Return whose logo it is where the hits of all profiles are in view, and how to see another one."""
-    why = "of the chosen hit" if is_of_hit else "the first one; choose a hit or a profile to see its logo"
-    return f"Profile {_card_line(card)} ({why})"
+    why = "of the chosen hit" if is_of_hit else "the first one; choose a hit or a profile to see another"
+    return f"{card['name']}, {why} · {_card_line({**card, 'name': ''})}"

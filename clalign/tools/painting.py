@@ -1,0 +1,143 @@
+"""Pictures without a window: its painters, which need its libraries, and the files that they write."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clalign.errors import ClalignError, ExitCode, OptionError, OutputError
+
+if TYPE_CHECKING:
+    from clalign.engines.pictures import Asked
+    from clalign.runs.run_file import RunFile
+
+ENDINGS = (".svg", ".pdf", ".png")
+TABLE = ".tsv"
+"""Of files with the numbers behind a picture."""
+
+WIDTH, LEAST, MOST = 180.0, 20.0, 2000.0
+"""Millimeters of a picture: about the width of a page, and from where to where it can be chosen."""
+
+
+LIBRARIES = (
+    "libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libgssapi-krb5-2 libx11-6"
+    " libxkbcommon-x11-0 libx11-xcb1 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-"
+    " randr0 libxcb-render-util0 libxcb-render0 libxcb-shape0 libxcb-shm0 libxcb-sync1 libxcb-util1"
+    " libxcb-xfixes0 libxcb-xkb1 libwayland-cursor0"
+)
+"""Debian and Ubuntu packages that Qt needs for a window."""
+
+
+class NoWindow(ClalignError):
+    """A machine that cannot show a window."""
+
+    exit_code = ExitCode.INPUT
+
+
+class NoPainter(ClalignError):
+    """A machine that cannot draw letters."""
+
+    exit_code = ExitCode.INPUT
+
+
+def check_ending(path: str, endings: Sequence[str]) -> None:
+    """Refuse a file before anything is computed for it.
+
+    Raises
+    ------
+    OptionError
+        If its name has no ending that is known.
+    OutputError
+        If it could not be written.
+    """
+    from clalign.formats.writers import check_writable
+
+    if Path(path).suffix.lower() not in endings:
+        raise OptionError(f"{path} has no ending that is known.", f"Let its name end in {', '.join(endings)}.")
+    check_writable(path)
+
+
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Say in words why a picture could not be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"{path} could not be written ({reason}).", "Free space there, or choose another place."
+        ) from error
+
+
+def painter_of(module: str) -> Any:
+    """Return a part of the window that draws: its painter draws for the command line, too.
+
+    Raises
+    ------
+    NoPainter
+        If Qt or its fonts are not at hand.
+    """
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        if error.name and error.name.startswith("clalign"):
+            raise
+        raise missing_libraries(error) from error
+    if not found.has_fonts():
+        raise NoPainter(
+            "There is no font to draw letters with.", "Install one; on Debian or Ubuntu: apt install fonts-dejavu-core"
+        )
+    return found
+
+
+def missing_libraries(error: ImportError) -> NoWindow:
+    """Return what to say where Qt cannot be loaded."""
+    if isinstance(error, ModuleNotFoundError):
+        return NoWindow(f"The window needs {error.name}, which is not installed.", "Install clalign again with pip.")
+    return NoWindow(
+        f"The window could not be opened, because a system library is missing ({error}).",
+        f"On Debian or Ubuntu: sudo apt-get install -y {LIBRARIES}",
+    )
+
+
+def check_width(millimeters: float, name: str = "width") -> None:
+    """Refuse a width of a picture that nothing has, or no paper.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not LEAST <= millimeters <= MOST:
+        raise OptionError(f"{name} is {millimeters:g}.", f"Give {LEAST:g} to {MOST:g} millimeters.")
+
+
+def write_picture(run: RunFile, asked: Asked, path: str, millimeters: float = WIDTH) -> None:
+    """Write a picture of the hits of an open run, or the numbers behind it; the ending of the file name decides.
+
+    Raises
+    ------
+    OptionError
+        If there is no such picture, its file has another ending, or nothing is so wide.
+    OutputError
+        If the file cannot be written.
+    NoPainter, NoWindow
+        If Qt or its fonts are not at hand; SVG and tables need neither.
+    """
+    from clalign.engines.pictures import picture_of, write_rows
+    from clalign.formats.drawing_svg import drawing_svg
+    from clalign.formats.writers import replaced_file
+
+    check_ending(path, (*ENDINGS, TABLE))
+    check_width(millimeters)
+    picture = picture_of(run, asked)
+    with writing(path):
+        if path.lower().endswith(TABLE):
+            write_rows(picture, path)
+        elif path.lower().endswith(".svg"):
+            with replaced_file(path) as file:
+                file.write(drawing_svg(picture.whole(), millimeters))
+        else:
+            painter_of("clalign.ui.views.painting").write_drawing(picture.whole(), path, millimeters)
