@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,44 +13,19 @@ from clalign.databases.cache_root import FOLDER_VARIABLE
 from clalign.databases.reports import Facts, InputReport, make_report
 from clalign.errors import InputError, OptionError, OutputError
 from clalign.formats.a3m import check_columns, is_a3m
-from clalign.formats.aligned import AlignedRows, blocks_of
-from clalign.formats.alignments import ALIGNED
-from clalign.formats.blocks import Block, Reading
-from clalign.formats.fasta import read_fasta_blocks
-from clalign.formats.fastq import read_fastq_blocks
-from clalign.formats.flatfiles import read_embl_blocks, read_genbank_blocks
+from clalign.formats.blocks import Reading
+from clalign.formats.readers import FORMATS, GATHERED, read_blocks
 from clalign.formats.recognize import identify
 from clalign.formats.sources import Source, TextReader, opened
-from clalign.formats.stockholm import read_stockholm_blocks
 from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding, code_counts
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
 from clalign.values.sequences import SequenceDatabase
 
-BLOCK_READER = Callable[[Reading], Iterator[Block]]
-
-
-def _read_rows(rows_of: Callable[[Reading], AlignedRows], reading: Reading) -> Iterator[Block]:
-    """Give the rows of an alignment as blocks of sequences."""
-    yield from blocks_of(rows_of(reading), reading)
-
-
-READERS: dict[str, BLOCK_READER] = {
-    "fasta": read_fasta_blocks,
-    "fastq": read_fastq_blocks,
-    "genbank": read_genbank_blocks,
-    "embl": read_embl_blocks,
-    "uniprot": read_embl_blocks,
-    "stockholm": read_stockholm_blocks,
-    **{name: partial(_read_rows, rows) for name, rows in ALIGNED.items()},
-    "a3m": read_fasta_blocks,  # of rows that are only to lose their gaps none need be gathered
-}
-"""The reader of each sequence format; gaps are dropped by a `Reading` that is told so."""
-
 MOST_REBUILDS = 3
 """So often an entry of the cache is made again before the disk is to blame."""
 
-ALIGNMENTS = ("stockholm", *ALIGNED)
+ALIGNMENTS = ("stockholm", *GATHERED)
 """Formats whose gap characters are always left out."""
 
 
@@ -69,7 +43,7 @@ def load_database(
     alphabet : str
         ``auto``, ``amino``, ``dna`` or ``rna``.
     sequence_format : str
-        ``auto`` or a key of `READERS`.
+        ``auto`` or one of `FORMATS`.
     context : JobContext, optional
         Told of the progress, asked whether to go on.
 
@@ -85,8 +59,8 @@ def load_database(
     context = context or QuietContext()
     taken_for = _alphabet(alphabet)
     given, sequence_format = sequence_format, sequence_format.lower()
-    if sequence_format not in ("auto", *READERS):
-        raise OptionError(f'There is no sequence format "{given}".', f"Known are: {', '.join(READERS)}.")
+    if sequence_format not in ("auto", *FORMATS):
+        raise OptionError(f'There is no sequence format "{given}".', f"Known are: {', '.join(FORMATS)}.")
     folder = cache.cache_folder()
     cache.prepare(folder)
     with opened(path, folder, context) as source:
@@ -196,7 +170,7 @@ def _pack(
 ) -> tuple[Reading, packed.LengthFacts]:
     reading = Reading(TextReader(source, context), drop_gaps)
     with packed.PackedWriter(working) as writer:
-        for block in READERS[name](reading):
+        for block in read_blocks(name, reading):
             writer.add(block)
         lengths = writer.finish()
     reading.text.check_same(checksum)

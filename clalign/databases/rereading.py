@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.databases.loading import ALIGNMENTS, READERS
+from clalign.databases.loading import ALIGNMENTS
 from clalign.databases.reports import InputReport
 from clalign.formats.blocks import Reading
+from clalign.formats.readers import read_blocks
 from clalign.formats.sources import TextReader, opened
 from clalign.jobs import JobContext
 from clalign.values.sequences import SequenceDatabase
@@ -70,7 +71,7 @@ def _records(reading: Reading, name: str, wanted: set[int]) -> tuple[dict[int, t
     texts: dict[int, bytes] = {}
     lengths: list[Rows] = [np.zeros(1, np.int64)]
     n = 0
-    for block in READERS[name](reading):
+    for block in read_blocks(name, reading):
         edges = np.concatenate([[0], block.breaks, [len(block.codes)]]).astype(np.int64)
         sizes = np.diff(edges)
         lengths[-1][-1] += sizes[0]  # the rest of the record before

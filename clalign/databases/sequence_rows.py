@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.databases.loading import READERS
 from clalign.errors import InputError, quoted
 from clalign.formats.a3m import is_a3m
-from clalign.formats.alignments import ALIGNED
 from clalign.formats.balibase import core_columns
 from clalign.formats.blocks import DROPPED, Block, Reading, text_of
+from clalign.formats.readers import GATHERED, gather_rows, read_blocks
 from clalign.formats.recognize import identify
 from clalign.formats.sources import TAKE_AGAIN, TextReader, opened
 from clalign.formats.tally import GAPS
@@ -124,10 +123,10 @@ def check_names(path: str, rows: list[SequenceRow]) -> None:
 def _rows(reading: Reading, form: str) -> list[SequenceRow]:
     if form == "fasta":
         return list(_fasta_rows(reading))
-    if form in ALIGNED:
-        rows = ALIGNED[form](reading).checked()
+    if form in GATHERED:
+        rows = gather_rows(form, reading).checked()
         return [SequenceRow(row.name, " ".join(row.descriptions), row.text) for row in rows]
-    return _decoded_rows(READERS[form](reading))
+    return _decoded_rows(read_blocks(form, reading))
 
 
 def _fasta_rows(reading: Reading) -> Iterator[SequenceRow]:

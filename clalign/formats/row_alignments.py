@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from clalign.errors import InputError, OutputError, quoted
 from clalign.formats.a3m import is_a3m
-from clalign.formats.alignments import ALIGNED
 from clalign.formats.balibase import core_columns
 from clalign.formats.blocks import DROPPED, Reading, text_of
 from clalign.formats.fasta import WHOLE_LINES
+from clalign.formats.readers import gather_rows
 from clalign.formats.recognize import identify
 from clalign.formats.sources import LONGEST_HEADER, TextReader, opened
 from clalign.formats.stockholm import MAGIC
@@ -192,7 +192,7 @@ def read_rows(path: str, number: int = 0, context: JobContext | None = None) -> 
 
 
 def _gathered_rows(text: TextReader, files: ExitStack, form: str) -> RowAlignment:
-    rows = ALIGNED[form](Reading(text)).checked()
+    rows = gather_rows(form, Reading(text)).checked()
     store = CellStore(text, files)
     for place, row in enumerate(rows):
         store.add(place, row.text, row.parts[-1][0])

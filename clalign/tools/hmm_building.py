@@ -14,8 +14,8 @@ from typing import Any
 
 from clalign.errors import InputError, OptionError
 from clalign.formats.a3m import is_a3m
-from clalign.formats.alignments import ALIGNED
 from clalign.formats.blocks import Reading
+from clalign.formats.readers import GATHERED, gather_rows
 from clalign.formats.recognize import identify
 from clalign.formats.sources import Source, TextReader, opened
 from clalign.formats.stockholm import read_stockholm_blocks
@@ -93,8 +93,8 @@ def _aligned_text(source: Source, context: JobContext) -> tuple[bytes, str]:
     reading = Reading(TextReader(source, context), drop_gaps=True)
     if form == "fasta" and is_a3m(TextReader(source, context)):
         form = "a3m"
-    if form in ALIGNED:
-        rows = ALIGNED[form](reading).checked()
+    if form in GATHERED:
+        rows = gather_rows(form, reading).checked()
         return b"".join(b">%s\n%s\n" % ("_".join(row.name.split()).encode(), row.text) for row in rows), "afa"
     if form == "stockholm":
         for _ in read_stockholm_blocks(reading):

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from clalign.databases import cache, profile_library
-from clalign.databases import loading as databases
 from clalign.databases.cache_root import MARK, OWN_FOLDER, WORKING, cache_root, make_folder, write_whole
 from clalign.databases.profile_library import load_library
 from clalign.errors import OptionError, OutputError
+from clalign.formats.readers import FORMATS
 from clalign.formats.scratch import OWNER, Scratch
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
@@ -137,7 +137,7 @@ def test_the_least_recently_used_go_first(load, cache_folder: Path, monkeypatch:
     assert cache.cached_databases() == []
 
 
-@pytest.mark.parametrize("name", databases.READERS)
+@pytest.mark.parametrize("name", FORMATS)
 def test_databases_of_every_format_are_known_as_such(name: str) -> None:
     for form in (name, f"given {name}"):
         entry = cache.entry_folder(cache.cache_folder(), "0" * 64, form)

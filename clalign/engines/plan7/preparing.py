@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clalign.engines.plan7.hmmer2_search import Hmmer2Search, prepare_hmmer2_search, thresholds_for
 from clalign.engines.plan7.hmmer3_search import Hmmer3Search, prepare_hmmer3_search
 from clalign.engines.plan7.hmmer3_thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.spec import SearchSpec
@@ -12,6 +11,9 @@ from clalign.engines.plan7.targets import Targets
 from clalign.formats.profiles import profile_card
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.profiles import Hmm, Hmmer3Settings
+
+if TYPE_CHECKING:
+    from clalign.engines.plan7.hmmer2_search import Hmmer2Search
 
 
 def prepare_search(
@@ -28,6 +30,8 @@ def prepare_search(
     """
     if hmm.origin == "hmmer3":
         return prepare_hmmer3_search(hmm, spec, targets, profile)
+    from clalign.engines.plan7.hmmer2_search import prepare_hmmer2_search
+
     return prepare_hmmer2_search(hmm, number, spec, targets)
 
 
@@ -35,6 +39,8 @@ def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> dict[str, An
     """Return the card of a profile with the thresholds of a search, as plain data."""
     card = profile_card(hmm)
     if hmm.origin == "hmmer2":
+        from clalign.engines.plan7.hmmer2_search import thresholds_for
+
         older = thresholds_for(hmm, spec, targets.n("hmmer2"))
         return card | {
             "report_score": older.report_score,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, take
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
-from clalign.engines.plan7 import hmmer2_search, hmmer3_search
+from clalign.engines.plan7 import hmmer3_search
 from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
 from clalign.engines.plan7.rehearsing import foresight_of, rehearse_domains
@@ -134,14 +134,22 @@ def foresee(task: Task[SearchSpec], profiles: list[Hmm], digest: str = "") -> No
 def hits_in_steps(session: Session, units: Sequence[tuple[Any, Scored[Any]]]) -> Steps[list[tuple[Hit, ...]]]:
     """Look for the hits among what may be some in units of profiles of both kinds; ends with those of each unit."""
     found: list[tuple[Hit, ...]] = [()] * len(units)
-    are_hmmer2 = [isinstance(search, hmmer2_search.Hmmer2Search) for search, _ in units]
-    for is_hmmer2, steps in ((False, hmmer3_search.hits_in_steps), (True, hmmer2_search.hits_in_steps)):
-        places = [place for place, one in enumerate(are_hmmer2) if one is is_hmmer2]
+    are_hmmer3 = [isinstance(search, hmmer3_search.Hmmer3Search) for search, _ in units]
+    for is_hmmer3 in (True, False):
+        places = [place for place, one in enumerate(are_hmmer3) if one is is_hmmer3]
         if places:
+            steps = hmmer3_search.hits_in_steps if is_hmmer3 else _older_hits_in_steps()
             hits = yield from steps(session, [units[place] for place in places])
             for place, of_unit in zip(places, hits, strict=True):
                 found[place] = of_unit
     return found
+
+
+def _older_hits_in_steps() -> Callable[..., Steps[list[tuple[Hit, ...]]]]:
+    """Return what looks for the hits of HMMER2 profiles, which few libraries have."""
+    from clalign.engines.plan7 import hmmer2_search
+
+    return hmmer2_search.hits_in_steps
 
 
 def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profiles_digest: str) -> None:

@@ -16,10 +16,9 @@ from clalign.stages.hmmer3.envelope import ENVELOPE
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.hmmer3.local_tables import programs_on_processor
 from clalign.stages.hmmer3.sampling import SAMPLING
-from clalign.stages.plan7.viterbi import VITERBI
-from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.profile_shelves import Shelves
 from clalign.values.profiles import Hmm, Hmmer3Settings, to_integer_profile
+from clalign.values.sequences import SequenceBatch
 
 MOST_REHEARSED = 256
 """Lengths of a library that are looked at; what is needed besides is built when it is."""
@@ -63,12 +62,20 @@ def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> N
             local = shelves.profile(place)
             if local is not None:
                 FILTERS.start(session, batch, FilterModel(local, limits))
-                continue
-            profile = to_integer_profile(hmm)
-            VITERBI.start(session, batch, profile)
-            if n_seen <= MOST_TRACED:
-                VITERBI_TRACE.start(session, probe_batch(PROBES_TRACED), profile)
+            else:
+                _rehearse_older(session, batch, hmm, is_traced=n_seen <= MOST_TRACED)
         n_together = min(8 * n_together, MOST_TOGETHER)  # what the first one needs is not to wait for the others
+
+
+def _rehearse_older(session: Rehearsal, batch: SequenceBatch, hmm: Hmm, is_traced: bool) -> None:
+    """Start what a search with a HMMER2 profile will start."""
+    from clalign.stages.plan7.viterbi import VITERBI
+    from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
+
+    profile = to_integer_profile(hmm)
+    VITERBI.start(session, batch, profile)
+    if is_traced:
+        VITERBI_TRACE.start(session, probe_batch(PROBES_TRACED), profile)
 
 
 def _unlike(profiles: Iterable[Hmm], session: Rehearsal) -> Iterator[Hmm]:
