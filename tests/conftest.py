@@ -279,6 +279,8 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
         def __exit__(self, *error: object) -> None:
             """Nothing is left of it."""
 
+        end = leave = __exit__
+
         def events(self) -> list[Event]:
             told: list[str] = []
             perform(json.loads(self.job), Job(lambda event: told.append(event.to_json())))

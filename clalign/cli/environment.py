@@ -51,8 +51,9 @@ def begin_loading() -> None:
 
 def end_loading() -> None:
     """Have circles looked for again, but not among the objects that there are: modules stay until the end."""
-    gc.freeze()
-    gc.enable()
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def end_at_once() -> None:
