@@ -121,11 +121,12 @@ def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, U
     if cluster is None:
         return [], 0
     from clalign.execution.cluster.asking import devices_of
-    from clalign.execution.cluster.connecting import Connection, n_local
+    from clalign.execution.cluster.connecting import Connection, loaded, n_local
 
     words, address = cluster
     n = n_local(address)
     if n is not None:
+        loaded()
         task.warn(f"{n} workers on this machine share its devices: the time is that of one process.")
         return [], n
     connection = stack.enter_context(Connection(address, task.context.check))

@@ -132,6 +132,20 @@ class Planner(Generic[Batch]):
         """
         with self._changed:
             unit = self._unit(run, cutter)
+        return self._prepared(unit, run, cutter)
+
+    def take_end(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
+        """Return what is left at the end of a query, for one that computes no rows; begin with the next query."""
+        with self._changed:
+            if not self._ends and not self._open:
+                self._next(run)
+            unit = Unit(self._ends.popleft()) if self._ends else None
+            if unit is not None:
+                self._hands.give(unit, self._hands.of(cutter))
+        return self._prepared(unit, run, cutter)
+
+    def _prepared(self, unit: Unit[Batch] | None, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
+        """Make the search of the query of a unit; nobody has the unit if that cannot be."""
         if unit is not None:
             try:
                 self._prepare(unit.query, run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,20 @@ def test_it_ends_as_the_checks_of_the_run_do(
         )  # who comes first tests devices
     assert said[0] == said[1]
     assert not list(scratch.iterdir())
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_workers_on_this_machine_need_dask_as_well(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    said = []
+    for more in ([], ["--dry-run"]):
+        words = [*more, "--device", "reference", "--cluster", "local:2", str(PROFILE), str(PROTEINS)]
+        assert main(["hmmsearch", *words]) == ExitCode.INPUT
+        said.append(capsys.readouterr().err)
+    assert "needs Dask" in said[0]
+    assert said[0] == said[1]
 
 
 @pytest.mark.usefixtures("worker_here")

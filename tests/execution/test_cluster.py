@@ -244,8 +244,13 @@ def test_a_scheduler_lost_in_a_dry_run_is_told_of(tmp_path: Path, monkeypatch: p
             engine_named("pairwise").foresee(Task(run, spec, devices.pick, Counting()))
 
 
+@pytest.mark.parametrize("engine", ["fitted", "align"])
 def test_the_last_ends_need_no_worker(
-    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str,
+    at_hand: tuple[str, Devices],
+    expected: tuple[Path, dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The only one goes while they are computed at home."""
     compute, see, begun = ends.Ends._compute, home.Home._see_whether_any_is_left, list[int]()
@@ -253,7 +258,8 @@ def test_the_last_ends_need_no_worker(
 
     def compute_alone(self: ends.Ends, query: Any) -> Any:
         begun.append(query.number)
-        if len(begun) == len(self._plan.queries):
+        queries, phases = self._plan.queries, self._plan.phases
+        if query.number == queries[-1] if phases is not None else len(begun) == len(queries):
             is_lost.set()
             assert is_seen.wait(WAIT)
         return compute(self, query)
@@ -274,9 +280,9 @@ def test_the_last_ends_need_no_worker(
     monkeypatch.setattr(connecting.Connection, "workers", workers)
     monkeypatch.setattr(ends.Ends, "_compute", compute_alone)
     monkeypatch.setattr(home.Home, "_see_whether_any_is_left", see_them_gone)
-    found = run_at_hand("fitted", "one", at_hand, expected, tmp_path, Counting())
+    found = run_at_hand(engine, "one", at_hand, expected, tmp_path, Counting())
     assert is_seen.is_set()
-    same_as_one_device("fitted", found, expected, tmp_path)
+    same_as_one_device(engine, found, expected, tmp_path)
 
 
 def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(

@@ -392,6 +392,28 @@ def test_two_that_hang_at_the_same_thing_are_done_without() -> None:
     assert not planner.is_wanted(units[0])
 
 
+def test_ends_can_be_had_alone_and_the_last_one_is_known() -> None:
+    run: Any = Begun({}, set())
+    plan = Plan[Any](
+        (0, 1), 10, 1.0, lambda run, number: number, lambda device: None, phases={n: Phase("", 1.0) for n in (0, 1)},
+        is_needed=lambda run, number: number == 0,
+    )  # fmt: skip
+    planner, cutter, home = Planner(plan, 2), Step(10), object()
+    unit = planner.take(run, cutter)  # type: ignore[arg-type]
+    assert unit is not None
+    assert planner.take_end(run, home) is None, "rows are to be stored"  # type: ignore[arg-type]
+    planner.delivered(unit, cutter, 1.0)  # type: ignore[arg-type]
+    planner.stored(unit)
+    assert not planner.is_over
+    end = planner.take_end(run, home)  # type: ignore[arg-type]
+    assert end is not None
+    assert end.is_end
+    planner.delivered(end, home, 0.0)  # type: ignore[arg-type]
+    planner.stored(end)
+    assert planner.take_end(run, home) is None  # type: ignore[arg-type]
+    assert planner.is_over, "the other query is not needed"
+
+
 def test_no_phase_begins_before_the_end_of_the_one_before() -> None:
     """Who is much slower than another leaves it the end, and must not go on without what the end comes to."""
     clock, given = [0.0], Begun({}, set())

@@ -68,6 +68,7 @@ class Home:
         self._connection, self._words, self._context, self._warn = connection, words, context, warn
         self._pick_device = pick_device
         self._devices: list[RemoteDevice] = []
+        self._nobody: Any = object()  # stands for the cutter of home, which computes no rows
         self._asked: dict[str, tuple[str, Any]] = {}
         self._known: set[str] = set()
         self._spread: tuple[int, Spread] | None = None
@@ -267,9 +268,18 @@ class Home:
                 self._send(remote, [unit for unit in units if not unit.is_end])
                 is_given, is_busy = is_given or bool(units), is_busy or bool(units)
             self._context.check()
+        if self._parcels is not None and not self._devices:
+            is_given = self._conclude_alone() or is_given
         if is_given or self._parcels is None:
             return False
         return not self._ends and not any(remote.out for remote in self._devices)
+
+    def _conclude_alone(self) -> bool:
+        """Begin with what needs no worker; return whether there was anything."""
+        unit = self._writer.planner.take_end(self._writer.run, self._nobody)
+        if unit is not None:
+            self._ends.begin(unit, self._nobody)
+        return unit is not None
 
     def _send(self, remote: RemoteDevice, units: Sequence[Unit[Any]], after: Sequence[Any] = ()) -> None:
         if not units:
