@@ -8,8 +8,8 @@ die with what they had. Three things are run:
 
 * a whole job of many units, to its end; whether each row of each query was stored once, and each query concluded once,
   is checked in the run file, and how much later than it could it ended is told;
-* the beginning of a job of ten million units, as far as it comes in the time given, in blocks: is the time per unit
-  flat?
+* a job of ten million units, as far as it comes in the processor time given (``--seconds``), in blocks: are the time
+  per unit and the memory flat?
 * the end of a long job: the run file is filled with the batches of so many units (``--filled``) before;
 * what a unit takes the writer with more hits and more scores, from which the cost of each is fitted.
 
@@ -29,7 +29,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,10 @@ UNIT_ROWS = 64
 NODES = 200
 CELLS = 1e11
 """Of a unit; at the mean rate it takes a second."""
+
+TICK_SECONDS = 0.02
+"""Units that are done within so much of the simulated time are seen together, and what they take is measured together:
+to look at the processor's clock may take as long as a unit takes the planner."""
 
 CARD = {
     "accession": "PF00000.1", "description": "A family that is made up", "length": NODES, "alphabet": "amino",
@@ -140,6 +144,10 @@ class Spent:
         found = self.processor, self.wall
         self.processor = self.wall = 0.0
         return found
+
+
+_Done = tuple[Executor, Unit[Any], float]
+_Result = tuple[Unit[Any], Cutter, BatchResult, Device]
 
 
 class Stock:
@@ -240,7 +248,7 @@ class Simulation:
         self.planning, self.writing, self.ending = Spent(), Spent(), Spent()
         self.n_stored = self.n_twice = self.n_polls = self.n_ends = self.n_dead = 0
         self._events: list[tuple[float, int, Executor, Unit[Any] | None, float]] = []
-        self._order = 0
+        self._order = self._n_told = 0
 
     @staticmethod
     def _device(number: int) -> Device:
@@ -250,12 +258,10 @@ class Simulation:
         self._order += 1
         heapq.heappush(self._events, (moment, self._order, executor, unit, seconds))
 
-    def _fill(self, executor: Executor) -> None:
-        """Let an executor take units; one that gets none looks again a little later, as real ones do."""
-        while len(executor.held) < IN_FLIGHT:
-            unit = self.planning.call(self.planner.take, self.run, executor.cutter)
-            if unit is None:
-                break
+    def _fill(self, executors: Iterable[Executor]) -> None:
+        """Let executors take units; one that gets none looks again a little later, as real ones do."""
+        given = self.planning.call(self._taken, executors)
+        for executor, unit in given:
             if unit.is_end:
                 self.n_ends += 1
                 self.planning.call(self.planner.delivered, unit, executor.cutter, 0.0)
@@ -266,51 +272,97 @@ class Simulation:
             seconds = slow * CELLS * (unit.last - unit.first) / UNIT_ROWS / executor.rate
             executor.busy_until = max(executor.busy_until, self.now) + seconds
             self._at(executor.busy_until, executor, unit, seconds)
-        if not executor.held:
-            self.n_polls += 1
-            self._at(self.now + max(LOOK_SECONDS, len(self.executors) / LOOKS), executor, None, 0.0)
+        for executor in executors:
+            if not executor.held:
+                self.n_polls += 1
+                self._at(self.now + max(LOOK_SECONDS, len(self.executors) / LOOKS), executor, None, 0.0)
+
+    def _taken(self, executors: Iterable[Executor]) -> list[tuple[Executor, Unit[Any]]]:
+        """Return what executors get from the planner."""
+        take, run, found = self.planner.take, self.run, []
+        for executor in executors:
+            n = len(executor.held)
+            while n < IN_FLIGHT and (unit := take(run, executor.cutter)) is not None:
+                found.append((executor, unit))
+                n += not unit.is_end
+        return found
 
     def go(self, until: Callable[[], bool], block: int = 0, told: Callable[[dict[str, Any]], None] = print) -> None:
         """Simulate until all is stored, or so long; tell what each block of units took."""
-        for executor in self.executors:
-            self._fill(executor)
+        if not self._events:
+            self._fill(self.executors)
         while self._events and self.n_ends < self.n_queries_open() and not until():
+            events = self._next_events()
+            done, executors = list[_Done](), dict[Executor, None]()
+            for executor, unit, seconds in events:
+                if self.now >= executor.dies_at:
+                    self._die(executor)
+                    continue
+                executors[executor] = None
+                if unit is not None:
+                    done.append((executor, unit, seconds))
+            n_before = self.n_stored
+            self._deliver(done)
+            self._fill(executors)
+            if block and self.n_stored // block > n_before // block:
+                told(self._block(self.n_stored - self._n_told))
+
+    def _next_events(self) -> list[tuple[Executor, Unit[Any] | None, float]]:
+        """Go on to the next event, and return it with all that come a moment later: they are seen together."""
+        moment, events = self._events[0][0] + TICK_SECONDS, list[tuple[Executor, Unit[Any] | None, float]]()
+        while self._events and self._events[0][0] <= moment:
             self.now, _, executor, unit, seconds = heapq.heappop(self._events)
-            if self.now >= executor.dies_at:
-                if executor.rate:
-                    self.n_dead += 1
-                    self.planning.call(self.planner.give_back, executor.held, executor.cutter)
-                    executor.rate, executor.held = 0.0, []
-                continue
-            if unit is not None:
-                self._deliver(executor, unit, seconds)
-                if block and self.n_stored % block == 0:
-                    told(self._block(block))
-            self._fill(executor)
+            events.append((executor, unit, seconds))
+        return events
+
+    def _die(self, executor: Executor) -> None:
+        if executor.rate:
+            self.n_dead += 1
+            self.planning.call(self.planner.give_back, executor.held, executor.cutter)
+            executor.rate, executor.held = 0.0, []
 
     def n_queries_open(self) -> int:
         """Return how many queries are to be concluded."""
         return len(self.planner.plan.queries)
 
-    def _deliver(self, executor: Executor, unit: Unit[Any], seconds: float) -> None:
-        executor.held.remove(unit)
-        device = self.devices[executor.number]
-        result = self.stock.result(unit, device.name, seconds)
-        scored = Scored(result.scores, None)
-        self.planning.call(self.planner.delivered, unit, executor.cutter, result.cells)
-        if not self.planner.is_wanted(unit):
-            self.n_twice += 1
-        self.writing.call(self.writer.store, unit, scored, result, device)
-        self.n_stored += 1
+    def _deliver(self, done: Sequence[_Done]) -> None:
+        results = []
+        for executor, unit, seconds in done:
+            executor.held.remove(unit)
+            device = self.devices[executor.number]
+            results.append((unit, executor.cutter, self.stock.result(unit, device.name, seconds), device))
+        self.planning.call(self._tell_planner, results)
+        wanted = {unit: self.planner.is_wanted(unit) for unit, *_ in results}
+        self.n_twice += len(results) - sum(wanted.values())
+        self.writing.call(self._store, results)
+        self.n_stored += len(results)
+
+    def _tell_planner(self, results: Sequence[_Result]) -> None:
+        for unit, cutter, result, _ in results:
+            self.planner.delivered(unit, cutter, result.cells)
+
+    def _store(self, results: Sequence[_Result]) -> None:
+        for unit, _, result, device in results:
+            self.writer.store(unit, Scored(result.scores, None), result, device)
 
     def _block(self, n: int) -> dict[str, Any]:
         planning, writing = self.planning.taken(), self.writing.taken()
         size = sum(path.stat().st_size for path in self.run.path.parent.glob(f"{self.run.path.name}*"))
+        self._n_told = self.n_stored
         return {
             "units": self.n_stored, "virtual_seconds": round(self.now, 1), "file_bytes": size,
+            "memory_bytes": memory_bytes(),
             "planner_us": round(1e6 * planning[0] / n, 1), "writer_us": round(1e6 * writing[0] / n, 1),
             "planner_wall_us": round(1e6 * planning[1] / n, 1), "writer_wall_us": round(1e6 * writing[1] / n, 1),
         }  # fmt: skip
+
+
+def memory_bytes() -> int | None:
+    """Return the memory that this process has now; None where a system does not say it as Linux does."""
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
 
 
 def new_run(folder: Path, name: str) -> RunFile:
@@ -344,19 +396,20 @@ def whole_job(folder: Path, n_executors: int, n_queries: int, n_units: int, n_hi
 
 
 def long_job(
-    folder: Path, n_executors: int, n_queries: int, n_units: int, n_hits: float, seconds: float, block: int
-) -> dict[str, Any]:
-    """Simulate as much of a long job as comes within some seconds."""
+    folder: Path, n_executors: int, n_queries: int, n_units: int, n_hits: float, seconds: float, block: int,
+    until: float,
+) -> dict[str, Any]:  # fmt: skip
+    """Simulate as much of a long job as comes within some seconds of the processor, or until a moment."""
     blocks: list[dict[str, Any]] = []
 
     def told(found: dict[str, Any]) -> None:
         blocks.append(found)
         print(json.dumps(found), file=sys.stderr, flush=True)
 
-    until = time.monotonic() + seconds
+    most = time.thread_time() + seconds
     with new_run(folder, f"long{n_executors}.clalign") as run:
         job = Simulation(run, n_executors, n_queries, n_units, Stock(n_hits))
-        job.go(lambda: time.monotonic() > until, block, told)
+        job.go(lambda: time.thread_time() > most or time.monotonic() > until, block, told)
     return {
         "executors": n_executors, "planned_units": job.n_all, "units": job.n_stored, "hits_a_unit": n_hits,
         "blocks": blocks,
@@ -434,7 +487,14 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], Any]] = {
     "whole": _wholes,
     "end": _end,
     "long": lambda folder, given: long_job(
-        folder, max(given.executors), given.queries, given.units, given.hits, given.seconds, given.block
+        folder,
+        max(given.executors),
+        given.queries,
+        given.units,
+        given.hits,
+        given.seconds,
+        given.block,
+        time.monotonic() + given.most_seconds,
     ),
 }
 
@@ -446,7 +506,8 @@ def main() -> int:
     parser.add_argument("--queries", type=int, default=20_000)
     parser.add_argument("--units", type=int, default=500, help="of each query")
     parser.add_argument("--hits", type=float, default=1.0, help="of a unit, on average")
-    parser.add_argument("--seconds", type=float, default=600.0, help="for the long job")
+    parser.add_argument("--seconds", type=float, default=600.0, help="of the processor, for the long job")
+    parser.add_argument("--most-seconds", type=float, default=86400.0, help="that the long job may take")
     parser.add_argument("--block", type=int, default=50_000, help="units that are told of together")
     parser.add_argument("--whole", type=int, default=200, help="queries of the jobs that are done to the end")
     parser.add_argument("--costs", type=int, default=300, help="units of which the cost of hits and scores is measured")

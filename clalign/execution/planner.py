@@ -17,7 +17,7 @@ from clalign import tracing
 from clalign.compute.batching import gaps
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.execution.hands import END_SECONDS, Hand, Hands
-from clalign.execution.units import ALL, Batch, Choosing, Cutter, Plan, Query, Unit
+from clalign.execution.units import ALL, Batch, Cutter, Plan, Query, Unit, chooses
 from clalign.runs.run_file import RunFile
 from clalign.values.profiles import IMPOSSIBLE
 
@@ -212,7 +212,7 @@ class Planner(Generic[Batch]):
         if query is None:
             return self._end(hand)  # that may have come to light by looking for a query
         self._open.give(query, cutter)
-        first, last = cutter.choose(query.ranges) if isinstance(cutter, Choosing) else query.ranges[0]
+        first, last = cutter.choose(query.ranges) if chooses(cutter) else query.ranges[0]
         end = cutter.end(first, last)
         share = self._share(hand, end - first)
         end = end if share == 1.0 else cutter.end(first, last, share)
@@ -245,7 +245,7 @@ class Planner(Generic[Batch]):
 
         One that has some of the rows looks for a query that lacks them.
         """
-        if isinstance(cutter, Choosing):
+        if chooses(cutter):
             suiting = next((query for query in self._open if cutter.has_some_of(query)), None)
             if suiting is not None or len(self._open) > max(2 * self.n_executors, MOST_OPEN):
                 return suiting or self._open.first

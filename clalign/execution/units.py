@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
@@ -109,6 +110,16 @@ class Choosing(Protocol):
 
     def has_some_of(self, query: Query[Any]) -> bool:
         """Return whether it has rows at hand of those that nobody has of a query."""
+
+
+def chooses(cutter: Cutter[Any]) -> TypeGuard[Choosing]:
+    """Return whether a cutter is a `Choosing` one; asked for each unit, so it is looked up once for each class."""
+    return _chooses(type(cutter))
+
+
+@cache
+def _chooses(kind: type) -> bool:
+    return issubclass(kind, Choosing)
 
 
 class Phase(Struct, frozen=True):
