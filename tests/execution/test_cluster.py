@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,13 +25,12 @@ from clalign.databases.profile_library import load_library
 from clalign.engines.engine import engine_named
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import at_worker, connecting, ends, home, members, rows, shards
-from clalign.execution.cluster.parcels import packed_values, unpacked
+from clalign.execution.cluster.parcels import unpacked
 from clalign.execution.job import Task
 from clalign.execution.units import Plan, Query
 from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import cluster_of
-from clalign.values.hits import DomainEstimates, Scores
 from clalign.values.profile_shelves import shelf_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
@@ -430,22 +428,6 @@ def test_rows_of_a_query_are_looked_for_again_when_some_come_back_or_a_shard_com
     assert cutter.has_some_of(query)
     spread.forget("one")
     assert not cutter.has_some_of(query)
-
-
-@dataclass(frozen=True)
-class Odd:
-    """What is not made of its fields alone."""
-
-    one: int
-    other: int = field(default=5, init=False)
-
-
-def test_what_workers_found_arrives_as_it_was() -> None:
-    scores = Scores(np.arange(3, dtype=np.int64), np.array([5, -7, 9], np.int32))
-    plain = [at_worker.Failure("shards", shards=(3, [1, 2])), DomainEstimates(1.5, 2, 3, 4, 5), Odd(4), ("text", None)]
-    *found, last = pickle.loads(packed_values([*plain, scores]))
-    assert found == plain
-    assert (last.targets.tolist(), last.values.tolist()) == ([0, 1, 2], [5, -7, 9])
 
 
 def test_a_database_in_shards_reads_like_a_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:

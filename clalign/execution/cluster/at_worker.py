@@ -5,6 +5,7 @@ Its functions are called by tasks of Dask. A job is known by a word that home ma
 
 from __future__ import annotations
 
+import pickle
 import platform
 import threading
 import time
@@ -26,7 +27,7 @@ from clalign.compute.sessions import ProgramChoice, nobody_told
 from clalign.databases.cache import keep_to_limit, kept_shards, shard_folder
 from clalign.errors import Cancelled, ClalignError, DeviceError, ExitCode, OutOfDeviceMemory
 from clalign.execution.cluster import shards
-from clalign.execution.cluster.parcels import Reference, packed_values, unpacked
+from clalign.execution.cluster.parcels import Reference, unpacked
 from clalign.execution.executor import Executor
 from clalign.execution.host import Host
 from clalign.execution.units import Cutter, Plan, Query, Scored, Storing, Unit
@@ -169,11 +170,11 @@ def compute(
         if here.serials.get(name) == serial:
             here.held.pop(name, None)
     if ("plan", 0) not in here.held or any(search not in here.held for search, *_ in rows):
-        return packed_values([Failure("forgotten")] * len(rows))
+        return pickle.dumps([Failure("forgotten")] * len(rows))
     waiting = [here.put(Device.from_dict(device), here.held[search], *unit) for search, *unit in rows]
     leave: Any = distributed.secede
     leave()  # others of this worker can be begun meanwhile
-    return packed_values([one.result() for one in waiting])
+    return pickle.dumps([one.result() for one in waiting])  # here, and not by the loop of Dask
 
 
 def end(job: str) -> tuple[list[str], dict[str, float]]:

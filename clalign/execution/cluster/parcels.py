@@ -6,9 +6,7 @@ import io
 import itertools
 import pickle
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
-from operator import attrgetter
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -85,31 +83,6 @@ def unpacked(data: bytes, find: Callable[[Reference], Any]) -> Any:
             return find(reference)
 
     return Unpickler(io.BytesIO(data)).load()
-
-
-def packed_values(things: Sequence[Any]) -> bytes:
-    """Return values as a parcel, which `pickle.loads` opens; it is made several times as fast as any object's."""
-    stream = io.BytesIO()
-    pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)
-    pickler.dispatch_table = _REDUCERS
-    pickler.dump(things)
-    return stream.getvalue()
-
-
-class _Reducers(dict[type, Callable[[Any], tuple[type, tuple[Any, ...]]]]):
-    """What a frozen dataclass is made of again: its fields, which its own way to be copied looks up for each object."""
-
-    def __missing__(self, kind: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
-        parts = fields(kind) if is_dataclass(kind) else ()
-        is_plain = all(part.init and not part.kw_only for part in parts) and not hasattr(kind, "__post_init__")
-        if len(parts) < 2 or not is_plain:
-            raise KeyError(kind)
-        values = attrgetter(*(part.name for part in parts))
-        self[kind] = lambda thing: (kind, values(thing))
-        return self[kind]
-
-
-_REDUCERS = _Reducers()
 
 
 def _nothing() -> None:
