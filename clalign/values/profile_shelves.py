@@ -134,7 +134,7 @@ class ProfileShelf:
         of_node = bias[self.owner]
         for code in self.codes:  # row by row: what is worked with fits into the processor's cache
             plain = -rounded(self.match[code], BYTE_SCALE)
-            costs[code] = np.where(plain > 255 - of_node, NEVER_BYTE, plain + of_node)
+            costs[code] = np.minimum(plain + of_node, NEVER_BYTE)
         m = self.lengths.astype(np.float32)
         entry = np.log(np.float32(2.0) / (m * (m + np.float32(1))))
         begin = np.minimum(-rounded(entry, BYTE_SCALE), 255)

@@ -106,7 +106,7 @@ class Transfers:
         self._queue = cl.CommandQueue(context, properties=timed)
         self._downloads = cl.CommandQueue(context, properties=timed)
         self._uploads: list[cl.Event] = []
-        self._fills: list[cl.Event] = []
+        self._fills: list[cl.Event] = []  # the last one, if it may be going on
         self._unread: list[tuple[cl.Buffer, npt.NDArray[Any]]] = []
         self._seconds = 0.0
 
@@ -199,16 +199,19 @@ class Transfers:
             buffer = self._at(there, cl.mem_flags.READ_WRITE)
         else:
             buffer = new_buffer(self._context, self._pool, size)
-            self._fills.append(cl.enqueue_fill_buffer(self._queue, buffer, np.array([MARK]), 0, size))
+            self._fills = [cl.enqueue_fill_buffer(self._queue, buffer, np.array([MARK]), 0, size)]
             self._queue.flush()
         cast(Any, buffer).is_marked = True
         return buffer
 
     def pending(self) -> list[cl.Event]:
-        """Return the uploads and the fillings of results that are not known to be done."""
+        """Return the last upload and the last filling of results, if they are not known to be done.
+
+        Their queue does one thing after the other, so that what waits for these waits for all.
+        """
         self._uploads = self._left(self._uploads)
         self._fills = [event for event in self._fills if not is_over(event)]
-        return [*self._uploads, *self._fills]
+        return [*self._uploads[-1:], *self._fills]
 
     def download(
         self,

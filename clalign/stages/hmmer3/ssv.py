@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -218,15 +219,19 @@ def _pair_layout(
     return session.cached(f"{kind} pairs {overlap}", batch, make)
 
 
+def _strips(length: int, most: int) -> tuple[int, int]:
+    """Return into how many strips a model is cut, and their nodes, an even number."""
+    n_strips = -(-length // most)
+    nodes = -(-length // n_strips)
+    return n_strips, nodes + nodes % 2
+
+
 def _enqueue_item(session: KernelSession, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
     device, tuning = session.device, SsvTuning.of(session.device)
     classes = letter_classes(profile.hmm.alphabet)
     layout = _pair_layout(session, batch, profile, classes)
     n_classes = profile.hmm.alphabet.size + 2
-    most = choices.get("NODES", tuning.nodes)
-    n_strips = -(-profile.length // most)
-    nodes = -(-profile.length // n_strips)
-    nodes += nodes % 2
+    n_strips, nodes = _strips(profile.length, choices.get("NODES", tuning.nodes))
     defines = {
         "COMPUTE_CAPABILITY": device.compute_capability, "GROUP": min(tuning.group, device.max_work_group), **choices,
         "CLASSES": n_classes, "NODES": nodes, "ONE_STRIP": int(n_strips == 1),
@@ -237,7 +242,7 @@ def _enqueue_item(session: KernelSession, batch: SequenceBatch, profile: LocalPr
         n_groups = min(device.n_compute_units * tuning.groups, -(-layout.n_pieces // (2 * group)))
         depth = -(-layout.longest // 4) * 4
         edges = session.scratch("edges", 4 * n_groups * depth * group if n_strips > 1 else 4)
-        table = _pair_table(session, profile, classes, defines, n_strips)
+        table = _pair_table(session, profile, classes, choices, defines, n_strips)
         session.launch(
             "ssv_item", "ssv_score", defines, n_groups * group, group,
             layout.words, layout.bases, layout.lengths, layout.targets, np.uint32(layout.n_pieces), table,
@@ -247,23 +252,31 @@ def _enqueue_item(session: KernelSession, batch: SequenceBatch, profile: LocalPr
 
 
 def _pair_table(
-    session: KernelSession, profile: LocalProfile, classes: npt.NDArray[np.uint8], defines: Choices, n_strips: int
+    session: KernelSession,
+    profile: LocalProfile,
+    classes: npt.NDArray[np.uint8],
+    choices: Choices,
+    defines: Choices,
+    n_strips: int,
 ) -> Buffer:
     """Return the biased scores of all pairs of letters on a device, made there once a model and width of a strip."""
     nodes, n_classes = defines["NODES"], defines["CLASSES"]
 
+    most = choices.get("NODES", SsvTuning.of(session.device).nodes)
+    numbers, letters = np.unique(classes, return_index=True)
+    numbers, letters = numbers[numbers < n_classes - 1], letters[numbers < n_classes - 1]
+
+    def scores_of(one: LocalProfile) -> Tables:
+        biased_scores = np.full((math.prod(_strips(one.length, most)), n_classes), -MOST_COST, np.int8)
+        biased_scores[: one.length, numbers] = biased_scores_of(session, one)[letters].T
+        return [biased_scores]
+
     def make() -> Buffer:
-        by_letter = biased_scores_of(session, profile)
-        biased_scores = np.full((n_strips * nodes, n_classes), -MOST_COST, np.int8)
-        for number in range(n_classes - 1):
-            letters = np.flatnonzero(classes == number)
-            if len(letters):
-                biased_scores[: profile.length, number] = by_letter[letters[0]]
         n_words = n_strips * n_classes**2 * nodes // 2
         table = session.allocate(4 * n_words)
         session.launch(
             "ssv_item", "pair_table", defines, *one_each(session.device, n_words),
-            session.upload(biased_scores), np.uint32(n_words), table,
+            *of_each(session, profile, f"ssv classes {most}", scores_of), np.uint32(n_words), table,
         )  # fmt: skip
         return table
 
