@@ -36,10 +36,8 @@ class Passage(Struct, frozen=True):
 
 def pvalue(difference: np.float32, calibration: Calibration) -> float:
     """Return the P-value of a score above its null score, both in nats."""
-    if np.isposinf(difference):
-        return 0.0
-    if np.isneginf(difference):
-        return 1.0
+    if math.isinf(difference):
+        return 0.0 if difference > 0 else 1.0
     survival = gumbel_survival if calibration.kind == "gumbel" else exponential_survival
     return survival(float(np.float32(float(difference) / LN_2)), calibration.location, calibration.slope)
 

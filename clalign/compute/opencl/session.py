@@ -8,7 +8,7 @@ import itertools
 import logging
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -26,6 +26,7 @@ from clalign.compute.opencl.contexts import OpenDevice, leave, opened
 from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import device_key, driver_device
+from clalign.compute.opencl.driver_errors import Translated, is_out_of_memory
 from clalign.compute.opencl.kernels import is_kept
 from clalign.compute.opencl.programs import Programs
 from clalign.compute.opencl.transfers import (
@@ -60,13 +61,6 @@ from clalign.values.devices import Device
 from clalign.values.sequences import SequenceBatch
 
 log = logging.getLogger(__name__)
-
-_OUT_OF_MEMORY = {
-    cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
-    cl.status_code.OUT_OF_RESOURCES,
-    cl.status_code.OUT_OF_HOST_MEMORY,
-    cl.status_code.INVALID_BUFFER_SIZE,
-}
 
 ZEROED_BYTES = 2**15
 """Small buffers of zeros are filled by so many bytes at a time."""
@@ -434,30 +428,22 @@ class OpenCLSession:
             return 0
         return 0 if getattr(leaf, "is_shared", False) else int(leaf.size)
 
-    def _codes(self, error: cl.Error) -> set[int]:
-        """Return the codes of an error; those of the kernels where it only says that one of them failed."""
-        codes = {error.code}
-        if error.code == cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
-            with contextlib.suppress(cl.Error):
-                codes |= {event.command_execution_status for event, *_ in self._launched}
-        return codes
-
     def _settle(self) -> None:
         """Wait for all queues of the device: what they use may be given to others when they are left alone."""
         for session in list(self._sessions):
             with contextlib.suppress(cl.Error):
                 session._queue.finish()
 
-    @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Turn the driver's errors into ones that a user can act on."""
-        try:
-            yield
-        except DamagedCopy as error:
+    def _translated(self) -> Translated:
+        return Translated(self._translate)
+
+    def _translate(self, error: BaseException) -> None:
+        """Raise, for an error of the driver, one that a user can act on."""
+        if isinstance(error, DamagedCopy):
             raise self.wrong(str(error)) from error
-        except (cl.Error, MemoryError) as error:  # the latter where buffers are in the host's memory
+        if isinstance(error, cl.Error | MemoryError):  # the latter where buffers are in the host's memory
             name = self.device.name
-            if isinstance(error, cl.MemoryError | MemoryError) or self._codes(error) & _OUT_OF_MEMORY:
+            if is_out_of_memory(error, [event for event, *_ in self._launched]):
                 self._settle()
                 self._cache.give_way()
                 if hasattr(self, "_transfers"):  # not while the device is being opened
