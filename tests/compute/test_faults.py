@@ -50,6 +50,18 @@ DAMAGES: dict[str, Callable[[Any], None]] = {
 CODES = (cl.status_code.OUT_OF_RESOURCES, cl.status_code.INVALID_VALUE, cl.status_code.DEVICE_NOT_AVAILABLE)
 
 
+class KnownKernel(cl.Kernel):
+    """A kernel that knows its arguments."""
+
+    def __init__(self, program: Any, entry: str) -> None:
+        super().__init__(program, entry)
+        self.arguments: dict[int, Any] = {}
+
+    def set_arg(self, place: int, argument: Any) -> None:
+        self.arguments[place] = argument
+        super().set_arg(place, argument)
+
+
 class SpoiledDriver:
     """Stands for the module `pyopencl`: counts calls, and spoils one of them.
 
@@ -107,21 +119,19 @@ class SpoiledDriver:
 
         return counted
 
-    def Kernel(self, program: Any, entry: str) -> Callable[..., Any]:
+    def Kernel(self, program: Any, entry: str) -> KnownKernel:
         self.call("kernel")
-        kernel = cl.Kernel(program, entry)
+        return KnownKernel(program, entry)
 
-        def launched(queue: Any, size: Any, group: Any, *arguments: Any, **more: Any) -> Any:
-            self.call("launch")
-            event = kernel(queue, size, group, *arguments, **more)
-            for argument in arguments:
-                if isinstance(argument, cl.MemoryObjectHolder) and not argument.flags & cl.mem_flags.USE_HOST_PTR:
-                    self.counts["emptied"] += 1
-                    if (self.kind, self.number) == ("emptied", self.counts["emptied"]):
-                        cl.enqueue_fill_buffer(queue, argument, np.zeros(1, np.uint8), 0, argument.size)
-            return event
-
-        return launched
+    def enqueue_nd_range_kernel(self, queue: Any, kernel: KnownKernel, *geometry: Any) -> Any:
+        self.call("launch")
+        event = cl.enqueue_nd_range_kernel(queue, kernel, *geometry)
+        for argument in kernel.arguments.values():
+            if isinstance(argument, cl.MemoryObjectHolder) and not argument.flags & cl.mem_flags.USE_HOST_PTR:
+                self.counts["emptied"] += 1
+                if (self.kind, self.number) == ("emptied", self.counts["emptied"]):
+                    cl.enqueue_fill_buffer(queue, argument, np.zeros(1, np.uint8), 0, argument.size)
+        return event
 
     def is_damaged(self) -> bool:
         """Count a copy, and return whether it is the one to be damaged."""

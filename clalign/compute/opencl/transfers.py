@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
+from pyopencl import Buffer as PlainBuffer
 from pyopencl.tools import MemoryPool
 
 from clalign import tracing
@@ -63,7 +64,7 @@ def record_nothing(event: cl.Event, name: str, queue: str) -> None:
 
 def part_of(whole: cl.Buffer, start: int, n_bytes: int) -> cl.Buffer:
     """Return a part of a buffer, which it holds."""
-    plain = whole if isinstance(whole, cl.Buffer) else cl.Buffer.from_int_ptr(whole.int_ptr, retain=True)
+    plain = whole if isinstance(whole, PlainBuffer) else PlainBuffer.from_int_ptr(whole.int_ptr, retain=True)
     part = plain.get_sub_region(start, n_bytes)
     cast(Any, part).whole = whole  # or the pool would give its memory to another buffer
     return part
@@ -107,11 +108,14 @@ class Transfers:
         self._downloads = cl.CommandQueue(context, properties=timed)
         self._uploads: list[cl.Event] = []
         self._fills: list[cl.Event] = []  # the last one, if it may be going on
-        self._unread: list[tuple[cl.Buffer, npt.NDArray[Any]]] = []
+        self._unread: list[tuple[cl.Buffer, npt.NDArray[Any], int]] = []
         self._seconds = 0.0
 
-    def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
-        """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first."""
+    def upload(self, array: npt.NDArray[Any], n_sampled: int = SAMPLED_BYTES) -> cl.Buffer:
+        """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first.
+
+        Of a long one so many bytes are read again at each of three places.
+        """
         if self.in_place:
             there = in_host_memory(array.nbytes)
             there[: array.nbytes] = _bytes_of(array)
@@ -121,7 +125,7 @@ class Transfers:
             self._record(cl.enqueue_copy(self._queue, buffer, array), "copy to the device", UPLOADS)
             self._compare(buffer, _bytes_of(array))
             return buffer
-        self._unread.append((buffer, array))
+        self._unread.append((buffer, array, min(n_sampled, array.nbytes)))
         # The event holds the array until the copy is done.
         self._uploads.append(cl.enqueue_copy(self._queue, buffer, array, is_blocking=False))
         self._queue.flush()
@@ -153,7 +157,7 @@ class Transfers:
         for start, array in itertools.chain.from_iterable(places):
             memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)[...] = array
         if not self.in_place:
-            whole = self.upload(memory)
+            whole = self.upload(memory, -(-len(memory) // 3))  # all of it: many models hang on it
             return [[part_of(whole, start, array.nbytes) for start, array in tables] for tables in places]
         return [
             [self._at(memory[start : start + array.nbytes], cl.mem_flags.READ_ONLY) for start, array in tables]
@@ -176,10 +180,10 @@ class Transfers:
     def _compare_long_ones(self) -> None:
         """Look at samples of what was copied without waiting for it, now that its kernels are done."""
         unread, self._unread = self._unread, []
-        for buffer, array in unread:
+        for buffer, array, n_bytes in unread:
             sent = _bytes_of(array)
-            for start in (0, (len(sent) - SAMPLED_BYTES) // 2, len(sent) - SAMPLED_BYTES):
-                self._compare(buffer, sent[start : start + SAMPLED_BYTES], start)
+            for start in (0, (len(sent) - n_bytes) // 2, len(sent) - n_bytes):
+                self._compare(buffer, sent[start : start + n_bytes], start)
 
     def give_way(self) -> None:
         """Let go what was copied and nobody has looked at yet, because memory was short: its batch comes again."""
