@@ -39,8 +39,9 @@ class Scored(Struct, Generic[Details], frozen=True):
 
     Attributes
     ----------
-    scores : Scores
-        Of every sequence; `IMPOSSIBLE` for those that are not searched.
+    found : Scores or callable
+        Of every sequence; `IMPOSSIBLE` for those that are not searched. Or what returns them, if that takes the host
+        long: it is called beside other threads, may be called again, and raises what keeps the unit from being stored.
     details : object
         What the search itself wants to know of it later.
     bin_width : int
@@ -56,13 +57,18 @@ class Scored(Struct, Generic[Details], frozen=True):
         alone.
     """
 
-    scores: Scores
+    found: Scores | Callable[[], Scores]
     details: Details
     bin_width: int = BIN
     suits_host: bool = False
     hits_of: Sequence[tuple[int, Hit]] = ()
     kept: Callable[[], Kept] = dict
     candidate_cells: float | None = None
+
+    @property
+    def scores(self) -> Scores:
+        """The scores of every sequence."""
+        return self.found() if callable(self.found) else self.found
 
 
 class Search(Protocol[Batch_contra, Details]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -130,28 +131,43 @@ class Hmmer3Search(Struct, frozen=True):
 
         def collect() -> Found:
             filtered = wait()
-            scores = Scores(batch.targets, self._stored_scores(reduced, filtered))
             passed = filtered.rows[filtered.reached == PASSED_FORWARD]
             survivors = survivors_in_bits(reduced, filtered)
             return Scored(
-                scores, (reduced, filtered, survivors), suits_host=bool(len(passed)),
+                cache(lambda: self._stored_scores(reduced, filtered)),
+                (reduced, filtered, survivors), suits_host=bool(len(passed)),
                 kept=lambda: {BATCHES.name: pack_survivors(survivors)},
                 candidate_cells=float(reduced.batch.lengths[passed].sum()) * self.length,
             )  # fmt: skip
 
         return collect
 
-    def _stored_scores(self, reduced: SearchableBatch, filtered: Filtered) -> npt.NDArray[np.int32]:
-        """Return the MSV scores above the null model in 1/1000 bit; what overflows has the highest finite one."""
-        differences = filtered.msv - reduced.terms.null
-        over = np.flatnonzero(np.isposinf(filtered.msv))
+    def _stored_scores(self, reduced: SearchableBatch, filtered: Filtered) -> Scores:
+        """Return the MSV scores of all targets above the null model; what overflows has the highest finite one.
+
+        Raises
+        ------
+        DeviceError
+            If the device gave others than there can be.
+        """
+        filtered.check()
+        return Scores(reduced.batch.targets, self._in_thousandths(reduced, filtered.msv, slice(None)))
+
+    def _in_thousandths(
+        self, reduced: SearchableBatch, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32] | slice
+    ) -> npt.NDArray[np.int32]:
+        """Return the MSV scores of some rows above the null model, in 1/1000 bit."""
+        terms = reduced.terms
+        differences = msv - terms.null[rows]
+        over = np.flatnonzero(msv == np.inf)
         if len(over):
             highest = np.float32(254 - self.byte_bias - BYTE_E_MOVE - BYTE_BASE)
-            levels = highest - reduced.terms.byte_move[over].astype(np.float32)
-            differences[over] = levels / BYTE_SCALE - LOOP_COST - reduced.terms.null[over]
-        differences[reduced.empty] = 0
+            levels = highest - terms.byte_move[rows][over].astype(np.float32)
+            differences[over] = levels / BYTE_SCALE - LOOP_COST - terms.null[rows][over]
+        empty = np.isnan(differences)
+        differences[empty] = 0
         values: npt.NDArray[np.int32] = np.rint(differences * np.float32(INT_SCALE / LN_2)).astype(np.int32)
-        values[reduced.empty] = IMPOSSIBLE
+        values[empty] = IMPOSSIBLE
         return values
 
     def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
@@ -164,9 +180,10 @@ class Hmmer3Search(Struct, frozen=True):
         """Yield the hits among some survivors of all filters, given their domains."""
         reduced, filtered, survivors = scored.details
         positions = filtered.rows[places]
+        raws = self._in_thousandths(reduced, filtered.msv[positions], positions)
         values = zip(
-            scored.scores.targets[positions].tolist(), domains, reduced.terms.null[positions],
-            filter_scores(survivors, places), scored.scores.values[positions].tolist(), strict=True,
+            survivors.rows[places].tolist(), domains, reduced.terms.null[positions],
+            filter_scores(survivors, places), raws.tolist(), strict=True,
         )  # fmt: skip
         candidates = (Candidate(*each) for each in values if each[1].envelopes)
         while some := list(itertools.islice(candidates, CANDIDATES_AT_ONCE)):

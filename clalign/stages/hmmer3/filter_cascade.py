@@ -58,6 +58,9 @@ class Filtered(Struct, frozen=True):
     reached : uint8[m]
         How many filters they passed: `PASSED_MSV`, `PASSED_BIAS`, `PASSED_VITERBI` (or it was left
         out), `PASSED_FORWARD`.
+    check : callable
+        Raises `DeviceError` if the MSV scores of all targets are none, or contradict `rows`; to be called before
+        anything is kept of them. Any thread may, since it takes long.
     """
 
     msv: npt.NDArray[np.float32]
@@ -66,6 +69,7 @@ class Filtered(Struct, frozen=True):
     viterbi: npt.NDArray[np.float32]
     forward: npt.NDArray[np.float32]
     reached: npt.NDArray[np.uint8]
+    check: Callable[[], None] = lambda: None
 
 
 _NO_SCORES = np.empty(0, np.float32)
@@ -193,20 +197,18 @@ class Cascade:
         return collect
 
     def filtered(self, msv: npt.NDArray[np.float32], table: npt.NDArray[np.uint32]) -> Filtered:
-        """Return the results, with how far each target came.
+        """Return the results, with how far each target came; what takes every target into account is checked later.
 
         Raises
         ------
         DeviceError
             If the scores of a filter and what came to the next one contradict each other.
         """
-        null, least, demand = length_terms_of(self.session, self.batch).null, self.least, self.session.demand
-        empty = self.session.cached("rows without residues", self.batch, lambda: self.batch.lengths == 0)
-        demand(np.array_equal(np.isnan(msv), empty), "MSV scores that are no numbers")
-        with np.errstate(invalid="ignore"):
-            passed = np.flatnonzero(msv - null >= least.msv)
-        demand(np.array_equal(table[:, 0], passed), "other targets behind the MSV filter than passed it")
-        rows = table[:, 0].astype(np.int32)
+        least, demand = self.least, self.session.demand
+        places = table[:, 0]
+        is_list = not len(places) or (places[-1] < len(msv) and bool((places[1:] > places[:-1]).all()))
+        demand(is_list, "targets behind the MSV filter that there are not, or twice")
+        rows = places.astype(np.int32)
         bias, viterbi, score = (np.ascontiguousarray(table[:, k]).view(np.float32) for k in (1, 2, 3))
         demand(np.isfinite(bias).all(), "scores of the bias filter that are no numbers")
         with np.errstate(invalid="ignore"):
@@ -220,4 +222,18 @@ class Cascade:
         reached = PASSED_MSV + (above >= least.msv).astype(np.uint8)
         reached += ~np.isnan(score)
         reached += passes
-        return Filtered(msv, rows, bias, viterbi, score, reached)
+        return Filtered(msv, rows, bias, viterbi, score, reached, self.check_of(msv, rows))
+
+    def check_of(self, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32]) -> Callable[[], None]:
+        """Return what looks at the MSV scores of all targets; nothing is asked of the device."""
+        null, least, demand = length_terms_of(self.session, self.batch).null, self.least.msv, self.session.demand
+        empty = self.session.cached("rows without residues", self.batch, lambda: np.flatnonzero(self.batch.lengths == 0))
+
+        def check() -> None:
+            no_number = np.flatnonzero(np.isnan(msv))
+            demand(np.array_equal(no_number, empty), "MSV scores that are no numbers")
+            with np.errstate(invalid="ignore"):
+                passed = np.flatnonzero(msv - null >= least)
+            demand(np.array_equal(rows, passed), "other targets behind the MSV filter than passed it")
+
+        return check
