@@ -366,8 +366,10 @@ def letter_ratios(ratios: Floats, profile: LocalProfile) -> Floats:
     letters = np.ones((*ratios.shape[:-1], N_CODES), np.float32)
     for code, members in enumerate(members_of(profile.hmm.alphabet)):
         if members:
-            summed = np.add.accumulate(ratios[..., members], axis=-1, dtype=np.float32)[..., -1]
-            letters[..., code] = summed / np.float32(len(members))
+            summed = ratios[..., members[0]]
+            for member in members[1:]:
+                summed = summed + ratios[..., member]
+            letters[..., code] = summed if len(members) == 1 else summed / np.float32(len(members))
     return letters
 
 

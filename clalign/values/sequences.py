@@ -177,9 +177,9 @@ class SequenceDatabase:
 
     def select(self, rows: npt.NDArray[np.int64]) -> SequenceBatch:
         """Return chosen rows, copied together, as a batch."""
-        lengths = np.array([self.length(int(row)) for row in rows], np.int64)
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        codes = [self.residues(int(row)) for row in rows]
+        begins, ends = self.offsets[rows], self.offsets[rows + 1]
+        offsets = np.concatenate([[0], np.cumsum(ends - begins)]).astype(np.int32)
+        codes = [self.codes[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
         return SequenceBatch(np.concatenate([np.empty(0, np.uint8), *codes]), offsets, rows.astype(np.int64))
 
     @classmethod

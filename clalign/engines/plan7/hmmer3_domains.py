@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel
 from clalign.values.envelopes import Decoded, Envelope, Parts, Rescored, Resolved, RowProfiles, TargetDomains
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
+
+RESIDUES_AT_ONCE = 1 << 20
+"""Residues of the targets whose biases are computed together; each takes some 60 bytes meanwhile."""
 
 Stretch = tuple[int, int]
 """First residue of a target and one past the last."""
@@ -87,10 +90,13 @@ def domains_in_steps(
         region.envelopes.append((region.stretch, answer))
     for (region, cluster), answer in zip(clusters, rescoring_too(), strict=True):
         region.envelopes.append((cluster.stretch, answer))
-    rows: list[list[_Region]] = [[] for _ in decoded]
+    of_rows: list[list[_Region]] = [[] for _ in decoded]
     for region, _ in found:
-        rows[region.row].append(region)
-    return [_target(batch.residues(row), decoded[row], regions) for row, regions in enumerate(rows)]
+        of_rows[region.row].append(region)
+    targets: list[TargetDomains] = []
+    for first, last in _row_portions(batch.offsets):
+        targets += _targets(batch, first, decoded[first:last], of_rows[first:last])
+    return targets
 
 
 def _parts(batch: SequenceBatch, regions: list[_Region]) -> Parts:
@@ -98,44 +104,78 @@ def _parts(batch: SequenceBatch, regions: list[_Region]) -> Parts:
     return Parts(batch, *(np.ascontiguousarray(column) for column in table.T))
 
 
-def _target(codes: npt.NDArray[np.uint8], decoded: Decoded, regions: list[_Region]) -> TargetDomains:
-    envelopes: list[Envelope] = []
-    null2 = np.zeros(len(codes), np.float32)
-    n_overlaps = 0
+def _row_portions(offsets: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """Yield rows whose biases are computed together: no more than `RESIDUES_AT_ONCE`, unless it is a longer one."""
+    first, n = 0, len(offsets) - 1
+    while first < n:
+        most = int(offsets[first]) + RESIDUES_AT_ONCE
+        last = max(first + 1, int(np.searchsorted(offsets, most, side="right")) - 1)
+        yield first, last
+        first = last
+
+
+def _targets(
+    batch: SequenceBatch, first_row: int, decoded: Sequence[Decoded], regions: Sequence[Sequence[_Region]]
+) -> Iterator[TargetDomains]:
+    """Yield what is known of some rows of a batch, given the regions of each."""
+    every = [region for of_row in regions for region in of_row]
+    corrections, totals = _corrections(batch, first_row, len(regions), every)
+    next_one = iter(corrections)
+    for target, of_row, total in zip(decoded, regions, totals, strict=True):
+        envelopes: list[Envelope] = []
+        n_overlaps = 0
+        for region in of_row:
+            end, is_sampled = 0, region.resolved is not None
+            for (first, last), rescored in region.envelopes:
+                n_overlaps += is_sampled and first < end
+                if rescored is None:
+                    continue
+                end = last
+                envelopes.append(
+                    Envelope(first, last, rescored.score, next(next_one), rescored.expected_correct, rescored.path,
+                             rescored.posterior)
+                )  # fmt: skip
+        yield TargetDomains(
+            forward=target.forward,
+            expected=target.expected,
+            n_regions=len(of_row),
+            n_clustered=sum(region.resolved is not None for region in of_row),
+            n_overlaps=n_overlaps,
+            n_envelopes=sum(len(region.envelopes) for region in of_row),
+            correction=total,
+            envelopes=tuple(envelopes),
+        )
+
+
+def _corrections(
+    batch: SequenceBatch, first_row: int, n_rows: int, regions: Sequence[_Region]
+) -> tuple[list[float], list[float]]:
+    """Return the sums of the null2 scores over each envelope that could be rescored, and over each of some rows."""
+    offsets = batch.offsets[first_row : first_row + n_rows + 1].astype(np.int64)
+    begins = offsets[:-1] - offsets[0] + np.arange(1, n_rows + 1)  # with a zero before each row
+    null2 = np.zeros(int(offsets[-1] - offsets[0]) + n_rows, np.float32)
     for region in regions:
-        end = 0
         if region.resolved is not None:
-            null2[slice(*region.stretch)] = region.resolved.null2
-        for (first, last), rescored in region.envelopes:
-            n_overlaps += region.resolved is not None and first < end
-            if rescored is None:
-                continue
-            end = last
-            if region.resolved is None:
-                null2[first:last] = _logarithms(rescored.ratios)[codes[first:last]]
-            envelopes.append(_envelope(first, last, null2, rescored))
-    return TargetDomains(
-        forward=decoded.forward,
-        expected=decoded.expected,
-        n_regions=len(regions),
-        n_clustered=sum(region.resolved is not None for region in regions),
-        n_overlaps=n_overlaps,
-        n_envelopes=sum(len(region.envelopes) for region in regions),
-        correction=float(np.float32(null2.sum(dtype=np.float64))),
-        envelopes=tuple(envelopes),
-    )
-
-
-def _envelope(first: int, last: int, null2: npt.NDArray[np.float32], rescored: Rescored) -> Envelope:
-    return Envelope(
-        first=first,
-        last=last,
-        score=rescored.score,
-        correction=float(np.add.accumulate(null2[first:last], dtype=np.float32)[-1]),
-        expected_correct=rescored.expected_correct,
-        path=rescored.path,
-        posterior=rescored.posterior,
-    )
+            first, last = region.stretch
+            begin = int(begins[region.row - first_row])
+            null2[begin + first : begin + last] = region.resolved.null2
+    kept = [
+        (region.row - first_row, first, last, region.resolved is None, rescored.ratios)
+        for region in regions for (first, last), rescored in region.envelopes if rescored is not None
+    ]  # fmt: skip
+    sums = np.zeros(len(kept), np.float32)
+    if kept:
+        rows, first, last, simple = np.array([each[:4] for each in kept], np.int64).T
+        owner = np.repeat(np.arange(len(kept)), last - first)
+        residues = np.arange(len(owner)) - np.repeat(np.cumsum(last - first) - last, last - first)
+        slots = begins[rows][owner] + residues
+        in_simple = np.flatnonzero(simple[owner])
+        of_envelope, place = owner[in_simple], residues[in_simple] + offsets[:-1][rows][owner[in_simple]]
+        scores = _logarithms(np.array([each[4] for each in kept]))
+        null2[slots[in_simple]] = scores[of_envelope, batch.codes[place]]
+        np.add.at(sums, owner, null2[slots])  # one after the other, as HMMER does: rounding shows
+    totals = np.add.reduceat(null2.astype(np.float64), begins - 1).astype(np.float32)
+    return sums.tolist(), totals.tolist()
 
 
 def _logarithms(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -82,15 +82,14 @@ def decoded(
 ) -> list[Decoded]:
     """Return what the kernel wrote of each target; `regions` as in ``decoding_simd4.cl``."""
     places = np.flatnonzero(regions)
-    bounds = np.searchsorted(places, offsets)
-    lengths, several = regions[places] >> 1, (regions[places] & 1).astype(bool)
-    answers = []
-    for row, (a, b) in enumerate(itertools.pairwise(bounds.tolist())):
-        first = places[a:b] - offsets[row]
-        found = zip(first.tolist(), (first + lengths[a:b]).tolist(), several[a:b].tolist(), strict=True)
-        score = float(scores[row]) if offsets[row] < offsets[row + 1] else np.nan
-        answers.append(Decoded(score, float(expected[row]), tuple(Region(*region) for region in found)))
-    return answers
+    rows = np.searchsorted(offsets, places, side="right") - 1
+    first, values = places - offsets[rows], regions[places]
+    found = zip(first.tolist(), (first + (values >> 1)).tolist(), (values & 1).astype(bool).tolist(), strict=True)
+    listed = [Region(*region) for region in found]
+    bounds = np.searchsorted(places, offsets).tolist()
+    forward = np.where(offsets[:-1] < offsets[1:], scores, np.float32(np.nan))
+    numbers = zip(forward.tolist(), expected.tolist(), itertools.pairwise(bounds), strict=True)
+    return [Decoded(score, n, tuple(listed[a:b])) for score, n, (a, b) in numbers]
 
 
 DECODING = DecodingStage()
