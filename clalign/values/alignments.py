@@ -51,6 +51,8 @@ class DomainPath(Struct, frozen=True):
     @property
     def target_range(self) -> tuple[int, int]:
         """First residue and one past the last, over the matches (0-based, half open)."""
+        if self.states.startswith("M") and self.states.endswith("M"):  # HMMER3's all do
+            return self.residue_start, self.residue_start + len(self.states) - self.states.count("D")
         first, last = self.states.index("M"), self.states.rindex("M")
         start, end = (self.residue_start + step - self.states.count("D", 0, step) for step in (first, last))
         return start, end + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -136,10 +136,17 @@ class SequenceDatabase:
 
     def header(self, row: int) -> tuple[str, str, str]:
         """Return name, accession and description of a row."""
-        start, end = int(self.text_offsets[row]), int(self.text_offsets[row + 1])
-        text = self.text[start:end].tobytes().decode("utf-8", "replace")
-        name, accession, description = (part.translate(_VISIBLE) for part in text.split("\t", 2))
-        return name, accession, description
+        return next(self.headers(np.array([row], np.int64)))
+
+    def headers(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[str, str, str]]:
+        """Yield name, accession and description of chosen rows."""
+        begins, ends = self.text_offsets[rows].tolist(), self.text_offsets[rows + 1].tolist()
+        for begin, end in zip(begins, ends, strict=True):
+            text = self.text[begin:end].tobytes().decode("utf-8", "replace")
+            name, accession, description = text.split("\t", 2)
+            if not (name.isprintable() and accession.isprintable() and description.isprintable()):
+                name, accession, description = (part.translate(_VISIBLE) for part in (name, accession, description))
+            yield name, accession, description
 
     def row_named(self, name: str) -> int:
         """Return the first row, in the order of the input, of a sequence with this name.

@@ -39,6 +39,7 @@ from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.stages.hmmer3.filters import FILTERS
 from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import REFERENCE, Device
+from clalign.values.evalues import hmmer3_evalue
 from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.sequences import Sequence, SequenceDatabase
 from tests.computing import compute_search
@@ -287,15 +288,15 @@ def test_thresholds_at_their_edges() -> None:
     tau, slope = limits.calibration.location, limits.calibration.slope
     assert least == pytest.approx(tau - math.log(10 / 1000) / slope)
 
-    def log_pvalue(score: float) -> float:
-        return -slope * (score - tau)
+    def evalue(score: float) -> float:
+        return 1000 * math.exp(-slope * (score - tau))
 
-    assert limits.reports(np.float32(least + 1e-3), log_pvalue(least + 1e-3))
-    assert not limits.reports(np.float32(least - 1e-3), log_pvalue(least - 1e-3))
-    assert not limits.includes(np.float32(least + 1e-3), log_pvalue(least + 1e-3))
+    assert limits.reports(least + 1e-3, evalue(least + 1e-3))
+    assert not limits.reports(least - 1e-3, evalue(least - 1e-3))
+    assert not limits.includes(least + 1e-3, evalue(least + 1e-3))
     by_score = hmmer3_thresholds(hmm, SearchSpec("p", "t", score=20.5, inclusion_score=30.0), 5.0)
-    assert by_score.reports(np.float32(20.5), 0.0), "the E-value does not count"
-    assert not by_score.reports(np.float32(20.499998), -1000.0)
+    assert by_score.reports(20.5, math.inf), "the E-value does not count"
+    assert not by_score.reports(20.499998, 0.0)
     assert (by_score.report_score, by_score.include_score) == (20.5, 30.0)
     assert by_score.domains.sorts_by_score
     curated = hmmer3_thresholds(hmm, SearchSpec("p", "t", cutoff="ga"), 5.0)
@@ -470,7 +471,7 @@ def test_without_targets_every_score_is_significant() -> None:
     hmm = load_profiles(str(RRM))[0]
     limits = hmmer3_thresholds(hmm, SearchSpec("p", "t", evalue=0.0), 0.0)
     assert limits.report_score == limits.include_score == -(2.0**30) / 1000.0
-    assert limits.reports(np.float32(-5.0), 0.0)
+    assert limits.reports(-5.0, hmmer3_evalue(0.0, limits.n_targets))
 
 
 @pytest.mark.parametrize(

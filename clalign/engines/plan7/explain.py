@@ -212,14 +212,13 @@ def _filter_step(stage: str, score: float, against: float, calibration: Calibrat
 def _report_step(search: Hmmer3Search, hit: Hit, came: bool) -> Step:
     limits = search.thresholds
     log_pvalue = hit.log_pvalue or 0.0
-    score = np.float32(hit.score)
     text = f"After {hit.bias:.1f} bits for biased composition its score is {_scored(hit.score, limits.report_score)}"
     text += f" (E-value {hit.evalue:.2g})."
     by_evalue = limits.score is None
     return _step(
         "reported", STAGES["reported"], _unless(came) + text, score=hit.score, threshold=_possible(limits.report_score),
         pvalue=hmmer3_evalue(log_pvalue, 1.0), limit=_finite(limits.pvalue(limits.evalue)) if by_evalue else None,
-        passed=limits.reports(score, log_pvalue), ran=came,
+        passed=limits.reports(hit.score, hmmer3_evalue(log_pvalue, limits.n_targets)), ran=came,
     )  # fmt: skip
 
 

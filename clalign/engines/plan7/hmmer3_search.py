@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -197,37 +196,37 @@ class Hmmer3Search(Struct, frozen=True):
         null = np.array([candidate.null for candidate in candidates], np.float32)
         found = [candidate.found for candidate in candidates]
         scores = target_scores(found, null, lengths, without_null2=self.without_null2)
-        biases, log_pvalues = scores.bias.tolist(), hmmer3_log_tail(scores.score, limits.calibration).tolist()
-        reported = [
-            place for place, (score, value) in enumerate(zip(scores.score, log_pvalues, strict=True))
-            if limits.reports(score, value)
-        ]  # fmt: skip
+        log_pvalues = hmmer3_log_tail(scores.score, limits.calibration).tolist()
+        evalues = [hmmer3_evalue(value, limits.n_targets) for value in log_pvalues]
+        bits, biases = scores.score.tolist(), scores.bias.tolist()
+        reported = [place for place in range(len(bits)) if limits.reports(bits[place], evalues[place])]
         domains = self._domains(candidates, reported, scores)
-        hits = []
-        for place, of_hit in zip(reported, domains, strict=True):
-            candidate, log_pvalue = candidates[place], log_pvalues[place]
-            name, accession, description = database.header(candidate.row)
-            hits.append(
-                Hit(
-                    row=candidate.row,
-                    input_index=int(database.order[candidate.row]),
-                    name=name,
-                    accession=accession,
-                    description=description,
-                    length=int(lengths[place]),
-                    score=float(scores.score[place]),
-                    bias=biases[place],
-                    evalue=hmmer3_evalue(log_pvalue, limits.n_targets),
-                    raw=candidate.raw,
-                    domains=of_hit,
-                    n_domains=len(candidate.found.envelopes),
-                    log_pvalue=log_pvalue,
-                    is_included=limits.includes(scores.score[place], log_pvalue),
-                    estimates=candidate.estimates,
-                    filters=candidate.filters,
-                )
+        of_reported = rows[reported]
+        inputs, headers = database.order[of_reported].tolist(), database.headers(of_reported)
+        sizes = lengths.tolist()
+        return [
+            Hit(
+                row=candidates[place].row,
+                input_index=input_index,
+                name=name,
+                accession=accession,
+                description=description,
+                length=sizes[place],
+                score=bits[place],
+                bias=biases[place],
+                evalue=evalues[place],
+                raw=candidates[place].raw,
+                domains=of_hit,
+                n_domains=len(candidates[place].found.envelopes),
+                log_pvalue=log_pvalues[place],
+                is_included=limits.includes(bits[place], evalues[place]),
+                estimates=candidates[place].estimates,
+                filters=candidates[place].filters,
             )
-        return hits
+            for place, input_index, (name, accession, description), of_hit in zip(
+                reported, inputs, headers, domains, strict=True
+            )
+        ]
 
     def _domains(
         self, candidates: list[Candidate], reported: list[int], scores: TargetScores
@@ -401,9 +400,12 @@ def survivors_in_bits(reduced: SearchableBatch, filtered: Filtered) -> Survivors
 
 def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> Iterator[FilterScores]:
     """Yield the scores of some survivors."""
-    columns = [scores[places].tolist() for scores in (survivors.bias, survivors.viterbi, survivors.forward)]
-    for msv, *others in zip(survivors.msv[places].tolist(), *columns, strict=True):
-        yield FilterScores(msv, *(None if math.isnan(score) else score for score in others))
+    columns = []
+    for scores in (survivors.bias, survivors.viterbi, survivors.forward):
+        known = scores[places].astype(object)
+        known[np.isnan(scores[places])] = None
+        columns.append(known.tolist())
+    return map(FilterScores, survivors.msv[places].tolist(), *columns)
 
 
 def prepare_hmmer3_search(

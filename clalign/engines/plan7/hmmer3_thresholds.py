@@ -11,7 +11,7 @@ from msgspec import Struct
 from clalign.engines.plan7.domain_limits import DomainLimits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import OptionError
-from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
+from clalign.values.evalues import hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.filters import FilterLimits
 from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
 
@@ -38,17 +38,13 @@ class Hmmer3Thresholds(Struct, frozen=True):
     n_targets: float
     calibration: Calibration
 
-    def reports(self, score: np.float32, log_pvalue: float) -> bool:
+    def reports(self, score: float, evalue: float) -> bool:
         """Return whether a target is reported."""
-        if self.score is not None:
-            return bool(float(score) >= self.score)
-        return hmmer3_evalue(log_pvalue, self.n_targets) <= self.evalue
+        return score >= self.score if self.score is not None else evalue <= self.evalue
 
-    def includes(self, score: np.float32, log_pvalue: float) -> bool:
+    def includes(self, score: float, evalue: float) -> bool:
         """Return whether a reported target is significant."""
-        if self.inclusion_score is not None:
-            return bool(float(score) >= self.inclusion_score)
-        return hmmer3_evalue(log_pvalue, self.n_targets) <= self.inclusion_evalue
+        return score >= self.inclusion_score if self.inclusion_score is not None else evalue <= self.inclusion_evalue
 
     @property
     def report_score(self) -> float:

@@ -227,7 +227,9 @@ class Cascade:
     def check_of(self, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32]) -> Callable[[], None]:
         """Return what looks at the MSV scores of all targets; nothing is asked of the device."""
         null, least, demand = length_terms_of(self.session, self.batch).null, self.least.msv, self.session.demand
-        empty = self.session.cached("rows without residues", self.batch, lambda: np.flatnonzero(self.batch.lengths == 0))
+        empty = self.session.cached(
+            "rows without residues", self.batch, lambda: np.flatnonzero(self.batch.lengths == 0)
+        )
 
         def check() -> None:
             no_number = np.flatnonzero(np.isnan(msv))
