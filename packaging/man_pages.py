@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import clalign
-from clalign.cli import EXAMPLES, all_commands, parser_of
 from clalign.cli.parser import EXIT_CODES, CommandParser
+from clalign.cli.program import EXAMPLES, all_commands, parser_of
 
 VARIABLES = {
     "CLALIGN_DEVICE": "What --device means where it is not given.",

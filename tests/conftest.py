@@ -265,7 +265,7 @@ def loose_device(monkeypatch: pytest.MonkeyPatch) -> list[Session]:
 @pytest.fixture
 def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands run their jobs in this process, which saves starting another: for tests of what they compute."""
-    from clalign.cli import processes, watch
+    from clalign.cli import processes, starting, watch
     from clalign.cli.worker import perform
     from clalign.jobs import Event, Job
 
@@ -289,7 +289,7 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
         def warnings(self) -> list[str]:
             return []
 
-    monkeypatch.setattr(processes, "worker_ahead", lambda *words: contextlib.nullcontext())
+    monkeypatch.setattr(starting, "worker_ahead", lambda *words: contextlib.nullcontext())
     monkeypatch.setattr(processes, "WorkerProcess", WorkerHere)
     monkeypatch.setattr(watch, "WorkerProcess", WorkerHere)
 

@@ -7,199 +7,24 @@ and ``run(arguments) -> int``, which returns the exit code.
 from __future__ import annotations
 
 import contextlib
-import errno
-import importlib
-import shlex
 import sys
-import traceback
 from collections.abc import Sequence
 
-import clalign
-from clalign.cli.environment import begin_loading, check_environment, end_at_once, end_loading, leave_threads_out
-from clalign.cli.interruptions import Ended, endings_raised
-from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ToldError, UsageError
-from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, prepare_streams, show, tell
-from clalign.cli.suggestions import command_meant
-from clalign.engines.engine import engine_with, engines
-from clalign.errors import ClalignError, ExitCode
-
-TOOLS = {
-    "add": "add sequences to a finished alignment",
-    "anneal": "align the sequences of a finished run with another gap factor",
-    "realign": "align a block of columns of an alignment anew",
-    "tree": "join the sequences of an alignment to a tree",
-    "accuracy": "compare alignments with reference alignments",
-    "hmmbuild": "build HMMER3 profiles from alignments",
-    "calibrate": "fit the score statistics of HMMER2 profiles",
-    "resume": "continue a search that stopped early",
-    "shard": "plan a search in parts for several computers",
-    "merge": "make one run of those of all parts of a search",
-    "export": "write the results of a run as tables, sequences or alignments",
-    "picture": "draw the hits of a run: coverage, scores, identity, species",
-    "runs": "list, name, compare and delete runs",
-    "note": "write a note beside a hit, or print it",
-    "explain": "tell why a sequence was found, or missed",
-    "verify": "compute results of a run again on the reference",
-    "devices": "list the devices that clalign can run on",
-    "tune": "find the fastest choices for a device",
-    "selftest": "prove that a device computes the right scores",
-    "logo": "draw a profile as a logo",
-    "lab": "measure published ladders of kernels on a device",
-    "bench": "run the same job on several devices and compare",
-    "doctor": "look at this installation and say what is missing",
-    "gui": "open the window",
-    "desktop": "add clalign to the desktop's menu and file types, or remove it",
-    "cache": "show or clear the prepared sequence databases",
-    "completion": "print what lets a shell complete words of clalign",
-}
-
-"""Commands that belong to no engine."""
-
-INNER_COMMANDS = ("worker", "probe", "builder")
-"""Commands by which clalign starts itself."""
-
-OWN_COMMANDS = {*TOOLS, *INNER_COMMANDS}
-"""Those for which no engine is asked."""
-
-HEEDING = (["gui"], *([name] for name in INNER_COMMANDS))
-"""Those that heed signals in a way of their own."""
-
-EXAMPLES = """\
-examples:
-  clalign hmmsearch globins.hmm proteins.fasta
-  clalign sw queries.fasta proteins.fasta
-  clalign devices
-  clalign gui
-"""
+from clalign.cli import starting
+from clalign.cli.streams import prepare_streams
+from clalign.engines import COMMANDS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line and return its exit code.
+
+    Where the words are those of an engine its worker is started before anything else is loaded.
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
-    unwinding = contextlib.nullcontext() if words[:1] in HEEDING else endings_raised()
-    try:
-        with unwinding:
-            check_environment()
-            code = _run(words)
-        with enough_read():
-            flush_stdout()
-        return code
-    except UsageError as error:
-        tell(f"{error.command}: {error.message}\nTry: {error.command} -h")
-        return error.exit_code
-    except ClalignError as error:
-        tell("\n".join(line for line in (f"clalign: {error.message}", error.hint) if line))
-        tell(getattr(error, "traceback", None) or "", end="")
-        return error.exit_code
-    except ToldError as error:
-        return error.exit_code
-    except KeyboardInterrupt:
-        tell("clalign: Interrupted.")
-        return ExitCode.INTERRUPTED
-    except Ended as ending:
-        tell("clalign: Terminated.")
-        return ending.exit_code
-    except BrokenPipeError:
-        if drop_unread_stdout():
-            return ExitCode.DONE  # who closes a pipe has read enough
-        tell("clalign: An output could not be written, because its reader has gone.\nChoose another place.")
-        return ExitCode.CANNOT_WRITE
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            drop_stdout()
-            tell("clalign: There is no space left for the output.\nFree some, or choose another place.")
-            return ExitCode.CANNOT_WRITE
-        tell(f"{traceback.format_exc()}clalign: This is a fault of clalign. Please report it with the text above.")
-        return ExitCode.ENGINE
+    is_help = bool({"-h", "--help"} & set(words))
+    engine = COMMANDS.get(words[0], "") if words and not is_help else ""
+    with starting.worker_ahead(engine, starting.device_in(words)) if engine else contextlib.nullcontext():
+        from clalign.cli.program import obey
 
-
-def parser_of(name: str) -> CommandParser | None:
-    """Return the parser of a sub-command; None if there is no such command."""
-    commands = OneCommand()
-    if name in OWN_COMMANDS:
-        importlib.import_module(f"clalign.cli.{name}").add_parser(commands)
-    elif (engine := engine_with(name)) is not None:
-        from clalign.cli.engine_command import add_parser
-
-        add_parser(commands, engine, name)
-    else:
-        return None
-    return commands.parser
-
-
-def _run(words: list[str]) -> int:
-    is_engines = bool(words) and not (words[0] in OWN_COMMANDS or {"-h", "--help"} & set(words))
-    engine = engine_with(words[0]) if is_engines else None
-    if engine is None:
-        return _obeyed(words)
-    leave_threads_out()
-    begin_loading()
-    end_at_once()
-    from clalign.cli.processes import worker_ahead
-
-    try:
-        with worker_ahead(engine.name, _device_in(words)):
-            return _obeyed(words)
-    finally:
-        end_loading()
-
-
-def _device_in(words: list[str]) -> str:
-    """Return the user's words for a device, as far as they are seen at a glance; a wrong guess only costs time."""
-    found = "auto"
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        if word == "--device":
-            found = following
-        elif word.startswith("--device="):
-            found = word.removeprefix("--device=")
-    return found
-
-
-def _obeyed(words: list[str]) -> int:
-    parser = parser_of(words[0]) if words and not words[0].startswith("-") else None
-    if parser is None:
-        return _general(words)
-    try:
-        arguments = parser.parse_args(words[1:])
-    except SystemExit as ending:  # argparse ends this way after a help text
-        return int(ending.code or 0)
-    arguments.command = shlex.join(["clalign", *words])
-    code: int = arguments.run(arguments)
-    return code
-
-
-def all_commands() -> dict[str, str]:
-    """Return what each command does, those of the engines first."""
-    return {name: text for engine in engines() for name, text in engine.commands.items()} | TOOLS
-
-
-def _general(words: list[str]) -> int:
-    """Answer what needs no sub-command: help and version."""
-    if words[:1] == ["help"] and len(words) > 1:
-        return _run([words[1], "--help"])
-    if not words or words[0] in ("-h", "--help", "help"):
-        show(_overview())
-        return ExitCode.DONE if words else ExitCode.USAGE
-    if words[0] in ("--version", "-V"):
-        show(f"clalign {clalign.__version__}")
-        if set(words[1:]) & {"-v", "--verbose"}:
-            from clalign.cli.doctor import version_lines
-
-            show("\n".join(version_lines()))
-        return ExitCode.DONE
-    meant = command_meant(words[0], all_commands())
-    hint = f" (did you mean {meant}?)" if meant else ""
-    what = "option" if words[0].startswith("-") else "command"
-    raise UsageError("clalign", f"there is no {what} {words[0]}{hint}")
-
-
-def _overview() -> str:
-    commands = "\n".join(f"  {name:<11s} {text}" for name, text in all_commands().items())
-    return (
-        "Usage: clalign COMMAND [options]\n\n"
-        "Profile HMM search and Smith-Waterman on any OpenCL device.\n\n"
-        f"{EXAMPLES}\ncommands:\n{commands}\n\n"
-        "  clalign COMMAND -h       short help\n  clalign COMMAND --help   all options (or: clalign help COMMAND)\n"
-        f"  clalign --version [-v]   versions\n\n{EXIT_CODES}"
-    )
+        return obey(words)

@@ -81,8 +81,8 @@ def script_for(shell: str) -> str:
 
 def whole_parser() -> argparse.ArgumentParser:
     """Return one parser with all commands, which are otherwise made one at a time."""
-    from clalign.cli import TOOLS, all_commands
     from clalign.cli.engine_command import add_parser as add_command
+    from clalign.cli.program import TOOLS, all_commands
     from clalign.engines.engine import engines
 
     whole = argparse.ArgumentParser("clalign", allow_abbrev=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
-import logging
 import os
 import sys
 
@@ -66,6 +65,8 @@ def end_at_once() -> None:
 
 def log_level() -> int:
     """Return the level of the log: that of the variable, else of warnings."""
+    import logging
+
     given = os.environ.get(LOG_VARIABLE, "").upper()
     return int(getattr(logging, given)) if given in LEVELS else logging.WARNING
 

@@ -10,13 +10,12 @@ import queue
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, Any
 
-from clalign.children import own_command
+from clalign.cli import starting
 from clalign.cli.environment import LOG_VARIABLE
 from clalign.cli.streams import tell
 from clalign.errors import ClalignError, ExitCode, WorkerLost
@@ -24,9 +23,6 @@ from clalign.jobs import Event
 
 LAST_KINDS = ("finished", "cancelled", "failed")
 """A worker's last event is one of these; one that ends without them was lost."""
-
-NEW_PROCESS_GROUP = 0x200
-"""Windows' flag for the same."""
 
 _WARNING = re.compile(r"(?:WARNING|ERROR):clalign[\w.]*:(.*)")
 
@@ -50,62 +46,6 @@ class ReportedError(ClalignError):
         self.traceback: str | None = value.get("traceback")
 
 
-def worker_command(engine: str = "", device: str = "") -> list[str]:
-    """Return the command that starts a worker.
-
-    Parameters
-    ----------
-    engine : str
-        Of the run that its job will be; while it waits for that it loads what it needs.
-    device : str
-        The user's words for the device of the run, with which it makes itself familiar as well.
-    """
-    return own_command("worker", *([engine] if engine else []), *(["--device", device] if device else []))
-
-
-def _started(command: list[str]) -> subprocess.Popen[str]:
-    """Start a worker that waits for its job."""
-    # A session of its own keeps the terminal's Ctrl-C away: what it means is decided here.
-    on_windows = sys.platform == "win32"
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        start_new_session=not on_windows,
-        creationflags=NEW_PROCESS_GROUP if on_windows else 0,
-    )
-
-
-_ahead: subprocess.Popen[str] | None = None
-"""A worker that was started before its job is known."""
-
-
-@contextlib.contextmanager
-def worker_ahead(engine: str, device: str = "") -> Iterator[None]:
-    """Start a worker for a run of an engine at once: it loads what it needs while this process looks at its inputs.
-
-    The first `WorkerProcess` within the block gets it; if there is none, it is ended.
-    """
-    global _ahead
-    _ahead = _started(worker_command(engine, device))
-    try:
-        yield
-    finally:
-        if (unused := _taken_ahead()) is not None:
-            unused.kill()
-            unused.communicate()
-
-
-def _taken_ahead() -> subprocess.Popen[str] | None:
-    global _ahead
-    taken, _ahead = _ahead, None
-    return taken
-
-
 class WorkerProcess:
     """A running worker; a context manager that leaves no process behind.
 
@@ -116,7 +56,7 @@ class WorkerProcess:
     """
 
     def __init__(self, job: dict[str, Any]) -> None:
-        self._process = _taken_ahead() or _started(worker_command())
+        self._process = starting.taken_ahead() or starting.started(starting.worker_command())
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._log: collections.deque[str] = collections.deque(maxlen=KEPT_LINES)
         self._readers = [

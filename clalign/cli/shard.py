@@ -149,8 +149,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _planned(arguments: argparse.Namespace) -> Planned:
     """Return the search that the words mean; refuse what cannot be done in parts."""
-    from clalign.cli import parser_of
     from clalign.cli.engine_command import command_of
+    from clalign.cli.program import parser_of
 
     words = tuple(arguments.leads_to)
     searches = [name for engine in engines() for name in engine.commands if _has_parts(engine)]

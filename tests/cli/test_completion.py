@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import all_commands, main, parser_of
+from clalign.cli import main
 from clalign.cli.completion import SHELLS, device_words, script_for
+from clalign.cli.program import all_commands, parser_of
 
 CHECKS = {"bash": ["-n"], "zsh": ["-n"], "fish": ["--no-execute"]}
 """How a shell reads a script without running it."""

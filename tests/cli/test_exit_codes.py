@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import all_commands, main
+from clalign.cli import main
 from clalign.cli.parser import EXIT_CODES
+from clalign.cli.program import all_commands
 from clalign.errors import ExitCode
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -215,10 +215,10 @@ sys.exit(main(["worker"]))
 
 PATIENT = """
 import sys
-from clalign.cli import interruptions, main, processes
+from clalign.cli import interruptions, main, processes, starting
 interruptions.STOP_SECONDS = {seconds}
 processes.END_SECONDS = 1.0
-processes.worker_command = lambda *words: [sys.executable, "-c", {worker!r}]
+starting.worker_command = lambda *words: [sys.executable, "-c", {worker!r}]
 sys.exit(main(sys.argv[1:]))
 """
 

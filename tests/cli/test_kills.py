@@ -23,7 +23,7 @@ import psutil
 import pytest
 
 from clalign.children import own_command
-from clalign.cli import processes
+from clalign.cli import processes, starting
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
 
@@ -242,8 +242,8 @@ def worker_of(process: subprocess.Popen[str], mark: str) -> psutil.Process | Non
 
 
 def test_a_worker_that_was_started_ahead_is_taken_or_ended() -> None:
-    with processes.worker_ahead("plan7"):
-        ahead = processes._ahead
+    with starting.worker_ahead("plan7"):
+        ahead = starting._ahead
         assert ahead is not None
         assert "plan7" in psutil.Process(ahead.pid).cmdline()
         with (
@@ -253,8 +253,8 @@ def test_a_worker_that_was_started_ahead_is_taken_or_ended() -> None:
             assert worker.pid == ahead.pid != other.pid
             for each in (worker, other):
                 assert [event.kind for event in each.events() if event is not None][-1] == "finished"
-    with processes.worker_ahead("pairwise"):
-        unused = processes._ahead
+    with starting.worker_ahead("pairwise"):
+        unused = starting._ahead
     assert unused is not None
     assert unused.poll() is not None
 

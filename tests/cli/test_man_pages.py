@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from clalign.cli import all_commands, parser_of
+from clalign.cli.program import all_commands, parser_of
 
 SCRIPT = Path(__file__).parents[2] / "packaging" / "man_pages.py"
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import main, parser_of
+from clalign.cli import main
 from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.cli.parser import UsageError
+from clalign.cli.program import parser_of
 from clalign.engines.engine import engine_named
 from clalign.errors import ExitCode
 

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import all_commands, main, parser_of, suggestions
+from clalign.cli import main, suggestions
 from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.cli.parser import UsageError
-from clalign.engines.engine import engine_named
+from clalign.cli.program import all_commands, parser_of
+from clalign.engines import COMMANDS
+from clalign.engines.engine import BUILT_IN, engine_named
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ExitCode
 
@@ -263,3 +265,15 @@ def test_version_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert time.process_time() - began < 5.0
+
+
+def test_the_commands_of_engines_are_known_before_these_are_loaded() -> None:
+    assert {command: name for name in BUILT_IN for command in engine_named(name).commands} == COMMANDS
+    script = (
+        "import sys\nfrom clalign import cli\nfrom clalign.cli import starting\n"
+        "heavy = {'msgspec', 'argparse', 'sqlite3'}\n"
+        "starting.worker_ahead = lambda *words: sys.exit(str([*words, *(heavy & set(sys.modules))]))\n"
+        "cli.main(['sw', 'a', 'b', '--device', 'cpu'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "['pairwise', 'cpu']"

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import clalign.cli
-from clalign.cli import main, watch
+from clalign.cli import main, program, watch
 from clalign.errors import ExitCode
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="streams of POSIX")
@@ -87,7 +86,7 @@ def test_another_pipe_that_breaks_is_no_success(
     def broken(words: list[str]) -> int:
         raise BrokenPipeError
 
-    monkeypatch.setattr(clalign.cli, "_run", broken)
+    monkeypatch.setattr(program, "_run", broken)
     assert main(["devices"]) == ExitCode.CANNOT_WRITE
     assert "its reader has gone" in capfd.readouterr().err
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from clalign.cli import parser_of
 from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
+from clalign.cli.program import parser_of
 from clalign.engines.engine import engine_named
 from clalign.engines.plan7.funnel import funnel_of
 from clalign.engines.plan7.spec import SearchSpec
