@@ -182,12 +182,16 @@ def pieces_of(
     """
     totals = np.diff(offsets)
     step = longest - overlap
-    counts = np.where(totals <= longest, np.minimum(totals, 1), -(-(totals - overlap) // step))
-    targets = np.repeat(np.arange(len(totals), dtype=np.int32), counts)
-    place = np.arange(len(targets)) - np.repeat(np.cumsum(counts) - counts, counts)
-    lengths = np.minimum(longest, totals[targets] - place * step).astype(np.int32)
+    whole = np.flatnonzero((totals > 0) & (totals <= longest)).astype(np.int32)  # most of them
+    cut = np.flatnonzero(totals > longest).astype(np.int32)
+    counts = -(-(totals[cut] - overlap) // step)
+    owners = np.repeat(cut, counts)
+    place = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    before = (place * step).astype(np.int32)
+    targets = np.concatenate([owners, whole])
+    lengths = np.concatenate([np.minimum(np.int32(longest), totals[owners] - before), totals[whole]])
+    starts = np.concatenate([offsets[owners] + before, offsets[whole]])
     order = longest_first(lengths)
-    starts = (offsets[targets] + place * step).astype(np.int32)
     return starts[order], lengths[order], targets[order]
 
 
