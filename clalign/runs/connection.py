@@ -22,9 +22,9 @@ from typing import Any, NoReturn
 from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, RunBusy
 from clalign.runs import older
 from clalign.runs.declarations import Declaration, declaration_of
-from clalign.runs.kinds import KINDS, Check, checks_of, sql_of
+from clalign.runs.kinds import KINDS, Check, checks_of
 from clalign.runs.plain_data import FACTS, parsed
-from clalign.runs.schema import APPLICATION_ID, INDEXES, SCHEMA_VERSION, TABLES
+from clalign.runs.schema import APPLICATION_ID, INDEXES, SCHEMA_VERSION, TABLES, general_statements
 from clalign.values.species import species_in
 
 CHECKPOINT_PAGES = 8192
@@ -57,6 +57,9 @@ class RunConnection(sqlite3.Connection):
     """A connection to a run file that checks what it reads, and never asks longer than its size allows."""
 
     path: Path
+    version: int = 0
+    """Of the tables of the file, when it was opened."""
+
     declared: Declaration
     declared_checks: dict[str, Check]
     is_abandoned: Callable[[], bool] | None = None
@@ -242,6 +245,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         if isinstance(refused, DamagedRun):
             refused = InputError(path, f"this is not a readable run file ({one_line(error)}).", hint)
         raise refused from error
+    connection.version = version
     if application != APPLICATION_ID:
         connection.close()
         raise InputError(path, "this is not a clalign run file.", hint)
@@ -323,8 +327,7 @@ def check_tables(connection: RunConnection, version: int) -> Declaration:
     if version <= older.LAST:
         wrong = older.wrong_table(tables, version)
         return _declared(connection) if wrong is None else _refuse(connection, wrong)
-    general = {name: sql_of(name, *table) for name, table in TABLES.items()}
-    for name, sql in general.items():
+    for name, sql in general_statements(version).items():
         if tables.pop(name, None) != sql:
             _refuse(connection, name)
     declared = _declared(connection)

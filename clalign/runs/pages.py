@@ -19,7 +19,7 @@ from clalign.runs.notes import OF_HIT
 from clalign.runs.older import show_first_note
 from clalign.runs.queries import significant_sql
 from clalign.runs.run_file import open_connection, open_run
-from clalign.runs.schema import ORDER
+from clalign.runs.schema import ORDER, PLAIN_NAMES, SHORT_NAME
 from clalign.values.hits import Hit
 
 ALL_QUERIES = -1
@@ -28,11 +28,6 @@ ALL_QUERIES = -1
 QUERY_NAME = "(SELECT queries.name FROM queries WHERE queries.id = hits.query)"
 TEXTS = ("description", "name", "accession")
 SPECIES = "species_in(description)"
-
-_NAME = "rtrim(name, '| ')"
-
-SHORT_NAME = f"replace({_NAME}, rtrim({_NAME}, replace({_NAME}, '|', '')), '')"
-"""SQL of the part of a name behind the last bar, which tables show: HBA_HUMAN of sp|P69905|HBA_HUMAN."""
 
 VALUES = {
     **{name: name for name in ("evalue", "score", "bias", "raw", "length", "best_score", "best_evalue", "verified")},
@@ -209,7 +204,8 @@ class HitPages:
         order = ORDER if is_of_one else f"query, {ORDER}" if query.by_query else "input_index, sort_key DESC, query"
         if query.sort is not None:
             ties = "hits.id" if query.sort in NEARLY_UNIQUE else order
-            order = f"{values[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
+            by = "sort_name" if query.sort == "name" and self._connection.version > PLAIN_NAMES else values[query.sort]
+            order = f"{by} {'DESC' if query.descending else 'ASC'}, {ties}"
         if any("is_reported(" in text for text in (order, *(one for one, _ in where))):
             found = [query.profile] if is_of_one else self._queries_with_hits()
             self._hits.judge_in_sql(found)

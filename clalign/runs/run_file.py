@@ -428,7 +428,7 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
 
 def _bring_up_to_date(connection: RunConnection, version: int, writable: bool) -> None:
     """Make a file of an older version one of this version, or let it look like one where it is only read."""
-    if version >= SCHEMA_VERSION:
+    if version > older.LAST:  # what a version since lacks is worked out when it is asked for
         return
     try:
         (older.upgrade if writable else older.show_as_new)(connection, connection.declared.needed())

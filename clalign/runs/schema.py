@@ -7,8 +7,12 @@ import sqlite3
 from clalign.runs.declarations import Declaration
 from clalign.runs.kinds import sql_of
 
-SCHEMA_VERSION = 4
-"""2: what HMMER3 says of hits and domains. 3: alignments of two sequences. 4: tables by what they hold."""
+PLAIN_NAMES = 4
+"""The last version whose targets have no name to sort by."""
+
+SCHEMA_VERSION = 5 if sqlite3.sqlite_version_info >= (3, 31) else PLAIN_NAMES
+"""2: what HMMER3 says of hits and domains. 3: alignments of two sequences. 4: tables by what they hold. 5: names of
+targets as they are sorted by, which SQLite keeps since 3.31."""
 
 APPLICATION_ID = 0x636C616C  # "clal"
 
@@ -43,6 +47,14 @@ TABLES = {
 """Columns and primary key of each. ``input_index`` of a hit is the place in what was read of the targets, or of the
 pairs, in the order of which equal hits stand; ``sort_key`` and ``tie`` are what the engine orders hits by."""
 
+_NAME = "rtrim(name, '| ')"
+
+SHORT_NAME = f"replace({_NAME}, rtrim({_NAME}, replace({_NAME}, '|', '')), '')"
+"""SQL of the part of a name behind the last bar, which tables show: HBA_HUMAN of sp|P69905|HBA_HUMAN."""
+
+SORT_NAME = f"sort_name TEXT GENERATED ALWAYS AS (lower({SHORT_NAME})) STORED"
+"""The column of targets that names are sorted by: to work it out takes longer than to sort."""
+
 INDEXES = (
     "CREATE INDEX hits_by_rank ON hits (query, sort_key DESC, tie, input_index, score)",
     "CREATE INDEX hits_by_row ON hits (row)",
@@ -53,10 +65,17 @@ ORDER = "sort_key DESC, tie, input_index"
 """How the hits of a query stand, best first."""
 
 
+def general_statements(version: int) -> dict[str, str]:
+    """Return the statement that makes each table that every run of a version has, by its name."""
+    made = {name: sql_of(name, *table) for name, table in TABLES.items()}
+    if version > PLAIN_NAMES:
+        made["targets"] = f"{made['targets'].removesuffix(')')}, {SORT_NAME})"
+    return made
+
+
 def statements(declared: Declaration) -> dict[str, str]:
     """Return the statement that makes each table, by its name."""
-    general = {name: sql_of(name, *table) for name, table in TABLES.items()}
-    return general | {table.name: table.sql for table in declared.tables if table.of != "unfinished"}
+    return general_statements(SCHEMA_VERSION) | {table.name: table.sql for table in declared.tables if table.of != "unfinished"}
 
 
 def make_tables(connection: sqlite3.Connection, declared: Declaration) -> None:

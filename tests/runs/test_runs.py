@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sqlite3
@@ -22,7 +23,9 @@ from clalign.engines.plan7.tables import BATCHES
 from clalign.errors import DamagedRun, ExitCode, InputError, OutputError, RunBusy
 from clalign.runs.alignments import StoredAlignment, StoredRow
 from clalign.runs.hit_rows import HITS_AT_ONCE
+from clalign.runs.kinds import sql_of
 from clalign.runs.ownership import owned
+from clalign.runs.pages import HitPages, HitQuery
 from clalign.runs.run_file import (
     APPLICATION_ID,
     SCHEMA_VERSION,
@@ -32,6 +35,7 @@ from clalign.runs.run_file import (
     open_run,
     pack_scores,
 )
+from clalign.runs.schema import TABLES
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit, PairFacts, Scores
 from clalign.values.profiles import IMPOSSIBLE
@@ -329,6 +333,40 @@ def test_the_first_hits_are_kept_and_others_take_their_place(run: RunFile) -> No
     run.set_hits(0, (hit(0, 5.0, 9),))
     assert list(run.hits()) == [hit(0, 5.0, 9)]
     assert run.connection.execute("SELECT count(*) FROM parts").fetchone()[0] == 1
+
+
+NAMES = ("sp|P69905|HBA_HUMAN", "zeta", "sp|P68871|hbb_human", "gi|12|ref|NP_1.1|", "Alpha", "é|È", "a b|", "||", "")
+
+
+def names_sorted(path: Path, descending: bool = False) -> list[str]:
+    pages = HitPages(HitQuery(path, 0, sort="name", descending=descending))
+    found = [one.hit.name for one in pages.listed(0, 100)]
+    pages.close()
+    return found
+
+
+def of_version_4(path: Path) -> None:
+    """Let targets have no names to sort by."""
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("ALTER TABLE targets RENAME TO newer")
+        connection.execute(sql_of("targets", *TABLES["targets"]))
+        connection.execute("INSERT INTO targets SELECT row, name, accession, description, length FROM newer")
+        connection.execute("DROP TABLE newer")
+        connection.execute("PRAGMA user_version = 4")
+
+
+def test_names_are_sorted_by_what_tables_show_in_runs_of_version_4_too(run: RunFile) -> None:
+    run.add_batch(batch(0, [5000] * 9, tuple(replace(hit(row, 5.0, row), name=NAMES[row]) for row in range(8))))
+    run.close()
+    shown = [name.rstrip("| ").rpartition("|")[2] for name in names_sorted(run.path)]
+    assert shown == ["", "a b", "Alpha", "HBA_HUMAN", "hbb_human", "NP_1.1", "zeta", "È"]
+    before = [names_sorted(run.path, descending) for descending in (False, True)]
+    of_version_4(run.path)
+    assert [names_sorted(run.path, descending) for descending in (False, True)] == before
+    with open_run(run.path, writable=True) as again:  # it keeps its version, and goes on
+        again.add_batch(batch(9, [5000], (replace(hit(8, 5.0, 8), name="Beta"),)))
+        assert again.connection.execute("PRAGMA user_version").fetchone() == (4,)
+    assert names_sorted(run.path)[3] == "Beta"
 
 
 def test_equal_hits_of_hmmer3_are_in_its_order(run: RunFile) -> None:

@@ -13,9 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
 from clalign.runs import connection as door
+from clalign.runs import older
 from clalign.runs.pages import HitQuery
 from clalign.runs.run_file import open_run, write_note
-from clalign.runs.schema import SCHEMA_VERSION
 from clalign.ui import theme
 from clalign.ui.engines.plan7.columns import PROFILE_TABLE
 from clalign.ui.models.hit_filter import parse_filter
@@ -335,7 +335,7 @@ def test_a_note_belongs_to_sequence_and_profile(qtbot: Any, made_run: Callable[.
     model.close()
 
 
-@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+@pytest.mark.parametrize("version", range(1, older.LAST + 1))
 def test_runs_of_older_versions_take_notes(older_run: Callable[..., Path], version: int) -> None:
     path = older_run("hmm2search", version) / "done.clalign"
     pages = HitPages(HitQuery(path, 0))
