@@ -13,16 +13,16 @@ from clalign.engines.columns import Column, in_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer, engine_of
 from clalign.engines.export import Choice, Source, write_lines, write_table
-from clalign.errors import ClalignError, OptionError
+from clalign.errors import ClalignError, DamagedRun, OptionError
 from clalign.formats import clans as clan_files
 from clalign.formats.genome_places import GenomePlace, genome_place
 from clalign.formats.intervals import GFF3_HEAD, bed_line, gff3_line, gff3_name, gff3_value
 from clalign.formats.tables import PARTIAL, digits, plain
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import input_of
+from clalign.runs.placed_parts import PlacedPart, Target, parts_by_target
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.architectures import RULES, Architecture, Clans, PlacedDomain, resolve, settled
-from clalign.values.hits import Domain, Hit
 
 _PFAM = re.compile(r"PF\d{5}(\.\d+)?$")
 
@@ -75,26 +75,29 @@ def _beside(run: RunFile) -> str:
 
 def architectures(source: Source, rule: str, clans: Clans, significant: bool = False) -> Iterator[Architecture]:
     """Yield each sequence that has a domain, perhaps only of `significant` ones, in the order of their file."""
-    only = significant and source.judges
-    for row, found in source.by_target():
-        domains = [
-            _placed(source, key, number, hit, part)
-            for key, number, hit in found
-            for part in source.parts(number, hit)
-            if not only or (hit.is_included and part.is_included)
-        ]
+    chosen, total = source.choice.significant and source.judges, source.run.n_hits()
+    only = chosen or (significant and source.judges)
+
+    def check(done: int) -> None:
+        source.context.check()
+        source.context.progress("export", done, total, "hits")
+
+    for target, parts in parts_by_target(source.keys, not chosen, source.needs_path, check):
+        domains = [_placed(source, target, part) for part in parts if part.is_significant or not only]
         if domains:
-            hit = found[0][2]
-            kept = resolve(domains, rule, clans)
-            yield Architecture(row, hit.name, hit.accession, hit.description, hit.length, kept, len(domains))
+            yield Architecture(*target, resolve(domains, rule, clans), len(domains))
 
 
-def _placed(source: Source, key: int, number: int, hit: Hit, part: Domain) -> PlacedDomain:
-    card = source.cards[number]
+def _placed(source: Source, target: Target, part: PlacedPart) -> PlacedDomain:
+    card = source.cards[part.query]
+    spans = part.query_range, part.target_range, part.envelope
+    if any(start > end for start, end in spans) or part.target_range[1] > target.length:
+        raise DamagedRun(source.run.path, f"the hit {target.name} has a domain that lies nowhere on it")
+    if part.query_range[1] > card["length"]:
+        raise DamagedRun(source.run.path, f"the hit {target.name} has a domain beyond the end of its query")
     return PlacedDomain(
-        key, number, part.number, card["name"], card["accession"], card["length"], part.target_range, part.envelope,
-        part.profile_range, part.score, part.evalue, part.pair.strand if part.pair is not None else 1,
-        hit.is_included and part.is_included,
+        part.hit, part.query, part.number, card["name"], card["accession"], card["length"], part.target_range,
+        part.envelope, part.query_range, part.score, part.evalue, part.strand, part.is_significant,
     )  # fmt: skip
 
 

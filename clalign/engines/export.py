@@ -147,6 +147,9 @@ class Source(ABC):
     followed: Sequence[str] = ()
     """Exports that can be written query after query while the run is computed."""
 
+    needs_path = True
+    """Whether parts of hits without a path are left out."""
+
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.run, self.choice, self.context = run, choice, context
         self.cards: Sequence[Card] = Cards(run)
@@ -212,31 +215,6 @@ class Source(ABC):
     def judges(self) -> bool:
         """Whether hits are called significant."""
         return engine_of(self.run).judges
-
-    def by_target(self) -> Iterator[tuple[int, list[tuple[int, int, Hit]]]]:
-        """Yield each target that was hit, in the order of their file: its row, and its hits.
-
-        Each hit comes with its id and the number of its query.
-        """
-        waiting: list[tuple[int, list[HitKey]]] = []
-        n_waiting = done = 0
-        total = self.run.n_hits()
-        for row, keys in self.keys.by_target(by_rank=True):
-            waiting.append((row, keys))
-            n_waiting += len(keys)
-            if n_waiting >= HITS_AT_ONCE:
-                yield from self._of_targets(waiting)
-                done += n_waiting
-                self.context.check()
-                self.context.progress("export", done, total, "hits")
-                waiting, n_waiting = [], 0
-        yield from self._of_targets(waiting)
-
-    def _of_targets(self, some: list[tuple[int, list[HitKey]]]) -> Iterator[tuple[int, list[tuple[int, int, Hit]]]]:
-        """Yield targets whose hits are read together."""
-        hits = self._sound([key for _, keys in some for key in keys])
-        for row, keys in some:
-            yield row, [(key.id, key.query, next(hits)) for key in keys]
 
     def stored(self, keys: Sequence[HitKey], kept_as: int | None = None) -> Iterator[Hit]:
         """Yield hits by their keys; those of a query are `kept_as` its number, for they are looked at several times."""

@@ -68,7 +68,7 @@ class RunConnection(sqlite3.Connection):
     _n_rows: int | None = None
     _steps_left: float = LEAST_STEPS
     _is_sized = False
-    _last_kinds: tuple[Any, tuple[Check | None, ...]] = (None, ())
+    _last_kinds: tuple[Any, tuple[tuple[int, Check], ...]] = (None, ())
 
     def execute(self, *question: Any) -> sqlite3.Cursor:
         """Ask, or write; each question has its own time."""
@@ -134,13 +134,14 @@ class RunConnection(sqlite3.Connection):
         described, checks = self._last_kinds
         if described is not cursor.description:
             described = cursor.description
-            checks = tuple(
+            found = (
                 self._is_row if column[0] == "row" else self.declared_checks.get(column[0], CHECKS.get(column[0]))
                 for column in described
             )
+            checks = tuple((place, check) for place, check in enumerate(found) if check is not None)
             self._last_kinds = described, checks
-        for place, check in enumerate(checks):
-            if check is not None and not check(row[place]):
+        for place, check in checks:
+            if not check(row[place]):
                 raise DamagedRun(self.path, f"its {described[place][0]} is {_shown(row[place])}")
         return row
 

@@ -118,6 +118,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
         SQL of what its hits can be sorted and filtered by, over its own tables and the others.
     identical : str
         SQL of how many columns of a part have two equal residues; empty where that is not known.
+    placed : mapping of str to str
+        SQL of where a part lies on its target, for what differs from `clalign.runs.placed_parts.PLACES`.
     best_part_only : bool
         Whether coverage and identity of a hit are those of its first part, not of all that are reported.
     """
@@ -132,6 +134,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     unsound: Callable[[Card, Hit], str | None] = lambda card, hit: None
     values: Mapping[str, str] = field(default_factory=dict)
     identical: str = ""
+    placed: Mapping[str, str] = field(default_factory=dict)
     best_part_only: bool = False
 
     def of(self, thing: str) -> list[EngineTable]:

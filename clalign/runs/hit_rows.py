@@ -183,11 +183,17 @@ class HitRows:
         self, query: int, row: int, included: bool, score: float, evalue: float | None, log_pvalue: float | None
     ) -> bool:
         """Return whether a part of a hit is reported, given what is known of it."""
+        return self.judged(query, row, included, score, evalue, log_pvalue)[0]
+
+    def judged(
+        self, query: int, row: int, included: bool, score: float, evalue: float | None, log_pvalue: float | None
+    ) -> tuple[bool, bool]:
+        """Return whether a part of a hit is reported, and whether it is significant, given what is known of it."""
         judge = self._query(query).judge
         if judge is None:
-            return True
+            return True, True
         n_reported = self._counted(query, row) if judge.n_targets is None else 0
-        return judge.judgment(score, _known(evalue), log_pvalue, n_reported, included)[1]
+        return judge.judgment(score, _known(evalue), log_pvalue, n_reported, included)[1:]
 
     def judge_in_sql(self, queries: Sequence[int]) -> None:
         """Let questions ask ``is_reported(query, row, score, evalue, log_pvalue)`` of parts of the hits of queries."""

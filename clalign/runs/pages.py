@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.errors import Cancelled
@@ -70,6 +72,12 @@ class Condition(NamedTuple):
     is_negated: bool = False
 
 
+class PickedHits(Struct, frozen=True, eq=False):
+    """Hits that were picked together, by their ids (int64[n]); equal to nothing but itself."""
+
+    ids: npt.NDArray[np.int64]
+
+
 class HitQuery(Struct, frozen=True):
     """What shall be listed.
 
@@ -87,6 +95,8 @@ class HitQuery(Struct, frozen=True):
         The score that thresholds are for: ``score``, or ``raw``.
     by_query : bool
         Whether in the original order of all queries the hits of each stand together, not those of each sequence.
+    among : PickedHits or None
+        Only some of these.
     """
 
     path: Path
@@ -97,6 +107,7 @@ class HitQuery(Struct, frozen=True):
     descending: bool = False
     score: str = "score"
     by_query: bool = False
+    among: PickedHits | None = None
 
 
 class ListedHit(NamedTuple):
@@ -193,6 +204,10 @@ class HitPages:
         self._hits = HitRows(self._connection)
         values = {**VALUES, **declared.values}
         where = [condition_sql(condition, values) for condition in query.conditions]
+        if query.among is not None:
+            self._connection.execute("CREATE TEMP TABLE picked (id INTEGER PRIMARY KEY)")
+            self._connection.executemany("INSERT INTO picked VALUES (?)", zip(np.unique(query.among.ids).tolist()))
+            where.append(("hits.id IN (SELECT id FROM picked)", []))
         # The index holds the order and the score, and needs no more; for anything else it would fetch a million rows
         # out of their order.
         column = "query" if query.sort is None and not where else "+query"
@@ -236,9 +251,11 @@ class HitPages:
         found = self._connection.execute(f"SELECT place FROM shown WHERE id IN ({marks}) ORDER BY place", list(hits))
         return [int(place) - 1 for (place,) in found]
 
-    def ids(self) -> list[int]:
-        """Return the ids of all rows shown, in order."""
-        return [row[0] for row in self._connection.execute("SELECT id FROM shown ORDER BY place")]
+    def ids(self, rows: Sequence[range] | None = None) -> list[int]:
+        """Return the ids of all rows shown, or of some, given from the top; in order."""
+        asked = "SELECT id FROM shown WHERE place > ? AND place <= ? ORDER BY place"
+        spans = [(some.start, some.stop) for some in rows] if rows is not None else [(0, self.n_rows)]
+        return [row[0] for span in spans for row in self._connection.execute(asked, span)]
 
     def listed(self, first: int, n_rows: int) -> list[ListedHit]:
         """Return some rows; those that the search has dropped meanwhile are left out."""

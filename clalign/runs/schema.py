@@ -75,7 +75,8 @@ def general_statements(version: int) -> dict[str, str]:
 
 def statements(declared: Declaration) -> dict[str, str]:
     """Return the statement that makes each table, by its name."""
-    return general_statements(SCHEMA_VERSION) | {table.name: table.sql for table in declared.tables if table.of != "unfinished"}
+    own = {table.name: table.sql for table in declared.tables if table.of != "unfinished"}
+    return general_statements(SCHEMA_VERSION) | own
 
 
 def make_tables(connection: sqlite3.Connection, declared: Declaration) -> None:

@@ -156,24 +156,24 @@ def resolve(domains: Iterable[PlacedDomain], rule: str, clans: Clans) -> tuple[P
         One of `RULES`.
     clans : Clans
     """
-    rule = settled(rule, clans)
+    rule, found = settled(rule, clans), list(domains)
+    if len(found) > 1 and rule != "all":
+        found = _kept(sorted(found, key=lambda domain: domain.rank), rule == "best", clans)
+    return tuple(sorted(found, key=lambda domain: (*domain.target_range, domain.rank)) if len(found) > 1 else found)
+
+
+def _kept(domains: list[PlacedDomain], is_best: bool, clans: Clans) -> list[PlacedDomain]:
+    """Return those of some domains, the best first, that overlap none before whose family they compete with."""
     kept: list[PlacedDomain] = []
-    for domain in sorted(domains, key=lambda domain: domain.rank):
-        clan = clans.clan(domain)
-        rivals = [] if rule == "all" or (rule == "clans" and not clan) else kept
-        if not any(
-            _overlap(domain, other)
-            and (rule == "best" or clans.clan(other) == clan)
-            and not clans.may_nest(domain, other)
-            for other in rivals
-        ):
+    for domain in domains:
+        start, end = domain.target_range
+        rivals = [other for other in kept if start < other.target_range[1] and other.target_range[0] < end]
+        if rivals and not is_best:
+            clan = clans.clan(domain)
+            rivals = [other for other in rivals if clan and clans.clan(other) == clan]
+        if all(clans.may_nest(domain, other) for other in rivals):
             kept.append(domain)
-    return tuple(sorted(kept, key=lambda domain: (*domain.target_range, domain.rank)))
-
-
-def _overlap(one: PlacedDomain, other: PlacedDomain) -> bool:
-    (start, end), (first, last) = one.target_range, other.target_range
-    return start < last and first < end
+    return kept
 
 
 def grouped(found: Sequence[Architecture]) -> list[Group]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QObject
 
-from clalign.ui.shell.collector import YOUNG, Collector
+from clalign.ui.shell.collector import MOST, YOUNG, Collector
 from clalign.ui.shell.main_window import MainWindow
 
 
@@ -41,6 +41,20 @@ def test_a_sweep_does_not_look_at_what_has_settled(collector: Collector) -> None
     collector.stop()
     gc.collect()
     assert knot() is None
+
+
+def test_a_million_objects_are_not_looked_through_again(collector: Collector) -> None:
+    collector.sweep()
+    before = gc.get_freeze_count()
+    kept: list[list[int]] = [[] for _ in range(MOST + 1)]
+    collector.sweep()
+    assert gc.get_freeze_count() - before > len(kept)
+    knot = weakref.ref(Knot())
+    kept.extend([] for _ in range(YOUNG))
+    collector.sweep()
+    assert knot() is None, "what comes later is swept as before"
+    kept.clear()
+    collector.settle()
 
 
 def test_python_collects_again_after_the_window(unwatched_window: MainWindow) -> None:

@@ -37,6 +37,7 @@ from clalign.ui import theme
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.row_measures import order_by_species
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views import hits_table
 from clalign.ui.views.pictures_view import PicturesView
 from clalign.ui.views.results_page import ResultsPage
 from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
@@ -298,6 +299,12 @@ def middle(view: PicturesView, part: int) -> QPoint:
     return QPoint(round((left + right) / 2), round((top + bottom) / 2))
 
 
+def chosen_ids(page: ResultsPage) -> list[int]:
+    found = list[int]()
+    page.run.hits.find_ids(page.hits.table.chosen_ranges(), found.extend)
+    return found
+
+
 def test_a_click_on_a_bar_selects_its_hit(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
     page, view = shown
     drawing = view.drawing.drawing
@@ -306,7 +313,7 @@ def test_a_click_on_a_bar_selects_its_hit(qtbot: Any, shown: tuple[ResultsPage, 
     QTest.mouseMove(view.drawing.viewport(), middle(view, 1))
     assert "bits" in view.drawing.words_at(middle(view, 1))
     QTest.mouseClick(view.drawing.viewport(), LEFT, pos=middle(view, 1))
-    qtbot.waitUntil(lambda: page.chosen_ids() == [wanted])
+    qtbot.waitUntil(lambda: chosen_ids(page) == [wanted])
     assert page.run.hit is not None
     assert page.run.hit.id == wanted
     assert view.picked.text() == "1 hit selected in the table"
@@ -323,11 +330,36 @@ def test_a_rubber_band_selects_many(qtbot: Any, shown: tuple[ResultsPage, Pictur
     QTest.mouseMove(canvas, QPoint(40, 40))
     QTest.mouseMove(canvas, QPoint(canvas.width() - 4, canvas.height() - 4))
     QTest.mouseRelease(canvas, LEFT, pos=QPoint(canvas.width() - 4, canvas.height() - 4))
-    qtbot.waitUntil(lambda: len(page.chosen_ids()) == 5)
+    qtbot.waitUntil(lambda: len(chosen_ids(page)) == 5)
     page.hits.filter_box.setText("SEQ_0014")
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 1)
     QTest.keyClick(view.drawing, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: view.picked.text().startswith("1 of 5 hits"))
+
+
+def test_hits_that_lie_far_apart_are_listed_alone(
+    qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as there may be: Qt would compare each range of selected rows with each."""
+    page, view = shown
+    monkeypatch.setattr(hits_table, "MOST_RANGES", 1)
+    wanted = [page.run.hits.row_at(place).id for place in (0, 2, 4)]
+    window.controller.pictures.choose_hits(page, view, np.array(wanted))
+    qtbot.waitUntil(lambda: chosen_ids(page) == wanted)
+    assert page.run.hits.n_shown == 3
+    assert view.picked.text() == "3 hits listed alone in the table, and selected"
+    view.show_them.click()
+    assert page.hits.all_again.isVisible()
+    page.run.hits.set_order("name", False)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy)
+    assert page.run.hits.n_shown == 3
+    page.hits.all_again.click()
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 5)
+    assert not page.hits.all_again.isVisible()
+    window.controller.pictures.choose_hits(page, view, np.array(wanted))
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 3)
+    page.run.set_profile(0)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 5 and not page.hits.all_again.isVisible())
 
 
 def test_species_are_listed_and_looked_up(
@@ -337,7 +369,7 @@ def test_species_are_listed_and_looked_up(
     view.show_kind("species")
     qtbot.waitUntil(lambda: len(view.species.rows) == 3)
     view.table.selectRow(0)
-    qtbot.waitUntil(lambda: len(page.chosen_ids()) == 2)
+    qtbot.waitUntil(lambda: len(chosen_ids(page)) == 2)
     lineage = tmp_path / "lineage.tsv"
     lineage.write_text("#key\tspecies\torder\nHomo sapiens\thuman\tPrimates\n")
     window.controller.pictures.set_taxonomy(view, str(lineage))

@@ -42,7 +42,7 @@ class HitController(Controller):
         if page is None:
             return
         hits = page.run.hits
-        counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": len(page.hits.table.chosen_rows())}
+        counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": page.hits.table.n_chosen()}
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = page.run.engine.exports if page.run.engine is not None else []
         chosen = self._app.settings.preferences
@@ -59,10 +59,17 @@ class HitController(Controller):
     ) -> None:  # fmt: skip
         self._columns = columns or self._columns
         self._app.settings.change(export_folder=str(Path(path).absolute().parent), export_form=what)
-        ids = {"all": lambda: None, "filtered": page.run.hits.shown_ids, "selected": page.chosen_ids}[which]()
         self._app.window.sheets.close_sheet()
         named = f"{before}{columns}" if columns else ""
-        self._jobs.export(str(page.run.path), what, path, ids, named, is_safe, **shape)
+        run = str(page.run.path)
+
+        def write(ids: list[int] | None) -> None:
+            self._jobs.export(run, what, path, ids, named, is_safe, **shape)
+
+        if which == "all":
+            write(None)
+        else:
+            page.run.hits.find_ids(page.hits.table.chosen_ranges() if which == "selected" else None, write)
 
     def copy_command(self) -> None:
         """Copy the search as a command."""
@@ -117,6 +124,7 @@ class HitController(Controller):
         """Show all hits, with the thresholds of the search."""
         if self._app.page is not None:
             self._app.page.hits.filter_box.clear()
+            self._app.page.run.hits.list_picked(None)
             self._app.page.run.reset_thresholds()
 
     def sort_hits(self, key: str) -> None:

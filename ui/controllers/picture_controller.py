@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 TAXONOMY_FILTER = "Tables of taxonomy (*.tsv *.txt *.tab *.gz);;All files (*)"
 
-MOST_CHOSEN = 20_000
-"""Hits that are selected in the table at a time."""
-
 
 class PictureController(Controller):
     """What the tab Pictures asks for."""
@@ -92,14 +89,11 @@ class PictureController(Controller):
         def take(places: npt.NDArray[np.int64]) -> None:
             if not isValid(view):
                 return
-            some = places[:MOST_CHOSEN].tolist()
-            if some:
-                page.hits.table.choose_rows(some)
-            words = f"{formatting.plural(n_picked, 'hit')} selected in the table"
-            if len(some) < n_picked:
-                words = f"{formatting.count(len(some))} of {formatting.plural(n_picked, 'hit')} selected in the table"
-                words += "; the table does not show the others" if len(some) == len(places) else ""
-            view.say_picked(words)
+            are_alone = page.hits.choose_hits(hits, places)
+            of = f"{formatting.count(len(places))} of " if len(places) < n_picked else ""
+            done = "listed alone in the table, and selected" if are_alone else "selected in the table"
+            others = "; the table does not show the others" if of else ""
+            view.say_picked(f"{of}{formatting.plural(n_picked, 'hit')} {done}{others}")
 
         page.run.hits.find_places(np.asarray(hits, np.int64), take)
 

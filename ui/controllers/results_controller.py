@@ -20,7 +20,7 @@ from ..desk.app_context import AppContext, Controller
 from ..desk.job_controller import JobController
 from ..desk.picture_files import ask_picture_file
 from ..formatting import told
-from ..models.architectures import Architectures, Asked, question
+from ..models.architectures import Architectures, Asked, Bars, question
 from ..models.hit_pages import HitRow
 from ..models.overview import question as overview_question
 from ..models.row_measures import order_by_species
@@ -121,6 +121,7 @@ class ResultsController(Controller):
         view.table_asked.connect(lambda: self.save_architectures(page, view))
         view.picture_asked.connect(lambda: self.draw_architectures(page, view))
         view.domain_chosen.connect(lambda domain: self.show_domain(page, domain))
+        view.choice_asked.connect(lambda content: self.choose_architecture(page, view, content))
         view.ask()  # it is looked at already
 
     def read_architectures(self, page: ResultsPage, view: ArchitectureView, asked: Asked) -> None:
@@ -138,6 +139,16 @@ class ResultsController(Controller):
                 view.show_content(answer)
 
         self._app.files.ask_long((str(page.run.path), "architectures"), question(page.run.path, asked), take)
+
+    def choose_architecture(self, page: ResultsPage, view: ArchitectureView, content: Architectures) -> None:
+        """Look through the architectures of many sequences for those that are chosen, and show them."""
+        choice = view.choice
+
+        def take(answer: Any) -> None:
+            if isValid(view) and view.content is content and view.choice == choice and isinstance(answer, Bars):
+                view.show_bars(answer)
+
+        self._app.reader.ask((id(page), "architecture"), lambda: content.bars(*choice), take)
 
     def _choose_clans(self, view: ArchitectureView) -> None:
         path, _ = QFileDialog.getOpenFileName(self._app.window, "Table of clans", str(Path.home()), CLANS_FILTER)

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from clalign.engines.architectures import read_architectures
 from clalign.jobs import JobContext
@@ -38,6 +41,21 @@ GROUP_COLUMNS = (
 )
 
 
+FEW = 5000
+"""Sequences that are looked through while the window waits."""
+
+USUAL = 0.9
+"""This share of the sequences fits into the width at first: one of ten thousand residues must not make all tiny."""
+
+
+class Bars(NamedTuple):
+    """Sequences as they are drawn: the length of the longest, and one that few exceed."""
+
+    found: list[Architecture]
+    longest: int
+    usual: int
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What was asked for: the rule for overlaps, the file of clans, and whether only what is significant counts."""
@@ -64,6 +82,23 @@ class Architectures:
     groups: list[Group] = field(default_factory=list)
     colors: dict[str, str] = field(default_factory=dict)
 
+    def prepared(self) -> Architectures:
+        """Work out what takes long with many sequences, for the thread that reads them; return this."""
+        assert self.rows
+        assert self.sentence
+        assert self.everything
+        return self
+
+    @cached_property
+    def everything(self) -> Bars:
+        """All sequences as they are drawn."""
+        return bars(self.found)
+
+    @property
+    def are_many(self) -> bool:
+        """Whether to look through all of them would let the window wait."""
+        return len(self.found) > FEW
+
     @cached_property
     def rows(self) -> list[Row]:
         """The lines of the table of architectures; all sequences together stand first."""
@@ -80,6 +115,10 @@ class Architectures:
             parts.append(f"clans: {Path(self.clans).name}")
         return " · ".join(parts)
 
+    def bars(self, words: str | None, text: str) -> Bars:
+        """Return what `chosen` does as it is drawn."""
+        return self.everything if words is None and not text.split() else bars(self.chosen(words, text))
+
     def chosen(self, words: str | None, text: str) -> list[Architecture]:
         """Return those with an architecture, or all if None, that have a text in their name or in that of a family."""
         wanted = text.casefold().split()
@@ -87,6 +126,14 @@ class Architectures:
         if words is not None:
             some = [self.found[place] for group in self.groups if group.words == words for place in group.members]
         return [one for one in some if all(part in _searched(one) for part in wanted)] if wanted else some
+
+
+def bars(found: list[Architecture]) -> Bars:
+    """Return sequences as they are drawn."""
+    lengths = np.sort(np.fromiter((one.length for one in found), np.int64, len(found)))
+    if not len(lengths):
+        return Bars(found, 1, 1)
+    return Bars(found, int(lengths[-1]), int(lengths[int(USUAL * (len(lengths) - 1))]))
 
 
 def _searched(one: Architecture) -> str:
@@ -111,6 +158,6 @@ def question(path: Path, asked: Asked) -> Callable[[JobContext], Architectures]:
     def read(context: JobContext) -> Architectures:
         found, rule, clans = read_architectures(path, asked.rule, asked.clans, asked.significant, context)
         names = (domain.family for one in found for domain in one.domains)
-        return Architectures(found, rule, clans, grouped(found), family_colors(names))
+        return Architectures(found, rule, clans, grouped(found), family_colors(names)).prepared()
 
     return read

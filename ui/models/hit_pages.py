@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import asdict
@@ -49,6 +51,15 @@ def places_among(query: pages.HitQuery, hits: npt.NDArray[np.int64]) -> npt.NDAr
     finally:
         listed.close()
     return np.flatnonzero(np.isin(ids, hits)).astype(np.int64)
+
+
+def ids_among(query: pages.HitQuery, rows: Sequence[range] | None) -> list[int]:
+    """Return the ids of the hits that a question lists, or of some rows; made in the reader's thread."""
+    listed = pages.HitPages(query)
+    try:
+        return listed.ids(rows)
+    finally:
+        listed.close()
 
 
 class HitPages(pages.HitPages):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +18,22 @@ from PySide6.QtGui import QColor
 from clalign.control_characters import escaped
 from clalign.errors import ClalignError, DamagedRun
 from clalign.runs.connection import unreadable
-from clalign.runs.pages import HitQuery
+from clalign.runs.pages import HitQuery, PickedHits
 from clalign.runs.queries import is_significant
 from clalign.runs.run_file import write_note
 
 from .. import formatting, theme
 from .glossary import explanation
 from .hit_filter import HitFilter, parse_filter
-from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow, places_among
+from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow, ids_among, places_among
 from .hit_table import NO_DOMAIN_TIP, ShownColumn, TableKind
 from .reader import Reader
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RULE_ROLE = Qt.ItemDataRole.UserRole + 2
+
+FEW_IDS = 10_000
+"""Rows whose ids are there at once."""
 
 MAX_PAGES = 160
 """Pages kept in memory."""
@@ -90,7 +93,7 @@ class HitsModel(QAbstractTableModel):
     @property
     def is_filtered(self) -> bool:
         """Whether a filter or a threshold hides hits."""
-        return bool(self.query.conditions) or self.query.least_score is not None
+        return bool(self.query.conditions) or self.query.least_score is not None or self.query.among is not None
 
     @property
     def is_busy(self) -> bool:
@@ -111,7 +114,7 @@ class HitsModel(QAbstractTableModel):
         """Show the hits of another profile, or of all; what the search called significant is so again."""
         self.cards = cards
         self.significant_from = None
-        self._ask(replace(self.query, profile=profile, least_score=None))
+        self._ask(replace(self.query, profile=profile, least_score=None, among=None))
 
     def set_significant_from(self, score: float | None) -> None:
         """Set the score from which on a hit of the profile in view is called significant; None: as by the search."""
@@ -130,6 +133,11 @@ class HitsModel(QAbstractTableModel):
         """Show only hits with at least this score, see `HitQuery`."""
         if score != self.query.least_score:
             self._ask(replace(self.query, least_score=score))
+
+    def list_picked(self, hits: npt.NDArray[np.int64] | None) -> None:
+        """List only some hits (int64[n] ids), of which there may be any number, or all again if None."""
+        if hits is not None or self.query.among is not None:
+            self._ask(replace(self.query, among=None if hits is None else PickedHits(hits)))
 
     def set_order(self, sort: str | None, descending: bool) -> None:
         """Sort by a key of `clalign.runs.pages.VALUES`, or by None for the original order."""
@@ -217,7 +225,7 @@ class HitsModel(QAbstractTableModel):
 
     def close(self) -> None:
         """Let the file go."""
-        for question in ("pages", "places"):
+        for question in ("pages", "places", "ids"):
             self._reader.forget((id(self), question))
         self._drop_held()
         if self._pages is not None:
@@ -264,9 +272,22 @@ class HitsModel(QAbstractTableModel):
 
         self._reader.ask((id(self), "places"), lambda: places_among(query, hits), hand_on)
 
-    def shown_ids(self) -> list[int]:
-        """Return the ids of all rows shown."""
-        return self._pages.ids() if self._pages else []
+    def find_ids(self, rows: Sequence[range] | None, take: Callable[[list[int]], None]) -> None:
+        """Hand on the ids of rows that are shown now, or of all; of many a little later."""
+        n_rows = self.n_shown if rows is None else sum(map(len, rows))
+        if n_rows <= FEW_IDS:
+            take(self._pages.ids(rows) if self._pages else [])
+            return
+        query = self.query
+
+        def hand_on(answer: Any) -> None:
+            if isinstance(answer, Exception):
+                self._note_problem(answer)
+                self.shown_changed.emit()
+            else:
+                take(answer)
+
+        self._reader.ask((id(self), "ids"), lambda: ids_among(query, rows), hand_on)
 
     def is_significant(self, row: HitRow) -> bool:
         """Return whether a hit is significant."""

@@ -11,6 +11,9 @@ SWEEP_MS = 200
 YOUNG, MIDDLE, OLD = 700, 10, 10
 """How many new objects, or sweeps of the younger ones, make the next sweep worth its time; as in Python itself."""
 
+MOST = 300_000
+"""Objects that are looked through: some 30 ms."""
+
 FULL_SECONDS = 30.0
 """Least time between two looks through everything."""
 
@@ -27,6 +30,9 @@ class Collector(QObject):
         gc.disable()
         self.settle()
         self._last_full = time.monotonic()
+        self._n_met: int
+        """Objects that may be looked through: those that were new in sweeps since they were counted."""
+
         self._timer = QTimer(self, interval=SWEEP_MS)
         self._timer.timeout.connect(self.sweep)
         self._timer.start()
@@ -34,11 +40,19 @@ class Collector(QObject):
     def settle(self) -> None:
         """Take what is there now for permanent: it is not looked through again."""
         gc.freeze()
+        self._n_met = 0
 
     def sweep(self) -> None:
         """Collect what is worth it now."""
         young, middle, old = gc.get_count()
-        if old > OLD and time.monotonic() - self._last_full > FULL_SECONDS:
+        self._n_met += young if young > YOUNG else 0
+        if self._n_met > MOST and (n := len(gc.get_objects())) <= MOST:
+            self._n_met = n
+        if self._n_met > MOST:
+            # A million hits on their sequences: to look at each would stall the window. They go when nobody has them
+            # any more; what little garbage was among them stays.
+            self.settle()
+        elif old > OLD and time.monotonic() - self._last_full > FULL_SECONDS:
             gc.collect()
             self._last_full = time.monotonic()
         elif middle > MIDDLE:

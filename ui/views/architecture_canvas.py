@@ -11,12 +11,10 @@ from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
 from clalign.values.architectures import Architecture, PlacedDomain
 
 from .. import formatting, theme
+from ..models.architectures import Bars
 from .architecture_painter import EDGE, LENGTHS, NAMES, ROW, RULER, BarStyle, paint_bar, paint_ruler, span_of
 
 MOST_ZOOM = 50.0
-
-USUAL = 0.9
-"""This share of the sequences fits into the width at first: one of ten thousand residues must not make all tiny."""
 
 
 class ArchitectureCanvas(QAbstractScrollArea):
@@ -41,13 +39,11 @@ class ArchitectureCanvas(QAbstractScrollArea):
         """Return a size beside the table."""
         return QSize(620, 400)
 
-    def show_bars(self, found: list[Architecture], colors: dict[str, str]) -> None:
+    def show_bars(self, bars: Bars, colors: dict[str, str]) -> None:
         """Show other sequences."""
-        self.shown, self.colors, self.place = found, colors, -1
-        lengths = sorted(one.length for one in found) or [1]
-        self._longest, self._usual = lengths[-1], lengths[int(USUAL * (len(lengths) - 1))]
-        self.zoom = 1.0
-        self.setAccessibleDescription(formatting.plural(len(found), "sequence"))
+        self.shown, self._longest, self._usual = bars
+        self.colors, self.place, self.zoom = colors, -1, 1.0
+        self.setAccessibleDescription(formatting.plural(len(self.shown), "sequence"))
         self.verticalScrollBar().setValue(0)
         self.arrange()
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QStackedWidget, QWidget
 
-from ..models.architectures import GROUP_COLUMNS, RULE_WORDS, Architectures, Asked
+from .. import formatting
+from ..models.architectures import GROUP_COLUMNS, RULE_WORDS, Architectures, Asked, Bars
 from ..models.text_table import TextTable
 from .architecture_canvas import ArchitectureCanvas
 from .lab_page import LabTable
@@ -23,6 +24,8 @@ class ArchitectureView(AskedView):
     table_asked = Signal()
     picture_asked = Signal()
     domain_chosen = Signal(object)
+    choice_asked = Signal(object)
+    """Look through these architectures, which are many, for those of `choice`; `show_bars` shows them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,8 +119,24 @@ class ArchitectureView(AskedView):
     def _show_chosen(self) -> None:
         if self.content is None:
             return
-        found = self.content.chosen(self._chosen_words(), self.filter_box.text())
-        if found != self.canvas.shown or self.content.colors != self.canvas.colors:
-            self.canvas.show_bars(found, self.content.colors)
+        words, text = self.choice
+        if self.content.are_many and (words is not None or text.split()):
+            self.words.setText(f"Looking through {formatting.plural(len(self.content.found), 'sequence')}…")
+            self.choice_asked.emit(self.content)
+        else:
+            self.show_bars(self.content.bars(words, text))
+
+    @property
+    def choice(self) -> tuple[str | None, str]:
+        """The words of the architecture that is chosen, None for all, and the text of the filter."""
+        return self._chosen_words(), self.filter_box.text()
+
+    def show_bars(self, bars: Bars) -> None:
+        """Show the sequences that were chosen."""
+        if self.content is None:
+            return
+        found, colors = bars.found, self.content.colors
+        if self.content.are_many or found != self.canvas.shown or colors != self.canvas.colors:
+            self.canvas.show_bars(bars, colors)
         some = "" if len(found) == len(self.content.found) else f"{len(found):,} shown of "
         self.words.setText(f"{some}{self.content.sentence}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 
+import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import (
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
     QMimeData,
     QPoint,
-    QSize,
     Qt,
     QTimer,
     Signal,
@@ -18,7 +20,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHeaderView,
     QLineEdit,
     QMenu,
     QProgressBar,
@@ -33,13 +34,12 @@ from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
 from .parts import IconButton, button, label, row, set_role, set_up_rows, show_titles, stacked, title_width
+from .row_numbers import RowNumbers, ranges_of
 
 TYPING_MS = 150
 
 BUSY_MS = 60
 """After this it is shown that a table is being sorted or filtered; most are done before."""
-
-ROW_HEIGHT = 26
 
 NAMES = ("name", "profile")
 
@@ -58,26 +58,11 @@ MOST_DRAGGED = 1000
 MOST_COPIED = 100_000
 """Rows that can be copied at a time."""
 
+MOST_RANGES = 400
+"""Ranges of rows that are selected in the table: Qt compares each with each."""
+
 FIRST_ROWS = 20
 """Rows whose numbers are looked at for the width of their columns."""
-
-
-class RowNumbers(QHeaderView):
-    """The places of the rows; as wide as the last one needs, which Qt would look for in two thousand rows."""
-
-    def __init__(self) -> None:
-        super().__init__(Qt.Orientation.Vertical)
-        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.setDefaultSectionSize(ROW_HEIGHT)
-        self.setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.setSectionsClickable(True)
-        self.setHighlightSections(True)
-
-    def sizeHint(self) -> QSize:
-        """Return the size for the number of the last row."""
-        if not self.count():
-            return super().sizeHint()
-        return QSize(self.sectionSizeFromContents(self.count() - 1).width(), 0)
 
 
 class NoteDelegate(RowDelegate):
@@ -134,7 +119,7 @@ class HitsTable(QTableView):
 
     def dragged(self) -> QMimeData:
         """Return the selected hits as they are dragged out: aligned parts as FASTA, and cells as a table."""
-        rows = self.chosen_rows()[:MOST_DRAGGED]
+        rows = list(islice(chain.from_iterable(self.chosen_ranges()), MOST_DRAGGED))
         hits = [hit for place in rows if (hit := self.hits.row_at(place)) is not None]
         made = QMimeData()
         made.setText("".join(map(self.fasta_of, hits)))
@@ -150,6 +135,8 @@ class HitsTable(QTableView):
     def _set_up_headers(self) -> None:
         self.setVerticalHeader(RowNumbers())
         header = self.horizontalHeader()
+        # It asks each row whether all of a column is selected, which it does not even show.
+        header.setSelectionModel(QItemSelectionModel(self.hits, header))
         header.setSectionsMovable(True)
         header.setSectionsClickable(True)
         header.setHighlightSections(False)
@@ -285,39 +272,61 @@ class HitsTable(QTableView):
         order = sorted(range(len(self.kind.columns)), key=header.visualIndex)
         return [place for place in order if not self.isColumnHidden(place)]
 
+    def chosen_ranges(self) -> list[range]:
+        """Return the selected rows, from the top, as ranges that do not touch."""
+        found: list[range] = []
+        for top, bottom in sorted((some.top(), some.bottom()) for some in self._selected()):
+            if found and top <= found[-1].stop:
+                found[-1] = range(found[-1].start, max(bottom + 1, found[-1].stop))
+            else:
+                found.append(range(top, bottom + 1))
+        return found
+
     def chosen_rows(self) -> list[int]:
-        """Return the selected rows, from the top."""
-        return sorted(index.row() for index in self.selectionModel().selectedRows())
+        """Return the selected rows, from the top; there may be a million, see `chosen_ranges`."""
+        return list(chain.from_iterable(self.chosen_ranges()))
+
+    def n_chosen(self) -> int:
+        """Return how many rows are selected."""
+        return sum(map(len, self.chosen_ranges()))
+
+    def first_chosen(self) -> int | None:
+        """Return the topmost selected row; None if there is none."""
+        return min((some.top() for some in self._selected()), default=None)
+
+    def _selected(self) -> Iterator[QItemSelectionRange]:
+        chosen = self.selectionModel().selection()
+        return map(chosen.at, range(chosen.size()))
 
     def copy(self) -> None:
         """Copy the selected rows (or all) as tab-separated text with a header; too many are refused, not cut."""
-        rows = self.chosen_rows() or list(range(self.hits.n_shown))
-        if len(rows) > MOST_COPIED:
-            n, most = formatting.count(len(rows)), formatting.count(MOST_COPIED)
+        rows = self.chosen_ranges() or [range(self.hits.n_shown)]
+        if (n_rows := sum(map(len, rows))) > MOST_COPIED:
+            n, most = formatting.count(n_rows), formatting.count(MOST_COPIED)
             self.copy_refused.emit(f"{n} rows are too many to copy. Export them, or select up to {most}.")
             return
-        QGuiApplication.clipboard().setText(self.hits.tsv(rows, self.visible_columns()))
+        QGuiApplication.clipboard().setText(self.hits.tsv([*chain.from_iterable(rows)], self.visible_columns()))
 
     def edit_note(self) -> None:
         """Write beside the first selected hit, in its cell."""
-        rows, place = self.chosen_rows(), self._place("note")
-        if not rows:
+        row, place = self.first_chosen(), self._place("note")
+        if row is None:
             return
         self.setColumnHidden(place, False)
         self.updateGeometries()  # the range of the scroll bar, which otherwise changes a turn later
-        index = self.hits.index(rows[0], place)
+        index = self.hits.index(row, place)
         self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
         self.scrollTo(index)
         self.edit(index)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Ask for the menu of the chosen row: at the mouse, or from the keyboard below the row."""
-        rows = self.chosen_rows()
-        if not rows:
+        row = self.first_chosen()
+        if row is None:
             return
         place = event.globalPos()
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
-            place = self.viewport().mapToGlobal(self.visualRect(self.hits.index(rows[0], 1)).bottomLeft())
+            place = self.viewport().mapToGlobal(self.visualRect(self.hits.index(row, 1)).bottomLeft())
         self.menu_asked.emit(place)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -327,15 +336,12 @@ class HitsTable(QTableView):
             return
         super().keyPressEvent(event)
 
-    def choose_rows(self, places: list[int]) -> None:
-        """Select some rows, given from the top, and scroll to the first."""
-        chosen, begin = QItemSelection(), 0
-        for end in range(1, len(places) + 1):
-            if end == len(places) or places[end] != places[end - 1] + 1:
-                last = self.hits.index(places[end - 1], len(self.kind.columns) - 1)
-                chosen.append(QItemSelectionRange(self.hits.index(places[begin], 0), last))
-                begin = end
-        first = self.hits.index(places[0], 1)
+    def choose_rows(self, rows: Sequence[range]) -> None:
+        """Select some rows, given from the top, and scroll to the first; not more than a few hundred ranges."""
+        chosen, last = QItemSelection(), len(self.kind.columns) - 1
+        for some in rows:
+            chosen.append(QItemSelectionRange(self.hits.index(some.start, 0), self.hits.index(some.stop - 1, last)))
+        first = self.hits.index(rows[0].start, 1)
         self.selectionModel().setCurrentIndex(first, QItemSelectionModel.SelectionFlag.NoUpdate)
         self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         self.scrollTo(first, QAbstractItemView.ScrollHint.PositionAtCenter)
@@ -381,7 +387,13 @@ class HitsPanel(QWidget):
         self._place = 0
         self._quiet = False
         self._make_busy_sign()
-        top = row(self.filter_box, self.busy, self.counts, self.stop, self.explain)
+        self.all_again = IconButton(
+            "close", "Only hits that were picked in a picture are listed. Click to list all again",
+            lambda: model.list_picked(None), "Picked hits only",
+        )  # fmt: skip
+        self.all_again.hide()
+        self._selects_listed = False
+        top = row(self.filter_box, self.all_again, self.busy, self.counts, self.stop, self.explain)
         top.setContentsMargins(8, 8, 12, 6)
         self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
 
@@ -438,7 +450,7 @@ class HitsPanel(QWidget):
     def _follow(self) -> None:
         """Find the selected hit again in the new order, and keep the place."""
         model = self.model
-        if model.kept_row is not None and not self.table.chosen_rows():
+        if model.kept_row is not None and self.table.first_chosen() is None:
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
             self.table.selectionModel().setCurrentIndex(model.index(model.kept_row, 1), flags)
         self.table.verticalScrollBar().setValue(self._place)
@@ -446,17 +458,34 @@ class HitsPanel(QWidget):
         self._quiet = False
         if not model.is_busy:
             self._before = self.filter_box.text(), self.table.clicks
+            self.all_again.setVisible(model.query.among is not None)
+            if self._selects_listed and model.n_shown:
+                self.table.selectAll()
+            self._selects_listed = False
         self.none.setVisible(bool(model.n_all) and not model.n_shown)
         if model.is_filtered:
             self.counts.setText(f"{formatting.count(model.n_shown)} of {formatting.plural(model.n_all, 'hit')}")
         else:
             self.counts.setText(formatting.plural(model.n_all, "hit"))
 
+    def choose_hits(self, hits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> bool:
+        """Select hits (int64[n] ids) that stand in some rows (int64[k], rising).
+
+        Where they lie far apart they are listed alone: tells whether they are.
+        """
+        if np.count_nonzero(np.diff(rows) != 1) >= MOST_RANGES:
+            self._selects_listed = True
+            self.model.list_picked(hits)
+            return True
+        if len(rows):
+            self.table.choose_rows(ranges_of(rows.tolist()))
+        return False
+
     def _choose(self) -> None:
         if self._quiet:
             return
-        rows = self.table.chosen_rows()
-        chosen = self.model.row_at(rows[0]) if rows else None
+        row = self.table.first_chosen()
+        chosen = self.model.row_at(row) if row is not None else None
         if chosen is not None or not self.model.n_shown:
             self.model.keep(chosen.id if chosen else None)
         self.explain.setEnabled(chosen is not None)

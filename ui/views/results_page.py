@@ -21,6 +21,7 @@ from .hits_table import HitsPanel
 from .one_at_a_time import OneAtATime
 from .parts import EmptyPanel, IconButton, IconLabel, Later, button, label, row, split, stacked, title_label
 from .report_page import ReportPage
+from .row_numbers import ranges_of
 
 if TYPE_CHECKING:
     from .aligned_hits import AlignedHits
@@ -308,7 +309,7 @@ class ResultsPage(QWidget):
         run = self.run
         if run.is_complete and run.hits.n_shown and self._hits.content is not None and run.profile != self._first_of:
             self._first_of = run.profile
-            if run.hit is None and not self.hits.table.chosen_rows():
+            if run.hit is None and self.hits.table.first_chosen() is None:
                 self.hits.table.choose_row(0)
 
     def _look(self) -> None:
@@ -353,7 +354,7 @@ class ResultsPage(QWidget):
                 return
             places = self.hits.model.places_of(answer[:MOST_CHOSEN])
             if places:
-                self.hits.table.choose_rows(places)
+                self.hits.table.choose_rows(ranges_of(places))
             view.say_of_bar(bar_words(data.bar_at(low), len(answer), len(places), view is self._large))
 
         self.run.ask_bar(low, high, take)
@@ -471,15 +472,10 @@ class ResultsPage(QWidget):
 
     def step_hit(self, step: int) -> None:
         """Go to the next or previous hit."""
-        rows = self.hits.table.chosen_rows()
-        place = rows[0] + step if rows else 0
+        row = self.hits.table.first_chosen()
+        place = row + step if row is not None else 0
         if 0 <= place < self.run.hits.n_shown:
             self.hits.table.choose_row(place)
-
-    def chosen_ids(self) -> list[int]:
-        """Return the ids of the selected hits."""
-        rows = [self.run.hits.row_at(place) for place in self.hits.table.chosen_rows()]
-        return [found.id for found in rows if found is not None]
 
 
 def _later(module: str, view: str) -> Later:

@@ -140,6 +140,7 @@ RUNS = Declaration(
         "ranking": _best(f"{_QUERY_COVERAGE} / 2 + {_IDENTITY} / 4 + {_POSITIVES} / 4"),
     },
     identical="pairwise_alignments.identical",
+    placed={"strand": "coalesce(strand, 1)"},
     best_part_only=True,
 )
 """The values are of the best alignment; shares are percents."""

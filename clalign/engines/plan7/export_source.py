@@ -28,6 +28,8 @@ FOLLOWED = ("text", "tblout", "domtblout", "pfamtblout", "tsv", "domtsv", "jsonl
 class Source(GeneralSource):
     """A run of profiles with what every writer asks of it."""
 
+    needs_path = False
+
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
         super().__init__(run, choice, context)
         self.spec = run.spec(SearchSpec)

@@ -151,4 +151,5 @@ RUNS = Declaration(
         "accuracy": f"(SELECT accuracy {_OF_DOMAINS} ORDER BY score DESC LIMIT 1)",
     },
     identical=_IDENTICAL,
+    placed={"env_start": "coalesce(env_start, target_start)", "env_end": "coalesce(env_end, target_end)"},
 )

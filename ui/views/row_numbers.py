@@ -1,0 +1,35 @@
+"""The places of rows beside a table of a million."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHeaderView
+
+ROW_HEIGHT = 26
+
+
+class RowNumbers(QHeaderView):
+    """The places of the rows; as wide as the last one needs, which Qt would look for in two thousand rows."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.setDefaultSectionSize(ROW_HEIGHT)
+        self.setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setSectionsClickable(True)
+        self.setHighlightSections(True)
+
+    def sizeHint(self) -> QSize:
+        """Return the size for the number of the last row."""
+        if not self.count():
+            return super().sizeHint()
+        return QSize(self.sectionSizeFromContents(self.count() - 1).width(), 0)
+
+
+def ranges_of(rows: Sequence[int]) -> list[range]:
+    """Return rows, given from the top, as ranges that do not touch."""
+    cuts = [place for place in range(1, len(rows)) if rows[place] != rows[place - 1] + 1]
+    ends = zip([0, *cuts], [*cuts, len(rows)], strict=True)
+    return [range(rows[begin], rows[end - 1] + 1) for begin, end in ends if end]
