@@ -4,14 +4,16 @@ python benchmarks/window_stalls.py [--hits 1000000] [--look] [--only NAME]
 
 The window is the real one, without a display and without jobs. Each step is begun in a turn of the event loop and over
 when what it asks for is shown and nothing is being read any more; a timer beats meanwhile. Of the longest time between
-two beats stand the seconds (``stall``) and those that the window's own thread computed in it (``busy``): where ``stall``
-is the longer one by far, the machine did other things, or a thread of the reader held the interpreter. ``--look`` prints
-what the window's thread did in pauses of more than 100 ms.
+two beats the seconds are told (``stall``), and those that the window's own thread computed in it (``busy``): where the
+former are more by far, the machine did other things, or a thread of the reader held the interpreter. ``cpu`` are the
+seconds that the window's thread computed in all, ``whole`` those that the step took. ``--look`` prints what was done in
+pauses of more than 100 ms.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import os
@@ -96,12 +98,12 @@ class Heart(QObject):
         while True:
             time.sleep(LOOK_SECONDS)
             if time.perf_counter() - self._last[0] > LONGEST_SECONDS / 2:
-                stack = traceback.extract_stack(sys._current_frames()[thread])
-                self.seen[" < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in stack[:-7:-1])] += 1
-                for other in threading.enumerate():
-                    if other.name.startswith("clalign-reader") and other.ident in sys._current_frames():
-                        stack = traceback.extract_stack(sys._current_frames()[other.ident])
-                        self.seen["  reader: " + " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in stack[:-6:-1])] += 1
+                names = {other.ident: other.name for other in threading.enumerate()}
+                for ident, frame in sys._current_frames().items():
+                    if ident == thread or names.get(ident, "").startswith("clalign-reader"):
+                        stack = traceback.extract_stack(frame)[:-7:-1]
+                        words = " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in stack)
+                        self.seen[f"{names.get(ident)}: {words}"] += 1
 
 
 class Tour:
@@ -172,7 +174,7 @@ class Tour:
         yield "hits: no filter", lambda: self.filter("")
         yield "hits: to the end", lambda: self.page.hits.table.scrollToBottom()
         yield "hits: scroll", self.scroll
-        yield "hits: select a row in the middle", lambda: self.page.hits.table.choose_row(self.page.run.hits.n_shown // 2)
+        yield "hits: select a row", lambda: self.page.hits.table.choose_row(self.page.run.hits.n_shown // 2)
         yield "hits: select all", lambda: self.page.hits.table.selectAll()
         yield "hits: sort with all selected", lambda: self.sort("score")
         yield "hits: select one", lambda: self.page.hits.table.choose_row(3)
@@ -243,7 +245,7 @@ class Tour:
         for kind in KINDS:
             yield f"pictures: {kind}", lambda kind=kind: show(kind)
         yield "pictures: back to score and coverage", lambda: show("score-coverage")
-        yield "pictures: point at a place", lambda: QTest.mouseMove(view().drawing.viewport(), view().drawing.rect().center())
+        yield "pictures: point at a place", lambda: point_at(view().drawing)
         yield "pictures: select all in the table", pick
         yield "pictures: show them in the table", lambda: self.show("hits")
         yield "pictures: back", lambda: self.show("pictures")
@@ -268,7 +270,7 @@ class Tour:
         yield "overview: filter queries", lambda: view().filter_box.setText("made")
         yield "overview: zoom the map", lambda: self.through((4, 4, 4, 0.3, 8, 8), view().map.zoom)
         yield "overview: fit the map", lambda: view().map.fit()
-        yield "overview: point at the map", lambda: QTest.mouseMove(view().map.viewport() if hasattr(view().map, "viewport") else view().map, view().map.rect().center())
+        yield "overview: point at the map", lambda: point_at(view().map)
         yield "overview: theme", self.dress
         yield "overview: leave and come back", lambda: self.through(("hits", "overview"), self.show)
 
@@ -340,6 +342,11 @@ class Tour:
         yield "aligned: first query", lambda: self.page.run.set_profile(0)
 
 
+def point_at(area: Any) -> None:
+    """Move the pointer to the middle of a scroll area."""
+    QTest.mouseMove(area.viewport() if hasattr(area, "viewport") else area, area.rect().center())
+
+
 def wait(is_done: Callable[[], bool]) -> None:
     """Let the window work until something is done."""
     end = time.perf_counter() + PATIENCE_SECONDS
@@ -395,8 +402,8 @@ def main() -> None:
         window = MainWindow(settings, default_worker())
         window.resize(1280, 800)
         window.show()
-        import clalign.ui.views.results_page  # as `open_window` does soon after the start
-
+        warm = importlib.import_module("clalign.ui.views.results_page")  # as `open_window` does soon after the start
+        assert warm
         tour, heart = Tour(window, path), Heart(options.look)
         wait(tour.is_idle)
         for name, begin in tour.steps():

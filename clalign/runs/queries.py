@@ -232,7 +232,7 @@ class HitQueries:
 
     def target_names(self) -> dict[int, str]:
         """Return the name of each target that was hit, by its row."""
-        return dict(self._all("SELECT row, name FROM targets"))
+        return dict(self._connection.execute("SELECT row, name FROM targets"))
 
     def rows(self, number: int) -> npt.NDArray[np.int64]:
         """Return the rows (int64[n]) of the targets that a query hit."""

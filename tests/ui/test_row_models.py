@@ -19,6 +19,7 @@ from clalign.ui.models.row_colors import (
     ramp,
     value_coloring,
 )
+from clalign.ui.models.row_measures import order_of
 from clalign.ui.models.row_search import compiled, find_rows, prosite_pattern
 from clalign.ui.models.rows_view import RowsView
 from clalign.ui.theme import contrast
@@ -122,6 +123,13 @@ def test_values_are_colored_from_low_to_high_and_unknown_ones_grey() -> None:
     assert ramp("rainbow", 252)[-1] == "#FD0000"
     low, high = (int(ramp("safe", 252)[place][1:3], 16) for place in (0, -1))
     assert low < 16 < 240 < high
+
+
+def test_rows_are_sorted_by_words_as_python_does_it() -> None:
+    words = ["b", "", "a", "ß", "b", "aa", "\U0010fffe", "\ud800", "z" * 40, "a"]
+    for some in (words, [*words, "y" * 300], []):
+        spelled = [word.encode("utf-8", "surrogatepass") for word in some]
+        assert order_of(some).tolist() == sorted(range(len(some)), key=spelled.__getitem__)
 
 
 def found(rows: list[bytes], text: str, mode: str) -> list[tuple[int, int, int]]:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from clalign.engines.hit_alignments import read_hit_alignment
+from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.values.architectures import PlacedDomain
@@ -228,7 +229,7 @@ class ResultsController(Controller):
                 view.close_view()
                 view.say("The hits cannot be shown together", told(answer, "They could not be read"))
                 return
-            alignment, scores = answer
+            alignment, scores, by_species = answer
             if not alignment.n_rows:
                 view.close_view()
                 view.say("No hits to be aligned", f"This {noun} has no significant hits.")
@@ -236,8 +237,8 @@ class ResultsController(Controller):
             rows = RowsView(alignment, page)
             if (scores == scores).any():
                 rows.scores["Score (bits)"] = scores
-            if (order := order_by_species(alignment.descriptions)) is not None:
-                rows.own_orders["Species"] = order
+            if by_species is not None:
+                rows.own_orders["Species"] = by_species
             sequences = formatting.plural(alignment.n_rows, "row")
             panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, aligned by the paths that were found")
             self._alignments.connect_rows(panel)
@@ -245,6 +246,9 @@ class ResultsController(Controller):
             self._app.update_actions()
 
         path = run.path
-        self._app.files.ask_long(
-            (str(path), "aligned"), lambda context: read_hit_alignment(path, number, significant, context), take
-        )
+
+        def read(context: JobContext) -> tuple[Any, ...]:
+            alignment, scores = read_hit_alignment(path, number, significant, context)
+            return alignment, scores, order_by_species(alignment.descriptions)
+
+        self._app.files.ask_long((str(path), "aligned"), read, take)

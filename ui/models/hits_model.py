@@ -256,7 +256,15 @@ class HitsModel(QAbstractTableModel):
 
     def place_of(self, hit: int) -> int | None:
         """Return the row of a hit, or None if it is not shown."""
-        return self._pages.place_of(hit) if self._pages else None
+        if self._pages is None:
+            return None
+        if hit == self._pages.keep:
+            return self._pages.kept
+        for page, rows in self._cache.items():  # to look through a million rows would stall the window
+            for place, row in enumerate(rows):
+                if row.id == hit:
+                    return page * PAGE + place
+        return self._pages.place_of(hit)
 
     def places_of(self, hits: list[int]) -> list[int]:
         """Return the rows of some hits, of those that are shown; of at most a few hundred."""
