@@ -98,12 +98,19 @@ class Heart(QObject):
         while True:
             time.sleep(LOOK_SECONDS)
             if time.perf_counter() - self._last[0] > LONGEST_SECONDS / 2:
-                names = {other.ident: other.name for other in threading.enumerate()}
-                for ident, frame in sys._current_frames().items():
-                    if ident == thread or names.get(ident, "").startswith("clalign-reader"):
-                        stack = traceback.extract_stack(frame)[:-7:-1]
-                        words = " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in stack)
-                        self.seen[f"{names.get(ident)}: {words}"] += 1
+                self.seen.update(stacks(thread))
+
+
+def stacks(window: int) -> list[str]:
+    """Return what the window's thread and those of readers do; no frame outlives this, for it may hold a painter."""
+    names = {one.ident: one.name for one in threading.enumerate() if one.name.startswith("clalign-reader")}
+    found = []
+    for ident, frame in sys._current_frames().items():
+        if ident == window or ident in names:
+            stack = traceback.extract_stack(frame)[:-7:-1]
+            words = " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in stack)
+            found.append(f"{names.get(ident, 'window')}: {words}")
+    return found
 
 
 class Tour:

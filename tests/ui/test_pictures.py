@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import threading
+import time
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,10 +32,11 @@ from clalign.engines.plan7.funnel import funnel_of
 from clalign.errors import ExitCode, InputError, OptionError
 from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.taxonomy import column_named, read_taxonomy
-from clalign.jobs import QuietContext
+from clalign.jobs import JobContext, QuietContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.ui import theme
+from clalign.ui.controllers import picture_controller
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.row_measures import order_by_species
 from clalign.ui.shell.main_window import MainWindow
@@ -360,6 +363,28 @@ def test_hits_that_lie_far_apart_are_listed_alone(
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 3)
     page.run.set_profile(0)
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 5 and not page.hits.all_again.isVisible())
+
+
+def test_a_picture_that_takes_long_can_be_given_up(
+    qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, view = shown
+    kept, asked = view.picture, threading.Event()
+
+    def never(path: Path, wish: Asked, context: JobContext) -> None:
+        asked.set()
+        while True:
+            context.check()
+            time.sleep(0.001)
+
+    monkeypatch.setattr(picture_controller, "read_picture", never)
+    view.show_kind("score-length")
+    qtbot.waitUntil(lambda: view.waiting.isVisible() and asked.is_set())
+    view.waiting.stop.click()
+    assert not view.waiting.isVisible()
+    qtbot.waitUntil(lambda: window.controller.files.is_idle)
+    assert view.picture is kept
+    assert page.tab == "pictures"
 
 
 def test_species_are_listed_and_looked_up(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from PySide6.QtTest import QTest
 from clalign.engines.overview import read_overview
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
+from clalign.ui.controllers import results_controller
 from clalign.ui.engines.plan7.page import SearchPage
+from clalign.ui.models import architectures
 from clalign.ui.models.architectures import Asked, question, shown_words
 from clalign.ui.models.family_colors import SAFE, family_colors, letters_on
 from clalign.ui.models.heat_map import HeatMap
@@ -110,6 +113,47 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     view.table.query_chosen.emit(1)
     qtbot.waitUntil(lambda: together.run.profile == 1 and together.run.hits.n_all == 1)
     assert together.tab == "hits"
+
+
+def test_many_sequences_are_looked_through_beside_the_window(
+    qtbot: Any, together: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(architectures, "FEW", 0)
+    together.show_tab("domains")
+    view: Any = together._domains.content
+    qtbot.waitUntil(lambda: view.content is not None and bool(view.canvas.shown))
+    everything = list(view.canvas.shown)
+    view.filter_box.setText("seq_0014")
+    qtbot.waitUntil(lambda: [one.name for one in view.canvas.shown] == ["SEQ_0014"])
+    assert view.words.text().startswith("1 shown of ")
+    view.filter_box.clear()
+    qtbot.waitUntil(lambda: view.canvas.shown == everything)
+    view.table.selectRow(1)
+    wanted = view.content.rows[1]["words"]
+    qtbot.waitUntil(lambda: {one.words for one in view.canvas.shown} == {wanted})
+
+
+@pytest.mark.parametrize(("tab", "reads"), [("domains", "question"), ("overview", "overview_question"),
+                                            ("aligned", "read_hit_alignment")])  # fmt: skip
+def test_what_takes_long_can_be_given_up_and_asked_for_again(
+    qtbot: Any, together: ResultsPage, monkeypatch: pytest.MonkeyPatch, tab: str, reads: str
+) -> None:
+    def never(*asked: Any) -> None:
+        while True:
+            asked[-1].check()  # the context comes last
+            time.sleep(0.001)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(results_controller, reads, (lambda *asked: never) if "question" in reads else never)
+        together.show_tab(tab)
+        view: Any = getattr(together, f"_{tab}").content
+        qtbot.waitUntil(view.waiting.isVisible)
+        view.waiting.stop.click()
+        assert not view.waiting.isVisible()
+    together.show_tab("hits")
+    together.show_tab(tab)
+    qtbot.waitUntil(lambda: (view.panel if tab == "aligned" else view.content) is not None)
+    assert not view.waiting.isVisible()
 
 
 def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) -> None:

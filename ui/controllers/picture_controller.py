@@ -47,7 +47,15 @@ class PictureController(Controller):
         view.copy_asked.connect(lambda: self._copy(view))
         view.hits_picked.connect(lambda hits: self.choose_hits(page, view, hits))
         view.table_asked.connect(lambda: page.show_tab("hits"))
+        view.waiting.stopped.connect(lambda: self._stop(page, view))
         view.ask()  # it is looked at already
+
+    def _stop(self, page: ResultsPage, view: PicturesView) -> None:
+        """Read no more; the picture that was there stays, if there was one."""
+        self._app.files.forget((str(page.run.path), "picture"))
+        self._latest.pop(view, None)
+        if view.picture is None:
+            view.say("No picture", "You have stopped it. Choose one above to draw it.")
 
     @staticmethod
     def _asked(page: ResultsPage, wish: Asked) -> Asked:
@@ -67,12 +75,17 @@ class PictureController(Controller):
         view.allow_kind("filters", "" if has_stages else "This search has no filters: every target is aligned")
         if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
             noun = run.noun.lower()
+            view.waiting.end()
             view.say(f"One {noun} at a time", f"Choose a {noun} above to see its picture.", run)
             return
+
+        if not run.is_live:  # else it is read again and again
+            view.waiting.begin()
 
         def take(answer: Any) -> None:
             if not isValid(view) or view.wish != wish or self._asked(page, wish) != asked:
                 return
+            view.waiting.end()
             if isinstance(answer, Exception):
                 view.say("There is no picture", told(answer, "The hits could not be read"))
             elif KINDS[asked.kind].needs_hits and not page.run.hits.n_all and not page.run.hits.is_busy:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..views.aligned_hits import AlignedHits
     from ..views.architecture_view import ArchitectureView
     from ..views.overview_view import OverviewView
+    from ..views.parts import AskedView
     from ..views.results_page import ResultsPage
 
 CLANS_FILTER = "Tables of clans (*.tsv *.dat *.gz *.sto *.stk *.seed *.txt);;All files (*)"
@@ -68,6 +69,13 @@ class ResultsController(Controller):
         page.aligned_made.connect(lambda view: self._connect_aligned(page, view))
         self._app.files.ask("parts of results", _load_parts, lambda answer: None)
 
+    def _stop(self, page: ResultsPage, view: AlignedHits | AskedView, what: str, has_content: bool) -> None:
+        """Read no more for a view; what it shows stays, if it shows anything."""
+        self._app.files.forget((str(page.run.path), what))
+        if not has_content:
+            view.say("Stopped", "Leave this page and come back to read it again.")
+            view.forget()
+
     # --- overview ---
 
     def _connect_overview(self, page: ResultsPage, view: OverviewView) -> None:
@@ -77,14 +85,19 @@ class ResultsController(Controller):
         view.table_asked.connect(lambda: self._save(page, "queries", "Save the table of queries as"))
         view.matrix_asked.connect(lambda: self._save(page, "matrix", "Save the scores as"))
         view.picture_asked.connect(lambda: self.draw_map(page, view))
+        view.waiting.stopped.connect(lambda: self._stop(page, view, "overview", view.content is not None))
         view.ask()  # it is looked at already
 
     def read_overview(self, page: ResultsPage, view: OverviewView) -> None:
         """Read what all queries of a run have found, and show it."""
 
+        if not page.run.is_live:  # else it is read again and again
+            view.waiting.begin()
+
         def take(answer: Any) -> None:
             if not isValid(view):
                 return
+            view.waiting.end()
             if isinstance(answer, Exception):
                 view.say("The queries cannot be shown", told(answer, "They could not be read"))
             else:
@@ -123,6 +136,7 @@ class ResultsController(Controller):
         view.picture_asked.connect(lambda: self.draw_architectures(page, view))
         view.domain_chosen.connect(lambda domain: self.show_domain(page, domain))
         view.choice_asked.connect(lambda content: self.choose_architecture(page, view, content))
+        view.waiting.stopped.connect(lambda: self._stop(page, view, "architectures", view.has_content))
         view.ask()  # it is looked at already
 
     def read_architectures(self, page: ResultsPage, view: ArchitectureView, asked: Asked) -> None:
@@ -131,9 +145,13 @@ class ResultsController(Controller):
         if not view.has_content:
             view.say("Reading the domains", "Putting the hits of all queries on their sequences.")
 
+        if not page.run.is_live:
+            view.waiting.begin()
+
         def take(answer: Architectures | Exception) -> None:
             if not isValid(view) or view.wish != asked:
                 return
+            view.waiting.end()
             if isinstance(answer, Exception):
                 view.say("The domains cannot be shown", told(answer, "They could not be read"))
             else:
@@ -208,6 +226,7 @@ class ResultsController(Controller):
 
     def _connect_aligned(self, page: ResultsPage, view: AlignedHits) -> None:
         view.asked.connect(lambda significant: self.align_hits(page, view, significant))
+        view.waiting.stopped.connect(lambda: self._stop(page, view, "aligned", view.panel is not None))
         view.ask()  # it is looked at already
 
     def align_hits(self, page: ResultsPage, view: AlignedHits, significant: bool) -> None:
@@ -216,15 +235,20 @@ class ResultsController(Controller):
         noun = run.noun.lower()
         view.significant.setVisible(_judges(page))
         if run.shows_all:
+            view.waiting.end()
             view.close_view()
             view.say(f"One {noun} at a time", f"Choose a {noun} above to see its hits aligned to it.", run)
             return
         if view.panel is None:
             view.say("Aligning the hits", "From the paths that the search has found.")
 
+        if not run.is_live:
+            view.waiting.begin()
+
         def take(answer: Any) -> None:
             if not isValid(view) or run.profile != number:
                 return
+            view.waiting.end()
             if isinstance(answer, Exception):
                 view.close_view()
                 view.say("The hits cannot be shown together", told(answer, "They could not be read"))

@@ -11,8 +11,8 @@ SWEEP_MS = 200
 YOUNG, MIDDLE, OLD = 700, 10, 10
 """How many new objects, or sweeps of the younger ones, make the next sweep worth its time; as in Python itself."""
 
-MOST = 300_000
-"""Objects that are looked through: some 30 ms."""
+MOST = 100_000
+"""Objects that are looked through: some 20 to 50 ms."""
 
 FULL_SECONDS = 30.0
 """Least time between two looks through everything."""

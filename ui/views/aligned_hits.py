@@ -11,6 +11,7 @@ from ..models.run_view import RunView
 from .one_at_a_time import OneAtATime
 from .parts import ElidedLabel, row, stacked
 from .rows_page import RowsPanel
+from .wait_sign import WaitSign
 
 
 class AlignedHits(QWidget):
@@ -32,7 +33,8 @@ class AlignedHits(QWidget):
         self.empty = OneAtATime("format-align-justify")
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
-        top = row((self.words, 1), self.significant, margins=(12, 6, 12, 2))
+        self.waiting = WaitSign("Aligning the hits")
+        top = row((self.words, 1), self.waiting, self.significant, margins=(12, 6, 12, 2))
         self.setLayout(stacked(top, (self._stack, 1), spacing=0))
         self.say("All hits aligned", "They appear here as soon as there are hits.")
 
@@ -42,6 +44,10 @@ class AlignedHits(QWidget):
         if self.isVisible():
             self._is_old = False
             self.asked.emit(self.significant.isChecked())
+
+    def forget(self) -> None:
+        """Ask again when somebody looks the next time."""
+        self._is_old = True
 
     def showEvent(self, event: QShowEvent) -> None:
         """Ask, if anything may have changed."""

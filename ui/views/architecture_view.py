@@ -13,6 +13,7 @@ from ..models.text_table import TextTable
 from .architecture_canvas import ArchitectureCanvas
 from .lab_page import LabTable
 from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, shrinking, split, stacked
+from .wait_sign import WaitSign
 
 TYPING_MS = 150
 
@@ -43,11 +44,13 @@ class ArchitectureView(AskedView):
         self._typing.timeout.connect(self._show_chosen)
         shown = QWidget()
         body = split(self.table, self.canvas, shares=(2, 5), sizes=(260, 700), orientation=Qt.Orientation.Horizontal)
-        shown.setLayout(stacked((body, 1), row((self.words, 1), margins=(12, 2, 12, 4)), spacing=0))
+        shown.setLayout(stacked((body, 1), spacing=0))
+        self.waiting = WaitSign("Reading the domains")
+        foot = row((self.words, 1), self.waiting, margins=(12, 2, 12, 4))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(shown)
-        self.setLayout(stacked(self._tools(), (self._stack, 1), spacing=0))
+        self.setLayout(stacked(self._tools(), (self._stack, 1), foot, spacing=0))
         self.canvas.domain_chosen.connect(self.domain_chosen)
         self.canvas.described.connect(lambda text: self.words.setText(text.replace("\n", " · ")))
         self.say("Domain architectures", "They appear here as soon as there are hits.")
@@ -90,6 +93,11 @@ class ArchitectureView(AskedView):
         self.rules.setCurrentIndex(self.rules.findData("clans"))
         self.rules.setToolTip(Path(path).name)
         self._wish(rule="clans", clans=path)
+
+    def say(self, heading: str, text: str) -> None:
+        """Say why there is nothing."""
+        super().say(heading, text)
+        self.words.setText("")
 
     @property
     def has_content(self) -> bool:

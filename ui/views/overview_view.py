@@ -21,6 +21,7 @@ from ..models.heat_map import HeatMap
 from ..models.overview import COLUMNS, LINE_ROLE, SPARK_COLUMN, QueriesModel
 from .heat_map_view import HeatMapView
 from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, set_up_rows, show_titles, split, stacked
+from .wait_sign import WaitSign
 
 TYPING_MS = 150
 ROW_HEIGHT = 26
@@ -141,7 +142,8 @@ class OverviewView(AskedView):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(shown)
-        self.setLayout(stacked((self._stack, 1), spacing=0))
+        self.waiting = WaitSign("Reading the queries")
+        self.setLayout(stacked((self._stack, 1), row(None, self.waiting, margins=(12, 0, 12, 0)), spacing=0))
         self.table.query_chosen.connect(self.query_chosen)
         self.map.cell_chosen.connect(self.hit_chosen)
 

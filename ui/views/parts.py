@@ -466,6 +466,10 @@ class AskedView(QWidget):
             self._is_old = False
             self.asked.emit(self.wish)
 
+    def forget(self) -> None:
+        """Ask again when somebody looks the next time."""
+        self._is_old = True
+
     def showEvent(self, event: QShowEvent) -> None:
         """Ask, if anything may have changed."""
         super().showEvent(event)

@@ -18,6 +18,7 @@ from .drawing_view import DrawingView
 from .lab_page import LabTable, TurningSplitter
 from .one_at_a_time import OneAtATime
 from .parts import AskedView, ElidedLabel, IconButton, allow_entry, button, label, row, shrinking, stacked
+from .wait_sign import WaitSign
 
 MOST_LISTED = 5000
 """Species in the table; a file has all."""
@@ -99,7 +100,8 @@ class PicturesView(AskedView):
         self.show_them = button("Show in the table", self.table_asked.emit, "link")
         self.show_them.hide()
         made = QWidget()
-        line = row((self.picked, 1), self.show_them)
+        self.waiting = WaitSign("Reading the hits")
+        line = row((self.picked, 1), self.show_them, self.waiting)
         made.setLayout(stacked(self.sentence, line, spacing=2, margins=(12, 4, 12, 6)))
         return made
 
