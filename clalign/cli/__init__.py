@@ -18,10 +18,13 @@ from clalign.engines import COMMANDS
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    Where the words are those of an engine its worker is started before anything else is loaded.
+    Where the words are those of an engine its worker is started before anything else is loaded, and this in turn wakes
+    the drivers.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
+    if words[:1] == ["worker"] and "--device" in words:
+        starting.wake_drivers(starting.device_in(words))
     is_help = bool({"-h", "--help"} & set(words))
     engine = COMMANDS.get(words[0], "") if words and not is_help else ""
     with starting.worker_ahead(engine, starting.device_in(words)) if engine else contextlib.nullcontext():

@@ -75,6 +75,17 @@ def taken_ahead() -> subprocess.Popen[str] | None:
     return taken
 
 
+def wake_drivers(device: str) -> None:
+    """Wake the drivers as the first thing that a worker does, unless the words for its device name the reference."""
+    if "reference" in device:
+        return
+    from clalign.compute.opencl import waking
+    from clalign.databases.cache_root import cache_root
+
+    with contextlib.suppress(OSError):
+        waking.wake_ahead(waking.verdicts_path(cache_root()), device)
+
+
 def device_in(words: list[str]) -> str:
     """Return the user's words for a device, as far as they are seen at a glance; a wrong guess only costs time."""
     found = "auto"

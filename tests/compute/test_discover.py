@@ -444,6 +444,7 @@ def test_a_context_is_made_as_soon_as_the_drivers_are_awake(
     waking.remember_meant(home_of_verdicts, "gpu", "0:7")
     waking.remember_meant(home_of_verdicts, "cpu", {"nowhere": "99:0", "nonsense": "a"}.get(meant, cpu.id))
     monkeypatch.setenv("PYOPENCL_HOME", "")  # it sets that
+    monkeypatch.setattr(waking, "_is_begun", False)
     waking.wake_ahead(discover.verdicts_path(), "cpu")
     (number,) = waking.untaken_contexts()
     address = waking._contexts[number].result(60)

@@ -42,6 +42,9 @@ MOST_MEANT = 8
 
 _EVERY_TYPE = ctypes.c_uint64(0xFFFFFFFF)
 
+_is_begun = False
+"""Whether `wake_ahead` was called with success."""
+
 _contexts: dict[str, Future[int | None]] = {}
 """Addresses of contexts that `wake_ahead` makes, by the ids of their devices."""
 
@@ -115,7 +118,7 @@ def library_of_pyopencl() -> str:
 
 
 def wake_ahead(verdicts: Path, wish: str = "") -> None:
-    """Wake the drivers in the background, unless there is one that nobody knows yet, or that may hang.
+    """Wake the drivers in the background, once, unless there is one that nobody knows yet, or that may hang.
 
     Parameters
     ----------
@@ -125,9 +128,11 @@ def wake_ahead(verdicts: Path, wish: str = "") -> None:
         The user's words for a device. Of the one that they meant last time a context is made as well, for
         `taken_context`.
     """
+    global _is_begun
     library = library_of_pyopencl() if sys.platform == "linux" else ""
-    if not library or not verdicts.exists() or is_distrusted(verdicts.parent):
+    if _is_begun or not library or not verdicts.exists() or is_distrusted(verdicts.parent):
         return
+    _is_begun = True
     os.environ["PYOPENCL_HOME"] = str(Path(library).parent)  # its loader needs that; pyopencl sets the same
     is_held, number, promised = threading.Event(), meant_last(verdicts.parent, wish), Future[int | None]()
     if number:
@@ -135,13 +140,16 @@ def wake_ahead(verdicts: Path, wish: str = "") -> None:
 
     def wake_all() -> None:
         try:
+            began = tracing.now()  # a worker records nothing yet
             with LISTED:
                 is_held.set()
-                with tracing.span("wake the drivers", "start"), marked(verdicts.parent):
+                with marked(verdicts.parent):
                     wake(library)
+            woken = tracing.now()
             if number:
-                with tracing.span("make a context ahead", "start"):
-                    promised.set_result(_context_of(library, number))
+                promised.set_result(_context_of(library, number))
+                tracing.add("make a context ahead", "start", woken, tracing.now())
+            tracing.add("wake the drivers", "start", began, woken)
         except OSError:
             pass
         finally:
