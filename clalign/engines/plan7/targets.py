@@ -168,7 +168,8 @@ def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, 
         raise _bad_record(spec, database, refused, bad, alphabet)
     if len(bad):
         texts.append(f"Left out, because HMMER3 refuses characters in them: {_named(database, bad)}.")
-    return Skipped(np.union1d(long, bad), tuple(texts))
+    rows = np.union1d(long, bad) if len(long) else bad  # it loads another part of numpy, mostly for nothing
+    return Skipped(rows, tuple(texts))
 
 
 def refused_codes(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
