@@ -51,6 +51,7 @@ def cluster() -> Iterator[Any]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     small_units(monkeypatch)
     monkeypatch.setattr(shards, "SHARD_RESIDUES", 1000)
+    monkeypatch.setattr(members, "LARGE_BYTES", 2**15)
 
 
 def test_what_has_gone_with_its_worker_is_not_waited_for() -> None:
@@ -308,12 +309,12 @@ def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
 
 def test_what_comes_for_a_job_after_its_end_is_not_kept() -> None:
     data = pickle.dumps("a search")
-    assert at_worker.hold("an idle job", [(("search", 1), 0, data)])
+    assert at_worker.hold("an idle job", [(("search", 1), 0)], data)
     at_worker._forget("an idle job")
-    assert at_worker.hold("an idle job", [(("search", 1), 0, data)]), "it goes on, and is sent anew"
+    assert at_worker.hold("an idle job", [(("search", 1), 0)], data), "it goes on, and is sent anew"
     assert "an idle job" in at_worker._HERE
     assert at_worker.end("an idle job") == ([], {})
-    assert at_worker.hold("an idle job", [(("search", 1), 0, data)])
+    assert at_worker.hold("an idle job", [(("search", 1), 0)], data)
     assert "an idle job" not in at_worker._HERE
 
 
@@ -328,6 +329,7 @@ class Sent:
 
 def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "MOST_SEARCHES", 3)
+    monkeypatch.setattr(members.Worker, "_scattered", lambda self, data: data)
     hmms = [hmm for path in crews.LIBRARIES["hmmer3"] for hmm in load_library(str(path))[0]]
     library = [shelf_of(hmms * 4), shelf_of(hmms * 2)]
     profiles = [shelf.profile(place) for shelf in library for place in range(len(shelf))]
@@ -335,7 +337,7 @@ def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(mon
     parcels = members.Parcels(SimpleNamespace(client=None), plan)  # type: ignore[arg-type]
     worker = members.Worker("one", "one", None, parcels)  # type: ignore[arg-type]
     sent, dropped = list[Any](), list[Any]()
-    monkeypatch.setattr(worker, "submit", lambda what, function, job, given, *after: sent.extend(given) or Sent())
+    monkeypatch.setattr(worker, "submit", lambda what, function, job, given, *rest: sent.extend(given) or Sent())
     for number, profile in enumerate(profiles):
         name = parcels.search_name(number, profile)
         worker.send(name)
@@ -343,7 +345,7 @@ def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(mon
         parcels.done_with(number)
         assert len(parcels.packed(name)[0]) < 1000
         assert unpacked(parcels.packed(name)[0], parcels.register.found.get).match.tolist() == (profile.match.tolist())
-    names = [name for name, _, _ in sent]
+    names = [name for name, _ in sent]
     assert len(names) == len(set(names)) == len(profiles) + 2, "each once, and two shelves"
     shelves = [name for name in names if name[0] == "shared"]
     assert [name for name, _ in dropped if name[0] == "shared"] == shelves[:1]
@@ -353,7 +355,8 @@ def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(mon
 
 def test_what_was_sent_once_more_is_not_dropped_and_what_is_missing_is_told() -> None:
     name, data = ("search", 1), pickle.dumps("a search")
-    assert at_worker.hold("a job", [(("plan", 0), 0, pickle.dumps("a plan")), (name, 1, data), (name, 2, data)])
+    plan = pickle.dumps("a plan")
+    assert at_worker.hold("a job", [(("plan", 0), 0), (name, 1), (name, 2)], plan, data, data, "a task before")
     found = pickle.loads(at_worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)]))
     assert found == [at_worker.Failure("forgotten")] * 2
     assert name in at_worker._HERE["a job"].held

@@ -39,9 +39,6 @@ IDLE_SECONDS = 600.0
 """After so long without a unit a worker forgets a job: home is gone without a word."""
 
 
-Held = tuple[Reference, int, bytes]
-"""The name of what is kept, a serial number for each time that it is sent, and the parcel."""
-
 Rows = tuple[Reference, int, int, int]
 """A unit: the name of a search, the number of its query, the first row and the last."""
 
@@ -125,10 +122,19 @@ def unbuilt(device: dict[str, Any], choices: Sequence[ProgramChoice]) -> list[Pr
         return session.unbuilt(choices)
 
 
-def hold(job: str, given: Sequence[Held], *_after: object) -> bool:
-    """Keep what a job needs; return False if something is missing that it refers to, and so is not kept."""
+def hold(job: str, given: Sequence[tuple[Reference, int]], *parcels_and_after: Any) -> bool:
+    """Keep what a job needs; return False if something is missing that it refers to, and so is not kept.
+
+    Parameters
+    ----------
+    job : str
+    given : sequence of (Reference, int)
+        Names, and a serial number for each time that something is sent.
+    *parcels_and_after
+        A parcel for each name; then what this had to wait for.
+    """
     here, is_whole = _here(job), True
-    for name, serial, data in given:
+    for (name, serial), data in zip(given, parcels_and_after, strict=False):
         try:
             thing = unpacked(data, here.found)
         except LookupError:  # dropped or lost meanwhile; who asks for it is told, and home sends it anew

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any
@@ -30,6 +30,8 @@ TASK_SECONDS = 0.4
 
 MOST_TOGETHER = 32
 """So many at most; fewer than the searches that a worker keeps."""
+
+LARGE_BYTES = 2**20
 
 SECONDS_OUT = 2.0
 """A device has tasks in hand for so long, as long as the last one took, so that it does not wait for home."""
@@ -100,10 +102,11 @@ class Parcels:
         self._done.pop(number, None)
         known = self._searches.get(number)
         if known is None or known[0] is not search:
+            name = "search", next(self._count)
+            self._packed[name] = self.register.packed(search)
+            self._needed.update(self._packed[name][1])  # before the former one lets go of what both refer to
             self._forget_search(number)
-            known = self._searches[number] = search, ("search", next(self._count))
-            self._packed[known[1]] = self.register.packed(search)
-            self._needed.update(self._packed[known[1]][1])
+            known = self._searches[number] = search, name
         return known[1]
 
     def done_with(self, number: int) -> None:
@@ -213,17 +216,25 @@ class Worker:
         """
         new = [name for name in dict.fromkeys(names) if name not in self._sent]
         if new:
-            parcels = [(name, *self.parcels.packed(name)) for name in new]
-            needed = dict.fromkeys(one for _, _, others in parcels for one in others)
+            parcels = {name: self.parcels.packed(name) for name in new}
+            needed = dict.fromkeys(one for _, others in parcels.values() for one in others)
             before = self.send(*needed) if needed else []
-            self._serials.update({name: next(self._count) for name in new})
-            given = [(name, self._serials[name], data) for name, data, _ in parcels]
-            self._sent.update(dict.fromkeys(new, self.submit("hold", at_worker.hold, self.parcels.job, given, *before)))
+            small = [name for name in new if len(parcels[name][0]) < LARGE_BYTES]
+            for together in ([small] if small else []) + [[name] for name in new if name not in small]:
+                self._hold({name: parcels[name][0] for name in together}, before)
         for name in new:
             if name[0] == "database" and self.parcels.outline(name[1]).n_shards == 1:
                 self.send_shards(name[1], [0])
-        small = [("shard", number, 0) for kind, number in names if kind == "database"]
-        return list(dict.fromkeys(self._sent[name] for name in (*names, *small) if name in self._sent))
+        alone = [("shard", number, 0) for kind, number in names if kind == "database"]
+        return list(dict.fromkeys(self._sent[name] for name in (*names, *alone) if name in self._sent))
+
+    def _hold(self, parcels: Mapping[Reference, bytes], before: Sequence[Any]) -> None:
+        """Have parcels kept there; a large one is not put into the task itself, which Dask would warn of."""
+        self._serials.update({name: next(self._count) for name in parcels})
+        given = [(name, self._serials[name]) for name in parcels]
+        sent = [data if len(data) < LARGE_BYTES else self._scattered(data) for data in parcels.values()]
+        task = self.submit("hold", at_worker.hold, self.parcels.job, given, *sent, *before)
+        self._sent.update(dict.fromkeys(parcels, task))
 
     def send_shards(self, database: int, shards: Iterable[int], is_anew: bool = False) -> list[Any]:
         """Send shards of a database that this worker lacks."""
@@ -261,7 +272,9 @@ class Worker:
         return None
 
     def _from_home(self, database: int, shard: int) -> Any:
-        data = packed_shard(self.parcels.database(database), self.parcels.outline(database), shard)
+        return self._scattered(packed_shard(self.parcels.database(database), self.parcels.outline(database), shard))
+
+    def _scattered(self, data: bytes) -> Any:
         try:
             return self.parcels.client.scatter(data, workers=[self.address], hash=False, timeout=SCATTER_SECONDS)
         except (KeyError, ValueError, TimeoutError) as error:  # so a scheduler says that there is no such worker
