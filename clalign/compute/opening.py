@@ -73,7 +73,12 @@ class Opening:
         session, self._session = self._session, None
         return session
 
-    def foresee(self, rehearse: Rehearse, but_for: Container[str] = (), only_new: bool = False) -> None:
+    def opened(self) -> Session | None:
+        """Wait for the open session and return it, though it does not belong to the caller; None if there is none."""
+        self._thread.join()
+        return self._opened
+
+    def foresee(self, rehearse: Rehearse, but_for: Container[str] = ()) -> None:
         """Have the programs built that stages will need, as soon as the device is open; meanwhile the host goes on.
 
         Parameters
@@ -82,19 +87,15 @@ class Opening:
             Starts on a `Rehearsal` what will be started, in this order. That it fails is of no consequence.
         but_for : container of str
             Kinds of devices for which nothing is built ahead.
-        only_new : bool
-            Whether those programs are left out that were built before: where only some of them will be needed, the
-            others need not even be loaded.
         """
 
         def run() -> None:
-            self._thread.join()
-            session = self._opened
+            session = self.opened()
             if session is None or session.device.kind == "reference" or session.device.kind in but_for:
                 return
 
             def note(choice: ProgramChoice) -> None:
-                session.build_ahead(session.unbuilt([choice]) if only_new else [choice])
+                session.build_ahead([choice])
 
             try:
                 with tracing.span("see what programs are needed", "preparing"):

@@ -319,7 +319,7 @@ class Executor(Generic[Batch]):
     def _traced(self, found: list[_Found[Batch]], tracer: Session) -> _Tracing[Batch]:
         """Start tracing what may be a hit in some units."""
         self._take_in_hand(found)
-        session = self.host.session_for(tracer) if any(job.scored.suits_host for job in found) else tracer
+        session = self.host.helper_for(tracer) if any(job.scored.suits_host for job in found) else tracer
         is_hosted = session is not tracer
         self._lend(is_hosted)
         alone, plan = found[0].scored.candidate_cells is None, self.planner.plan

@@ -6,13 +6,21 @@ processor runs through it at full speed, and meanwhile the card filters the next
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 
-from clalign.compute.opening import Opening, Rehearse, open_session
-from clalign.compute.sessions import Check, Session
+from clalign.compute.opening import LISTEN_SECONDS, Opening, Rehearse, open_session
+from clalign.compute.rehearsal import Rehearsal
+from clalign.compute.sessions import Check, ProgramChoice, Session
 from clalign.errors import DeviceError
 from clalign.values.devices import Device
+
+log = logging.getLogger(__name__)
+
+SMALL_JOB_SECONDS = 1.0
+"""The processor's programs are compiled after so long only: what is over by then did well without."""
 
 
 class Host(ExitStack):
@@ -20,8 +28,8 @@ class Host(ExitStack):
 
     Parameters
     ----------
-    device : Device
-        The card.
+    card : Session
+        Of the device that may be helped.
     pick_device : callable
         Returns the device for the user's words.
     check : callable
@@ -29,8 +37,8 @@ class Host(ExitStack):
     is_needed : bool
         Whether there may be something that suits it.
     helps : sequence of callable
-        Start on a session that computes nothing what the processor may have to do, so that its programs are built
-        while the card computes.
+        Start on a session that computes nothing what the processor may have to do. Where programs of that were never
+        built, the card does the same until they are; compilers for processors need many seconds for them.
 
     Attributes
     ----------
@@ -40,7 +48,7 @@ class Host(ExitStack):
 
     def __init__(
         self,
-        device: Device,
+        card: Session,
         pick_device: Callable[[str], Device],
         check: Check,
         is_needed: bool = True,
@@ -48,12 +56,42 @@ class Host(ExitStack):
     ) -> None:
         super().__init__()
         self.session: Session | None = None
-        self._check = check
+        self._card, self._check, self._helps = card, check, helps
         self._opening: Opening | None = None
-        if is_needed and device.kind in ("gpu", "accelerator"):
+        self._processor: Session | None = None
+        self._lacking: list[ProgramChoice] = []
+        self._looked, self._ended = threading.Event(), threading.Event()
+        if is_needed and card.device.kind in ("gpu", "accelerator"):
             self._opening = self.enter_context(Opening(lambda: open_session(pick_device("cpu"), check)))
-            for rehearse in helps:
-                self._opening.foresee(rehearse, only_new=True)
+            self.callback(self._ended.set)
+            preparing = threading.Thread(
+                target=self._prepare, args=(self._opening,), name="prepares the processor", daemon=True
+            )
+            preparing.start()
+        else:
+            self._looked.set()
+
+    def _prepare(self, opening: Opening) -> None:
+        """See which programs the processor lacks; have the card's built in their place, and then these."""
+        try:
+            self._processor = processor = opening.opened()
+            if processor is not None:
+                self._lacking = processor.unbuilt(self._programs(processor.device))
+            self._looked.set()
+            if processor is not None and self._lacking:
+                self._card.build_ahead(self._programs(self._card.device))
+                if not self._ended.wait(SMALL_JOB_SECONDS):
+                    processor.build_ahead(self._lacking)
+        except Exception:
+            log.debug("what programs a processor needs could not be foreseen", exc_info=True)
+        finally:
+            self._looked.set()
+
+    def _programs(self, device: Device) -> list[ProgramChoice]:
+        rehearsal = Rehearsal(device, counts=False)
+        for rehearse in self._helps:
+            rehearse(rehearsal)
+        return list(rehearsal.programs)
 
     def session_for(self, beside: Session) -> Session:
         """Return the processor's session; `beside`, one of the card, where there is none."""
@@ -62,3 +100,11 @@ class Host(ExitStack):
             with suppress(DeviceError):  # without a driver for the processor the card does it
                 self.session = self.enter_context(opening.result(self._check))
         return self.session or beside
+
+    def helper_for(self, beside: Session) -> Session:
+        """Return what `session_for` does; `beside` as long as programs of the processor are still to be compiled."""
+        while not self._looked.wait(LISTEN_SECONDS):
+            self._check()
+        if self._lacking and self._processor is not None:
+            self._lacking = self._processor.unbuilt(self._lacking)
+        return beside if self._lacking else self.session_for(beside)

@@ -318,7 +318,7 @@ class _Shift:
             session.device, lambda: [one.device for one in tuple(shares.values())], self._n_devices, self._crew.check
         )
         has_host = writer.planner.plan.has_host
-        with Host(session.device, self._task.pick_device, self._crew.check, has_host, self._helps) as host:
+        with Host(session, self._task.pick_device, self._crew.check, has_host, self._helps) as host:
             try:
                 Executor(session, host, run, writer, tell, has_host and session.device.kind == "cpu").compute()
             finally:

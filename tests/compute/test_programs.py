@@ -22,7 +22,7 @@ from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opencl.kernels import is_kept
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.rehearsal import Rehearsal, probe_batch
-from clalign.compute.sessions import ProgramChoice, nothing_to_check
+from clalign.compute.sessions import ProgramChoice, ReferenceSession, nothing_to_check
 from clalign.databases.profile_library import load_library
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.pairwise.inputs import load_inputs
@@ -32,6 +32,7 @@ from clalign.engines.plan7.profile_search import foresee
 from clalign.engines.plan7.rehearsing import rehearse
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import KernelBuildError, OutOfDeviceMemory
+from clalign.execution import host as host_module
 from clalign.execution.host import Host
 from clalign.execution.job import Task
 from clalign.formats.matrices import load_matrix
@@ -132,7 +133,6 @@ def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
 def test_what_is_needed_now_is_built_before_what_waits(
     session: OpenCLSession, built: list[tuple[object, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opencl_programs, "MOST_THREADS", 1)
     held, build = threading.Event(), opencl_programs.build
 
     def slow(context: object, device_name: str, source: str, defines: dict[str, object]) -> object:
@@ -321,7 +321,7 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
     needed = {choice for choice in launched if choice.source.endswith("_simd4")}
     assert needed
 
-    asked, is_known = list[ProgramChoice](), threading.Event()
+    asked, of_card, is_known = list[ProgramChoice](), list[ProgramChoice](), threading.Event()
     helps: list[Any] = []
     task = Task(cast(Any, None), spec, pick_device, QuietContext(), foresee_help=helps.append)
     models, _ = load_library(profiles)
@@ -334,10 +334,14 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
 
     monkeypatch.setattr(OpenCLSession, "build_ahead", note)
     monkeypatch.setattr(OpenCLSession, "unbuilt", lambda session, choices: list(choices))
-    with Host(CARD, pick_device, nothing_to_check, helps=helps):
+    card = ReferenceSession(CARD)
+    monkeypatch.setattr(card, "build_ahead", of_card.extend)
+    monkeypatch.setattr(host_module, "SMALL_JOB_SECONDS", 0.0)
+    with Host(card, pick_device, nothing_to_check, helps=helps):
         assert is_known.wait(600)
     assert needed <= set(asked)
     assert len(set(asked)) == 9, "three stages in three widths"
+    assert {choice.source for choice in of_card} == {choice.source for choice in asked}, "it does the same until then"
     older, _ = load_library(str(EXAMPLES / "rrm_1.hmm"))
     helps.clear()
     foresee(task, older)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,13 @@ import msgspec
 import pytest
 
 from clalign.compute import opening
+from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.opening import open_session
-from clalign.compute.sessions import ReferenceSession, Session, nothing_to_check
+from clalign.compute.sessions import ProgramChoice, ReferenceSession, Session, nothing_to_check
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DeviceError
+from clalign.execution import host as host_module
 from clalign.execution.host import Host
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
@@ -31,7 +35,7 @@ def host_of(device: Device, wishes: list[str], is_needed: bool = True) -> Host:
         wishes.append(wish)
         return REFERENCE
 
-    return Host(device, pick, nothing_to_check, is_needed)
+    return Host(ReferenceSession(device), pick, nothing_to_check, is_needed)
 
 
 def test_the_processor_is_opened_beside_a_card() -> None:
@@ -56,11 +60,38 @@ def test_nothing_is_opened_where_it_is_of_no_use(own: Device, is_needed: bool) -
     assert host.session is None
 
 
+def test_the_card_does_it_as_long_as_the_processor_lacks_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = [ProgramChoice.of("sampling_simd4", {"LANES": 4})]
+    card, processor = ReferenceSession(CARD), ReferenceSession(REFERENCE)
+    asked: list[tuple[str, list[ProgramChoice]]] = []
+    is_asked = threading.Event()
+
+    def ahead(name: str, choices: Any) -> None:
+        asked.append((name, list(choices)))
+        if name == "processor":
+            is_asked.set()
+
+    for name, session in (("card", card), ("processor", processor)):
+        monkeypatch.setattr(session, "build_ahead", partial(ahead, name))
+    monkeypatch.setattr(processor, "unbuilt", lambda choices: [choice for choice in choices if choice in lacking])
+    monkeypatch.setattr(host_module, "open_session", lambda *_: processor)
+    monkeypatch.setattr(host_module, "SMALL_JOB_SECONDS", 0.0)
+    helps = [lambda rehearsal: rehearsal.build_ahead(list(lacking))]
+    with Host(card, lambda wish: REFERENCE, nothing_to_check, helps=helps) as host:
+        assert host.helper_for(card) is card
+        assert host.session is None, "it has had no part in it"
+        assert is_asked.wait(60)
+        assert [name for name, _ in asked] == ["card", "processor"]
+        lacking.clear()
+        assert host.helper_for(card) is processor
+        assert host.session is processor
+
+
 def test_without_a_driver_for_the_processor_the_card_does_it() -> None:
     def pick(wish: str) -> Device:
         raise DeviceError("There is no such device.", "Install one.")
 
-    with Host(CARD, pick, nothing_to_check) as host:
+    with Host(ReferenceSession(CARD), pick, nothing_to_check) as host:
         beside = ReferenceSession(CARD)
         assert host.session_for(beside) is beside
         assert host.session is None
@@ -76,6 +107,7 @@ def test_a_card_filters_and_the_processor_beside_it_defines_domains(
         return open_session(device, *watchers) if device != CARD else ReferenceSession(device, *watchers[:1])
 
     monkeypatch.setattr(opening, "open_session", as_card)
+    monkeypatch.setattr(OpenCLSession, "unbuilt", lambda session, choices: [])  # those that it lacks are waited for
     profiles = next(str(example.profiles) for example in load_examples() if example.id == profile)
     found = []
     for name, card in (("card", CARD), ("alone", processor)):

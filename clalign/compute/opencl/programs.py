@@ -1,8 +1,8 @@
 """The programs of an opened device: each built once, when it is asked for or ahead of that, several at a time.
 
-Drivers of graphics cards compile one program of a process at a time (measured on NVIDIA: eight threads take two thirds
-of the time of one, eight processes a third, their start included), so that children build for them, into the cache of
-programs.
+Drivers compile one program of a process at a time (measured on NVIDIA: eight threads take two thirds of the time of
+one, eight processes a third, their start included), and PoCL holds up all of Python in the meantime. So children build,
+into the cache of programs.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ from clalign.errors import KernelBuildError
 MOST_BUILDERS = 8
 """Children that build ahead."""
 
-MOST_THREADS = 2
-"""Threads that do so where there are no children: compilers for processors take turns, too, but not all the time."""
-
 TELL_SECONDS = 0.5
 """A compiler that is at work for longer than this is told of, and again as often."""
 
@@ -42,8 +39,8 @@ class Programs:
     context : pyopencl.Context
     device_name : str
         For errors.
-    child_for : callable, optional
-        Starts a child that builds for the same device, where threads do not build at the same time.
+    child_for : callable
+        Starts a child that builds for the same device.
     there : mapping
         Programs of this context that were built before.
     """
@@ -52,7 +49,7 @@ class Programs:
         self,
         context: cl.Context,
         device_name: str,
-        child_for: Callable[[], BuilderProcess] | None = None,
+        child_for: Callable[[], BuilderProcess],
         there: Mapping[ProgramChoice, cl.Program] | None = None,
     ) -> None:
         self._context, self._device_name, self._child_for = context, device_name, child_for
@@ -70,7 +67,7 @@ class Programs:
     def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
         """Begin to build programs in the background, in this order; those that are there or on their way are not."""
         for choice in choices:
-            is_new = self._child_for is not None and not is_kept(self._context, choice.source, choice.defines)
+            is_new = not is_kept(self._context, choice.source, choice.defines)
             with self._changed:
                 if self._is_closed or choice in self._futures:
                     continue
@@ -83,9 +80,9 @@ class Programs:
     def _add_builder(self) -> None:
         """Start a thread that builds, unless there are enough: one beside those that listen to a child."""
         cores = os.cpu_count() or 1
-        if self._n_threads < (min(MOST_THREADS, cores) if self._child_for is None else 1):
+        if not self._n_threads:
             self._start_thread(self._build_here)
-        while self._child_for is not None and self._n_new > FEW_NEW and self._n_threads <= min(MOST_BUILDERS, cores):
+        while self._n_new > FEW_NEW and self._n_threads <= min(MOST_BUILDERS, cores):
             self._start_thread(self._build_in_child)
 
     def _start_thread(self, target: Callable[[], None]) -> None:
@@ -108,7 +105,6 @@ class Programs:
 
     def _build_in_child(self) -> None:
         """Have a child build what is new; it is taken from the cache afterwards, or built here if there was no way."""
-        assert self._child_for is not None
         with self._child_for() as child:
             while child.is_ready() and (choice := self._taken(self._new)) is not None:
                 child.build(choice)

@@ -97,7 +97,7 @@ class OpenCLSession:
                 there = opened(device, driver_device(device))
             self._context, self._kernels = there.context, there.kernels
             self._known_kernels: dict[tuple[object, ...], tuple[cl.Kernel, int]] = {}  # as launches ask for them
-            child_for = partial(BuilderProcess, device) if has_own_memory(device) else None
+            child_for = partial(BuilderProcess, device)
             self._programs = Programs(self._context, device.name, child_for, there.programs)
             self._queue, apart = self._new_queue(), has_own_memory(device)
             self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None

@@ -32,10 +32,10 @@ def rehearse(work: AlignmentWork, session: Rehearsal) -> None:
         if any(what_to_learn(work.given.lengths, training_of(work.task.spec, work.given.alphabet))):
             EXPECTED_COUNTS.start(session, pair, model)
         PosteriorsStage().start(session, pair, model)
-    if session.device.kind == "cpu":
-        rehearse_merging(session)
+    rehearse_merging(session)
 
 
 def rehearse_merging(session: Rehearsal) -> None:
     """Take note of what a processor needs to make an alignment of posteriors."""
-    session.build_ahead([*ANNEALING.programs(), *REFINEMENT.programs()])
+    if session.device.kind == "cpu":
+        session.build_ahead([*ANNEALING.programs(), *REFINEMENT.programs()])

@@ -14,7 +14,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.stages.hmmer3.decoding import DECODING
 from clalign.stages.hmmer3.envelope import ENVELOPE
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
-from clalign.stages.hmmer3.local_tables import programs_on_processor
+from clalign.stages.hmmer3.local_tables import programs_of
 from clalign.stages.hmmer3.sampling import SAMPLING
 from clalign.values.profile_shelves import Shelves
 from clalign.values.profiles import Hmm, Hmmer3Settings, to_integer_profile
@@ -93,8 +93,8 @@ def _unlike(profiles: Iterable[Hmm], session: Rehearsal) -> Iterator[Hmm]:
 
 
 def rehearse_domains(session: Rehearsal) -> None:
-    """Take note of what a processor that helps a card needs for domains, however many there are at a time."""
-    for programs in zip(*(programs_on_processor(stage) for stage in (DECODING, ENVELOPE, SAMPLING)), strict=True):
+    """Take note of what a device needs for domains, however many there are at a time."""
+    for programs in zip(*(programs_of(stage, session.device) for stage in (DECODING, ENVELOPE, SAMPLING)), strict=True):
         session.build_ahead(programs)
 
 

@@ -333,7 +333,7 @@ class _Computer:
         check, has_host = self._here.check, self.plan.has_host
         with (
             opening.open_session(self._device, check, nobody_told) as session,
-            Host(session.device, pick_device, check, has_host) as host,
+            Host(session, pick_device, check, has_host) as host,
         ):
             try:
                 is_own = has_host and session.device.kind == "cpu"

@@ -207,8 +207,10 @@ def _source(name: str) -> str:
     return f"{name}_simd4"
 
 
-def programs_on_processor(stage: Stage[Any, Any, Any]) -> list[ProgramChoice]:
-    """Return the programs that a CPU may need for a stage, that of few problems first."""
+def programs_of(stage: Stage[Any, Any, Any], device: Device) -> list[ProgramChoice]:
+    """Return the programs that a device may need for a stage, that of few problems first."""
+    if stage.shape_on(device) == "lanes":
+        return [ProgramChoice.of(_source(stage.name), {**lane_backend(device), **stage.defines})]
     return [ProgramChoice.of(_source(stage.name), {**stage.defines, "LANES": width}) for width in (4, *WIDTHS)]
 
 
