@@ -37,6 +37,7 @@ from clalign.stages.sync.bitonic_sort import BitonicSortStage
 from clalign.stages.sync.relay import RelayStage
 from clalign.values.alphabets import DNA, encode
 from clalign.values.envelopes import Parts, Resolved, RowProfiles
+from clalign.values.local_profiles import LocalProfile
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import (
     SEED_GAPS,
@@ -47,9 +48,10 @@ from clalign.values.pair_hmm import (
     PosteriorBatch,
     fixed_emissions,
 )
+from clalign.values.profile_shelves import shelf_of
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceBatch
-from clalign.values.synthetic import random_batch, random_local_profile, random_profile
+from clalign.values.synthetic import random_batch, random_local_hmm, random_local_profile, random_profile
 
 SIMULATOR = "Oclgrind"
 
@@ -150,6 +152,11 @@ def sorting(bits: int) -> tuple[Any, Any, Any]:
     return BitonicSortStage("item", TILE_LOG=4), RNG.integers(0, 99, 200).astype(f"u{bits // 8}"), Meetings(3, 8)
 
 
+def shelved() -> LocalProfile:
+    """Return a profile whose tables are made with those of others."""
+    return shelf_of([random_local_hmm(RNG, n_nodes) for n_nodes in (130, 21, 3)]).profile(1)
+
+
 CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "viterbi_lanes": lambda: (ViterbiStage("lanes", **LANES, GROUP=8), profile_batch(), PROFILE),
     "viterbi_lanes_plain": lambda: (ViterbiStage("lanes", **LANES, GROUP=8, PLAIN=1), profile_batch(), PROFILE),
@@ -158,6 +165,7 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "viterbi_filter_lanes_plain": lambda: (
         ViterbiFilterStage("lanes", **LANES, PLAIN=1), profile_batch(), LOCAL_PROFILE
     ),
+    "viterbi_filter_lanes_of_a_shelf": lambda: (ViterbiFilterStage("lanes"), profile_batch(), shelved()),
     "msv_lanes": lambda: (MsvStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
     "forward_lanes": lambda: (ForwardStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
     "decoding": lambda: (DecodingStage("lanes", **LANES), profile_batch(), row_profiles()),
