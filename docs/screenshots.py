@@ -314,6 +314,7 @@ def photograph_page(window: MainWindow, shots: Photographer, stem: str) -> None:
         for name in (name for name in ("hits", "histogram", "pictures", "aligned", "profile") if name in page.TABS):
             page.show_tab(name)
             settled(window)
+            wait_until(lambda: window.controller.files.is_idle, name)
             shots.take(f"{stem}-{name}-all", 0.2)
     if "hits" in page.TABS:
         page.show_tab("hits")

@@ -30,3 +30,23 @@ def test_another_form_moves_nothing(qtbot: Any, tmp_path: Path, engine: str) -> 
     assert applies["fasta"] == (False, False)
     assert sheet.columns.isVisible()
     assert applies["outfmt"][1]
+
+
+def test_what_is_of_all_queries_is_proposed_of_all_hits(qtbot: Any, tmp_path: Path) -> None:
+    counts, forms = {"all": 9, "filtered": 3, "selected": 1}, engine_named("plan7").exports
+    sheet = ExportSheet(ExportChoices("hits", counts, tmp_path, forms))
+    qtbot.addWidget(sheet)
+    names = [form.name for form in forms]
+
+    def which(form: str) -> int:
+        sheet.forms.button(names.index(form)).click()
+        return sheet.which.checkedId()
+
+    assert [which(form) for form in ("tsv", "architecture", "csv")] == [1, 0, 1]
+    sheet.which.button(2).click()
+    assert [which(form) for form in ("architecture", "tsv")] == [2, 2], "what the user has chosen stays"
+    assert not sheet.with_species.isChecked()
+    sheet.with_species.click()
+    assert sheet.shape() == {"species": True}
+    which("architecture")
+    assert (sheet.shape(), sheet.with_species.isEnabled()) == ({}, False)

@@ -44,7 +44,9 @@ def test_the_funnel_counts_what_passed_and_what_was_stopped(hmmer3_run: Callable
         ("msv", 11465, 11465.0, "good"), ("msv", 12031, 11465.0, "good"), ("msv", 16000, 11465.0, "note"),
         ("msv", 120_000, 11465.0, "caution"), ("msv", 5000, 11465.0, "note"), ("msv", 1000, 11465.0, "caution"),
         ("viterbi", 1690, 573.0, "note"), ("viterbi", 9000, 573.0, "caution"), ("forward", 8, 0.03, "note"),
-        ("msv", 1, 0.2, "good"), ("bias", 3, 60.0, ""), ("all", 3, None, ""),
+        ("msv", 1, 0.2, "good"), ("forward", 3, 0.044, "note"), ("forward", 1, 0.044, "good"),
+        ("viterbi", 9, 4.4, "good"), ("viterbi", 16, 4.4, "note"), ("viterbi", 0, 4.4, "good"),
+        ("bias", 3, 60.0, ""), ("all", 3, None, ""),
     ],
 )  # fmt: skip
 def test_numbers_are_judged_against_chance(stage: str, passed: int, expected: float | None, mark: str) -> None:

@@ -41,6 +41,7 @@ def test_dropped_files_sort_themselves_and_one_key_searches(qtbot: Any, loaded: 
     strip = loaded.jobs.row_of(loaded.controller.queue.items[0])
     assert strip is not None
     assert "Search finished: 200 hits" in strip._words.text()
+    assert loaded.focusWidget() is page.hits.table, "the arrow keys go through the hits"
 
 
 def test_a_click_on_the_primary_button_searches(qtbot: Any, loaded: MainWindow, press: Press) -> None:

@@ -36,6 +36,9 @@ USUAL_FORM = "tsv"
 TABLES = ("tsv", "domtsv", "csv", "domcsv", "parquet", "domparquet")
 """The exports that columns are added to."""
 
+OF_RUN = ("queries", "matrix", "architecture", "architecture_gff3")
+"""The exports that are of all queries together: all hits are proposed, whatever the table shows."""
+
 FLANKED = "fasta_matched"
 """The export that residues on either side are added to."""
 
@@ -184,9 +187,14 @@ class ExportSheet(Sheet):
             self.which.addButton(made, number)
             self.body.addWidget(made)
         filtered = 0 < counts["filtered"] < counts["all"]
-        start = 2 if counts["selected"] > 1 else 1 if filtered else 0
-        self.which.button(start).setChecked(True)
+        self._usual_which = 2 if counts["selected"] > 1 else 1 if filtered else 0
+        self.which.button(self._usual_which).setChecked(True)
+        self._own_which = False
+        self.which.buttonClicked.connect(self._note_which)
         self.body.addSpacing(8)
+
+    def _note_which(self) -> None:
+        self._own_which = True
 
     def _note_name(self) -> None:
         self._own_name = True
@@ -202,6 +210,8 @@ class ExportSheet(Sheet):
         ):
             widget.setEnabled(applies)
             widget.setToolTip(self._tips[widget] if applies else why)
+        if not self._own_which:
+            self.which.button(0 if self._form.name in OF_RUN else self._usual_which).setChecked(True)
         if not self._own_name:
             name = f"{self._choices.name}{self._form.addition}{self._form.ending}"
             self.path.setText(str(self._choices.folder / name))

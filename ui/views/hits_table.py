@@ -396,6 +396,7 @@ class HitsPanel(QWidget):
         top = row(self.filter_box, self.all_again, self.busy, self.counts, self.stop, self.explain)
         top.setContentsMargins(8, 8, 12, 6)
         self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
+        self.setFocusProxy(self.table)
 
     def _make_busy_sign(self) -> None:
         """Make what is shown while a large table is sorted or filtered, and a way to give that up."""

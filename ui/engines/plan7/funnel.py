@@ -19,8 +19,11 @@ from .columns import number
 MOST_ROWS = 20_000
 """Sequences of a stage that are listed; the best of them."""
 
-SURPRISE = 3.0
-"""Standard deviations from which on a number is not called chance."""
+SURPRISE, RARE = 3.0, 0.00135
+"""Standard deviations from which on a number is not called chance, and the chance of that many or more."""
+
+MANY = 10.0
+"""From so many expected ones on, numbers of survivors are spread as a normal distribution has it."""
 
 LEAST_RATIO = 1.25
 """A number this close to the expected one is what chance gives, however many sequences there are."""
@@ -121,7 +124,8 @@ def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) 
     if expected is None or stage == "bias":
         return "", ""
     spread = SURPRISE * math.sqrt(max(expected, 1.0))
-    if passed > expected + spread and passed > LEAST_RATIO * expected:
+    is_more = _chance_of_so_many(passed, expected) < RARE if expected < MANY else passed > expected + spread
+    if is_more and passed > LEAST_RATIO * expected:
         if stage == "forward":
             return "more than chance: probably members of the family", "note"
         if passed > WARNING_RATIO * max(expected, n_reported):
@@ -131,6 +135,15 @@ def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) 
         few = "fewer than chance: unusual sequences, or another composition"
         return few, "caution" if WARNING_RATIO * passed < expected else "note"
     return "as chance has it", "good"
+
+
+def _chance_of_so_many(passed: int, expected: float) -> float:
+    """Return the chance of at least so many where a few are expected (Poisson)."""
+    term = total = math.exp(-expected)
+    for so_many in range(1, passed):
+        term *= expected / so_many
+        total += term
+    return max(0.0, 1.0 - total) if passed else 1.0
 
 
 def share_words(share: float) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from ... import formatting, theme
 from ...views.facts import facts_grid
-from ...views.parts import ScrolledCard, clear_layout, label, row, stacked
+from ...views.parts import ScrolledCard, clear_layout, label, row
 from .logo_figure import percents
 from .logo_painter import LogoStyle, letter_color
 from .profile_nodes import ShownProfile, emissions, lane_sentences, lane_steps, node_facts, node_title, statistics_words
@@ -197,7 +197,9 @@ class NodeInspector(QWidget):
         self.bars, self.lane = EmissionBars(), Lane()
         scroll = ScrolledCard((12, 8, 8, 8), 6)
         self._words = scroll.box
-        pictures = stacked((self.bars, 1), (self.lane, 1), spacing=-1, margins=(0, 8, 12, 8))
+        pictures = ScrolledCard((0, 8, 12, 8), 6)  # where the page is low they are not squeezed into each other
+        pictures.box.addWidget(self.bars, 1)
+        pictures.box.addWidget(self.lane, 1)
         self.setLayout(row((scroll, 5), (pictures, 5), spacing=-1))
 
     def show_node(self, profile: ShownProfile | None, node: int) -> None:

@@ -84,13 +84,15 @@ class ProfileView(QWidget):
         self.empty = EmptyPanel(
             "chart-timeline-variant", "Reading the profile", "Its logo appears here.", self.locate_button
         )
-        self.whose = ElidedLabel("", "muted")
+        self.whose, self._head = ElidedLabel("", "muted"), QWidget()
+        self._head.setLayout(row(self.whose, margins=(12, 6, 12, 0)))
+        self._head.hide()
         above = QWidget()
         above.setLayout(stacked(self._tools(), self.overview, (self.logo, 1), spacing=0))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(split(above, self.inspector, shares=(3, 2)))
-        self.setLayout(stacked(self._stack, spacing=-1))
+        self.setLayout(stacked(self._head, (self._stack, 1), spacing=-1))
         self.logo.node_chosen.connect(self._show_node)
         self.setFocusProxy(self.logo)
 
@@ -113,7 +115,7 @@ class ProfileView(QWidget):
             self.schemes,
             IconButton("magnify-minus-outline", "Narrower nodes (Ctrl+wheel)", lambda: self.logo.zoom(-1)),
             IconButton("magnify-plus-outline", "Wider nodes (Ctrl+wheel)", lambda: self.logo.zoom(1)),
-            (self.whose, 1),
+            None,
             IconButton("thumb-down-outline", "What does this model like least?", self._ask_least, "Likes least…"),
             IconButton("export-variant", "Write the logo as SVG, PDF or PNG", self.export_asked.emit, "Export logo…"),
         )
@@ -157,6 +159,7 @@ class ProfileView(QWidget):
     def say_whose(self, text: str) -> None:
         """Say whose profile it is, where nothing else in view does; an empty text says nothing."""
         self.whose.setText(text)
+        self._head.setVisible(bool(text))
 
     def choose_node(self, node: int) -> None:
         """Choose a node, counted from 1."""
