@@ -210,13 +210,15 @@ def end(model: Model) -> str:
     del model
     document = results("scale_simulation")
     one, blocks = document["end"], document["long"]["blocks"]
+    chosen = sorted({round(place * (len(blocks) - 1) / 4) for place in range(5)})
     rows = [
-        (f"{blocks[0]['units']:,}", "0", f"{blocks[0]['planner_us']:.0f} µs", f"{blocks[0]['writer_us']:.0f} µs"),
-        (f"{blocks[-1]['units']:,}", "0", f"{blocks[-1]['planner_us']:.0f} µs", f"{blocks[-1]['writer_us']:.0f} µs"),
-        (f"the last {one['units']:,}", f"{one['units_before']:,}", f"{one['planner_us']:.0f} µs",
-         f"{one['writer_us']:.0f} µs"),
+        (f"{block['units']:,}", "0", f"{block['planner_us']:.0f} µs", f"{block['writer_us']:.0f} µs",
+         f"{block['memory_bytes'] / 1e6:.0f} MB")
+        for block in (blocks[place] for place in chosen)
     ]  # fmt: skip
-    return table(("units up to", "batches in the file before", "planner, a unit", "writer, a unit"), rows)
+    rows.append((f"the last {one['units']:,}", f"{one['units_before']:,}", f"{one['planner_us']:.0f} µs",
+                 f"{one['writer_us']:.0f} µs", ""))  # fmt: skip
+    return table(("units up to", "batches in the file before", "planner, a unit", "writer, a unit", "memory"), rows)
 
 
 TABLES: dict[str, Callable[[Model], str]] = {
