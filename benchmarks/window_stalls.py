@@ -1,6 +1,9 @@
 """Measure how long the window stands still on each page of a run of many hits. Prints one JSON object.
 
-python benchmarks/window_stalls.py [--hits 1000000] [--look] [--only NAME]
+python benchmarks/window_stalls.py [--hits 1000000] [--rows 50000] [--look] [--only NAME]
+
+The hits are of two profiles. The alignment of the hits of one is that of another run, whose profiles have so many rows
+each.
 
 The window is the real one, without a display and without jobs. Each step is begun in a turn of the event loop and over
 when what it asks for is shown and nothing is being read any more; a timer beats meanwhile. Of the longest time between
@@ -147,13 +150,17 @@ class Tour:
         yield from self.pictures()
         yield from self.overview()
         yield from self.domains()
-        yield from self.aligned()
         for name in ("alignment", "profile", "funnel", "report"):
             yield f"{name}: open", lambda name=name: self.show(name)
         yield "library: open", lambda: self.controller.library.show()
         yield "library: search", lambda: self.window.center.currentWidget().search.setText("many")
         yield "back to the results", lambda: self.controller.sources.open_paths([str(self.path)])
         yield "close the run", lambda: self.controller.close_source(str(self.path))
+
+    def steps_of_rows(self) -> Iterator[tuple[str, Step]]:
+        """Yield the steps of a run whose hits are fewer, but are aligned."""
+        yield "aligned: open the run", self.open
+        yield from self.aligned()
 
     def open(self) -> Callable[[], bool]:
         """Open the run."""
@@ -390,10 +397,29 @@ def take_step(tour: Tour, heart: Heart, begin: Step) -> dict[str, Any]:
             "whole": round(time.perf_counter() - began - 0.5, 2)}  # fmt: skip
 
 
+def walk(window: MainWindow, path: Path, is_rows: bool, only: str, is_looked: bool) -> dict[str, Any]:
+    """Take the steps through a run whose names begin with some letters; return what was measured of each."""
+    tour, heart, found = Tour(window, path), Heart(is_looked), dict[str, Any]()
+    wait(tour.is_idle)
+    for name, begin in tour.steps_of_rows() if is_rows else tour.steps():
+        if not name.startswith(("open", "aligned: open the run", only or name)):
+            continue
+        try:
+            found[name] = take_step(tour, heart, begin)
+        except Exception as error:
+            found[name] = {"error": repr(error)}
+        print(f"{name:45} {found[name]}", file=sys.stderr, flush=True)
+        if is_looked and heart.stall > LONGEST_SECONDS:
+            for stack, n in heart.seen.most_common(7):
+                print(f"      {n:4} {stack}", file=sys.stderr, flush=True)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hits", type=int, default=1_000_000)
-    parser.add_argument("--run", type=Path, help="a run file to look at, or to make, in place of one that is deleted")
+    parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--folder", type=Path, help="where the runs are kept, in place of a folder that is deleted")
     parser.add_argument("--only", default="", help="only steps whose names begin so, and opening")
     parser.add_argument("--look", action="store_true", help="print what was done in long pauses")
     parser.add_argument("--output", type=Path, help="where to write the results as JSON (default: the screen)")
@@ -401,31 +427,23 @@ def main() -> None:
     application = make_application(sys.argv[:1])
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
-        path = options.run or Path(folder) / "many.clalign"
-        if not path.exists():
-            make_run(path, options.hits)
         settings = Settings(Path(folder) / "config", Path(folder) / "data")
         settings.change(theme="light")
+        theme.apply("light")
         window = MainWindow(settings, default_worker())
         window.resize(1280, 800)
         window.show()
         warm = importlib.import_module("clalign.ui.views.results_page")  # as `open_window` does soon after the start
         assert warm
-        tour, heart = Tour(window, path), Heart(options.look)
-        wait(tour.is_idle)
-        for name, begin in tour.steps():
-            if name.startswith(("open", options.only or name)):
-                try:
-                    found[name] = take_step(tour, heart, begin)
-                except Exception as error:
-                    found[name] = {"error": repr(error)}
-                print(f"{name:45} {found[name]}", file=sys.stderr, flush=True)
-                if options.look and heart.stall > LONGEST_SECONDS:
-                    for stack, n in heart.seen.most_common(7):
-                        print(f"      {n:4} {stack}", file=sys.stderr, flush=True)
+        for name, n_hits in (("hits", options.hits), ("rows", 2 * options.rows)):
+            path = (options.folder or Path(folder)) / f"{name}{n_hits}.clalign"
+            if not path.exists():
+                make_run(path, n_hits)
+            if options.only in ("", "aligned") if name == "rows" else options.only != "aligned":
+                found |= walk(window, path, name == "rows", options.only, options.look)
         window.close()
     system = {"system": f"{platform.system()} {platform.machine()}", "python": platform.python_version()}
-    text = json.dumps({**system, "hits": options.hits, "steps": found}, indent=1)
+    text = json.dumps({**system, "hits": options.hits, "rows": options.rows, "steps": found}, indent=1)
     if options.output:
         options.output.write_text(text + "\n", "utf-8")
     print(text)
