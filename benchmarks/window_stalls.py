@@ -1,6 +1,6 @@
 """Measure how long the window stands still on each page of a run of many hits. Prints one JSON object.
 
-python benchmarks/window_stalls.py [--hits 1000000] [--rows 50000] [--look] [--only NAME]
+python benchmarks/window_stalls.py [--hits 1000000] [--rows 50000] [--only NAME]
 
 The hits are of two profiles. The alignment of the hits of one is that of another run, whose profiles have so many rows
 each.
@@ -9,8 +9,7 @@ The window is the real one, without a display and without jobs. Each step is beg
 when what it asks for is shown and nothing is being read any more; a timer beats meanwhile. Of the longest time between
 two beats the seconds are told (``stall``), and those that the window's own thread computed in it (``busy``): where the
 former are more by far, the machine did other things, or a thread of the reader held the interpreter. ``cpu`` are the
-seconds that the window's thread computed in all, ``whole`` those that the step took. ``--look`` prints what was done in
-pauses of more than 100 ms.
+seconds that the window's thread computed in all, ``whole`` those that the step took.
 """
 
 from __future__ import annotations
@@ -23,10 +22,7 @@ import os
 import platform
 import sys
 import tempfile
-import threading
 import time
-import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -47,9 +43,7 @@ from clalign.ui.worker_process import default_worker
 ROOT = Path(__file__).resolve().parents[1]
 
 BEAT_MS = 2
-LONGEST_SECONDS = 0.1
 PATIENCE_SECONDS = 600.0
-LOOK_SECONDS = 0.01
 
 Step = Callable[[], "Callable[[], bool] | None"]
 """Begins something, and returns what tells whether it is done."""
@@ -74,46 +68,24 @@ def make_run(path: Path, n_hits: int) -> None:
 class Heart(QObject):
     """Beats every 2 ms and keeps the longest time between two beats."""
 
-    def __init__(self, is_looked: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.stall = self.busy = 0.0
-        self.seen: Counter[str] = Counter()
         self._last = time.perf_counter(), time.thread_time()
         self._timer = QTimer(self, interval=BEAT_MS, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._beat)
         self._timer.start()
-        if is_looked:
-            threading.Thread(target=self._look, args=(threading.get_ident(),), daemon=True).start()
 
     def begin(self) -> None:
         """Count from now on."""
         self._beat()
         self.stall = self.busy = 0.0
-        self.seen.clear()
 
     def _beat(self) -> None:
         now = time.perf_counter(), time.thread_time()
         if now[0] - self._last[0] > self.stall:
             self.stall, self.busy = now[0] - self._last[0], now[1] - self._last[1]
         self._last = now
-
-    def _look(self, thread: int) -> None:
-        while True:
-            time.sleep(LOOK_SECONDS)
-            if time.perf_counter() - self._last[0] > LONGEST_SECONDS / 2:
-                self.seen.update(stacks(thread))
-
-
-def stacks(window: int) -> list[str]:
-    """Return what the window's thread and those of readers do; no frame outlives this, for it may hold a painter."""
-    names = {one.ident: one.name for one in threading.enumerate() if one.name.startswith("clalign-reader")}
-    found = []
-    for ident, frame in sys._current_frames().items():
-        if ident == window or ident in names:
-            stack = traceback.extract_stack(frame)[:-7:-1]
-            words = " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in stack)
-            found.append(f"{names.get(ident, 'window')}: {words}")
-    return found
 
 
 class Tour:
@@ -397,9 +369,9 @@ def take_step(tour: Tour, heart: Heart, begin: Step) -> dict[str, Any]:
             "whole": round(time.perf_counter() - began - 0.5, 2)}  # fmt: skip
 
 
-def walk(window: MainWindow, path: Path, is_rows: bool, only: str, is_looked: bool) -> dict[str, Any]:
+def walk(window: MainWindow, path: Path, is_rows: bool, only: str) -> dict[str, Any]:
     """Take the steps through a run whose names begin with some letters; return what was measured of each."""
-    tour, heart, found = Tour(window, path), Heart(is_looked), dict[str, Any]()
+    tour, heart, found = Tour(window, path), Heart(), dict[str, Any]()
     wait(tour.is_idle)
     for name, begin in tour.steps_of_rows() if is_rows else tour.steps():
         if not name.startswith(("open", "aligned: open the run", only or name)):
@@ -409,9 +381,6 @@ def walk(window: MainWindow, path: Path, is_rows: bool, only: str, is_looked: bo
         except Exception as error:
             found[name] = {"error": repr(error)}
         print(f"{name:45} {found[name]}", file=sys.stderr, flush=True)
-        if is_looked and heart.stall > LONGEST_SECONDS:
-            for stack, n in heart.seen.most_common(7):
-                print(f"      {n:4} {stack}", file=sys.stderr, flush=True)
     return found
 
 
@@ -421,7 +390,6 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--folder", type=Path, help="where the runs are kept, in place of a folder that is deleted")
     parser.add_argument("--only", default="", help="only steps whose names begin so, and opening")
-    parser.add_argument("--look", action="store_true", help="print what was done in long pauses")
     parser.add_argument("--output", type=Path, help="where to write the results as JSON (default: the screen)")
     options = parser.parse_args()
     application = make_application(sys.argv[:1])
@@ -440,7 +408,7 @@ def main() -> None:
             if not path.exists():
                 make_run(path, n_hits)
             if options.only in ("", "aligned") if name == "rows" else options.only != "aligned":
-                found |= walk(window, path, name == "rows", options.only, options.look)
+                found |= walk(window, path, name == "rows", options.only)
         window.close()
     system = {"system": f"{platform.system()} {platform.machine()}", "python": platform.python_version()}
     text = json.dumps({**system, "hits": options.hits, "rows": options.rows, "steps": found}, indent=1)

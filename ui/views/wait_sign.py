@@ -25,6 +25,9 @@ class WaitSign(QWidget):
         self._bar.setAccessibleName(words)
         self.stop = button("Stop", self._stop, tip="Leave what is shown as it is")
         self.setLayout(row(self._bar, self.stop))
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # nothing jumps when it comes and goes
+        self.setSizePolicy(policy)
         self._soon = QTimer(self, singleShot=True, interval=BUSY_MS)
         self._soon.timeout.connect(self.show)
         self.hide()
