@@ -145,7 +145,7 @@ CALL void keep_segment(region_t *r, int sample, int first, int last, int node_fi
     }
     r->n_segments++;
 #pragma unroll
-    for (int part = 0; part < 4; part++) mean.part[part] = ratios->part[part] / (float)n_emitted;
+    for (int part = 0; part < 4; part++) mean.part[part] = divide_eight(ratios->part[part], (float)n_emitted);
     r->factors[first] += 1.0f;
     int x = first + 1;
     for (; x + 8 <= last; x += 8) {
