@@ -1,8 +1,9 @@
 """What a person waits for: whole commands, their first use on a device and later ones, of this version and another.
 
 Every command is timed by the wall clock from its start to its end. Its first use has empty caches of programs,
-clalign's and NVIDIA's; databases stay encoded. What another version (a folder with its sources) writes is compared by a
-digest of the tables of hits, which must be equal. Prints a line of JSON for each run, and in the end the medians.
+clalign's and those of NVIDIA's and PoCL's drivers; databases stay encoded. What another version (a folder with its
+sources) writes is compared by a digest of the tables of hits, which must be equal. Prints a line of JSON for each run,
+and in the end the medians.
 
     python benchmarks/whole_program.py --models pfam50.hmm --queries queries.fasta --targets proteins.fasta --device gpu
     python benchmarks/whole_program.py --models pfam50.hmm --targets proteins.fasta --genome f.fasta --other ../before
@@ -48,14 +49,19 @@ def environment(tree: Path, folder: Path) -> dict[str, str]:
     path = os.pathsep.join([str(tree.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {
         **kept, "PYTHONPATH": path, "CLALIGN_CACHE_DIR": str(place / "cache"), "CUDA_CACHE_PATH": str(place / "nvidia"),
+        "POCL_CACHE_DIR": str(place / "pocl"),
     }  # fmt: skip
 
 
 def forget_programs(given: dict[str, str]) -> None:
     """Empty the caches of programs."""
-    for found in Path(given["CLALIGN_CACHE_DIR"]).glob("*kernels*"):
-        shutil.rmtree(found)
-    shutil.rmtree(given["CUDA_CACHE_PATH"], ignore_errors=True)
+    kept = list(Path(given["CLALIGN_CACHE_DIR"]).glob("**/kernels"))
+    if not kept:
+        raise SystemExit("There are no kept programs to forget: what should be a first use would not be one.")
+    for folder in kept:
+        shutil.rmtree(folder)
+    for place in ("CUDA_CACHE_PATH", "POCL_CACHE_DIR"):
+        shutil.rmtree(given[place], ignore_errors=True)
 
 
 def timed(words: list[str], tree: Path, given: dict[str, str], folder: Path) -> dict[str, Any]:

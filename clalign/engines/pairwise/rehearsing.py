@@ -24,6 +24,9 @@ MOST_ROWS = 1 << 18
 
 TRACED_ROWS = 64
 
+LENGTHS_TRACED_ALIKE = 128
+"""Queries that take as many of these are traced with the same programs: 32 lanes of four rows are the fewest."""
+
 WORTH_REMEMBERING = 4
 """Queries of which it is remembered what programs they need; of fewer that is found again as soon as read."""
 
@@ -42,11 +45,13 @@ def rehearse(inputs: PairwiseInputs, session: Rehearsal) -> None:
     """Start on a session that computes nothing what a search will start, the longest query first."""
     lengths = np.diff(inputs.queries.offsets)[inputs.query_rows]
     numbers = np.argsort(-lengths, kind="stable")[:MOST_REHEARSED].tolist()
-    batch = _first_batch(inputs)
-    for place, number in enumerate(numbers):
+    batch, seen = _first_batch(inputs), set[int]()
+    for number in numbers:
         for query in inputs.stranded(number):
             SMITH_WATERMAN.start(session, batch, query)
-        if place == 0 and len(batch):
+        alike = -(-int(lengths[number]) // LENGTHS_TRACED_ALIKE)
+        if alike not in seen and len(batch):
+            seen.add(alike)
             query = inputs.stranded(number)[0]
             traced = inputs.targets.select(np.arange(len(batch))[-TRACED_ROWS:])
             SMITH_WATERMAN_TRACE.start(session, PairBatch.of_query(query.sequence.codes, traced), query.scoring)
