@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from clalign.errors import Cancelled, InputError, OptionError
 from clalign.jobs import Event, Job, QuietContext
@@ -129,7 +130,7 @@ def test_a_wrong_peak_is_an_error_of_the_device(opencl_device: Device, monkeypat
 
 
 def test_a_device_that_is_gone_has_a_row_with_the_reason() -> None:
-    gone = replace(REFERENCE, id="9:9", name="Gone", kind="gpu")
+    gone = dataclasses.replace(REFERENCE, id="9:9", name="Gone", kind="gpu")
     found = compare_devices([gone, REFERENCE], SMALL, QuietContext())
     assert "is not there any more" in found["devices"][0]["error"]
     assert found["devices"][1]["identical"] is True

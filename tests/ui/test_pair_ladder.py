@@ -19,6 +19,7 @@ from clalign.ui.models.documents import read_document
 from clalign.ui.models.ladder import RungView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.rung_page import RungPage
+from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
 
 pytestmark = pytest.mark.thorough
 
@@ -138,10 +139,14 @@ def test_it_is_saved_opened_copied_and_drawn(
 ) -> None:  # fmt: skip
     press(page, "Run")
     wait_for_end(qtbot, window)
-    answers = iter([tmp_path / "pairs.json", tmp_path / "pairs.svg"])
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *rest: (str(next(answers)), ""))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *rest: (str(tmp_path / "pairs.json"), ""))
     press(page, "Save…")
     press(page, "Picture…")
+    sheet = window.sheets.sheet
+    assert isinstance(sheet, SizedPictureSheet)
+    sheet.path.setText(str(tmp_path / "pairs.svg"))
+    sheet.export_button.click()
+    qtbot.waitUntil(lambda: (tmp_path / "pairs.svg").exists() and window.controller.files.is_idle)
     assert QSvgRenderer(str(tmp_path / "pairs.svg")).isValid()
     press(page, "Copy table")
     assert QGuiApplication.clipboard().text().startswith("Rung\tCheck\tWhole\tKernel\tCopies\tHost\tSpeed-up")

@@ -22,7 +22,7 @@ from clalign.compute.sessions import Building, ProgramChoice, nobody_told
 from clalign.errors import KernelBuildError
 
 MOST_BUILDERS = 8
-"""Children that build ahead."""
+"""Children that build ahead; half as many where their compiler, PoCL's, takes as much memory as all else."""
 
 TELL_SECONDS = 0.5
 """A compiler that is at work for longer than this is told of, and again as often."""
@@ -41,6 +41,8 @@ class Programs:
         For errors.
     child_for : callable
         Starts a child that builds for the same device.
+    compiles_beside : bool
+        Whether this process compiles ahead as well while children do. PoCL's compiler holds up all of Python.
     there : mapping
         Programs of this context that were built before.
     """
@@ -50,14 +52,17 @@ class Programs:
         context: cl.Context,
         device_name: str,
         child_for: Callable[[], BuilderProcess],
+        compiles_beside: bool = True,
         there: Mapping[ProgramChoice, cl.Program] | None = None,
     ) -> None:
         self._context, self._device_name, self._child_for = context, device_name, child_for
+        self._compiles_beside = compiles_beside
+        self._building = threading.Lock()  # of the threads that do it ahead: drivers do one at a time, or should
         self._changed = threading.Condition()
         self._futures: dict[ProgramChoice, Future[cl.Program]] = {}
         self._waiting: deque[ProgramChoice] = deque()
         self._new: deque[ProgramChoice] = deque()  # those among them that no cache knows
-        self._n_threads = self._n_new = 0
+        self._n_threads = self._n_children = self._n_new = 0
         self._is_closed = False
         for choice, program in (there or {}).items():
             self._futures[choice] = Future()
@@ -79,36 +84,45 @@ class Programs:
 
     def _add_builder(self) -> None:
         """Start a thread that builds, unless there are enough: one beside those that listen to a child."""
-        cores = os.cpu_count() or 1
+        most = min(MOST_BUILDERS if self._compiles_beside else MOST_BUILDERS // 2, os.cpu_count() or 1)
         if not self._n_threads:
             self._start_thread(self._build_here)
-        while self._n_new > FEW_NEW and self._n_threads <= min(MOST_BUILDERS, cores):
+        while self._n_new > FEW_NEW and self._n_threads <= most:
+            self._n_children += 1
             self._start_thread(self._build_in_child)
 
     def _start_thread(self, target: Callable[[], None]) -> None:
         self._n_threads += 1
         threading.Thread(target=target, name=f"builder {self._n_threads}", daemon=True).start()
 
-    def _taken(self, *queues: deque[ProgramChoice]) -> ProgramChoice | None:
-        """Wait for the next program of one of some queues and return it; None if none is to be built any more."""
+    def _taken(self, in_child: bool) -> ProgramChoice | None:
+        """Wait for the next program for a child, or for this process; return None if none is to be built any more."""
         with self._changed:
             while not self._is_closed:
-                for queue in queues:
+                is_for_new = in_child or self._compiles_beside or not self._n_children
+                for queue in [*([] if in_child else [self._waiting]), *([self._new] if is_for_new else [])]:
                     if queue:
                         return queue.popleft()
                 self._changed.wait()
         return None
 
     def _build_here(self) -> None:
-        while (choice := self._taken(self._waiting, self._new)) is not None:
-            self._build(choice)
+        while (choice := self._taken(in_child=False)) is not None:
+            with self._building:
+                self._build(choice)
 
     def _build_in_child(self) -> None:
         """Have a child build what is new; it is taken from the cache afterwards, or built here if there was no way."""
-        with self._child_for() as child:
-            while child.is_ready() and (choice := self._taken(self._new)) is not None:
-                child.build(choice)
-                self._build(choice)
+        try:
+            with self._child_for() as child:
+                while child.is_ready() and (choice := self._taken(in_child=True)) is not None:
+                    child.build(choice)
+                    with self._building:
+                        self._build(choice)
+        finally:
+            with self._changed:
+                self._n_children -= 1
+                self._changed.notify_all()
 
     def _build(self, choice: ProgramChoice) -> None:
         future = self._futures[choice]

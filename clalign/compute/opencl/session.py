@@ -98,8 +98,9 @@ class OpenCLSession:
             self._context, self._kernels = there.context, there.kernels
             self._known_kernels: dict[tuple[object, ...], tuple[cl.Kernel, int]] = {}  # as launches ask for them
             child_for = partial(BuilderProcess, device)
-            self._programs = Programs(self._context, device.name, child_for, there.programs)
-            self._queue, apart = self._new_queue(), has_own_memory(device)
+            apart = has_own_memory(device)
+            self._programs = Programs(self._context, device.name, child_for, apart, there.programs)
+            self._queue = self._new_queue()
             self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None
             self._clock = DeviceClock(self._context, device) if tracing.is_on() else None
             self._transfers = Transfers(self._context, self._pool, not apart, *self._recorder())
