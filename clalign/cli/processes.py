@@ -26,7 +26,7 @@ LAST_KINDS = ("finished", "cancelled", "failed")
 
 _WARNING = re.compile(r"(?:WARNING|ERROR):clalign[\w.]*:(.*)")
 
-KEPT_LINES = 20
+KEPT_LINES = 60
 WAIT_SECONDS = 0.1
 END_SECONDS = 10.0
 
@@ -140,6 +140,9 @@ class WorkerProcess:
         )
 
     def _last_words(self) -> str:
+        frames = [line.strip() for line in self._log if line.startswith('  File "')]  # see faulthandler
+        if frames:
+            return f" It was at {frames[0]}."
         return f" Its last words: {self._log[-1][:300]}" if self._log else ""
 
     def warnings(self) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import importlib
 import logging
 import os
@@ -52,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read a job from standard input, run it, and tell of it on standard output; go on with others if it stays."""
     begin_loading()
     settle_child()
+    faulthandler.enable(all_threads=False)  # where it was when a driver crashes
     record_start()
     for name in ("SIGINT", "SIGHUP"):  # the parent decides what they mean
         if hasattr(signal, name):
