@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.formats.profiles import load_profiles
 from clalign.values.alphabets import decode, encode
@@ -96,8 +97,7 @@ def write_random_models(out: Path, n: int) -> list[Hmm]:
     with out.open("w") as file:
         for number in range(n):
             hmm = random_local_hmm(np.random.default_rng([3, number]), LENGTHS[number % len(LENGTHS)])
-            object.__setattr__(hmm, "name", f"random{number}")
-            file.write(save_text(hmm))
+            file.write(save_text(replace(hmm, name=f"random{number}")))
     return load_profiles(str(out))
 
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
@@ -49,9 +50,7 @@ SAMPLE_CELLS = 2_000_000
 def family_model(name: str, nodes: int, local: bool) -> Hmm:
     """Return the family's random model."""
     rng = np.random.default_rng([SEED, nodes])
-    hmm = random_hmm(rng, nodes, local)
-    object.__setattr__(hmm, "name", name)
-    return hmm
+    return replace(random_hmm(rng, nodes, local), name=name)
 
 
 def planted(batch: SequenceBatch, models: list[Hmm]) -> SequenceBatch:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from contextlib import suppress
 from dataclasses import fields
@@ -22,6 +23,8 @@ from clalign.compute.sessions import ProgramChoice
 from clalign.databases.cache import keep_kernel, kernel_folder
 from clalign.formats.checksums import checked_content, checked_json
 from clalign.values.devices import Device
+
+log = logging.getLogger(__name__)
 
 _CHOOSING = "compute", "engines", "stages", "values"
 """The packages that choose programs."""
@@ -95,6 +98,9 @@ def _read(place: Path) -> list[ProgramChoice] | None:
 
 def _keep(programs: list[ProgramChoice], place: Path) -> None:
     """Keep which programs were needed; do without where that is not possible."""
-    if all(type(value) in _MACROS for choice in programs for value in choice.defines.values()):
-        with suppress(OSError):
-            keep_kernel(place, checked_json([[choice.source, choice.defines] for choice in programs]).encode())
+    odd = {type(value) for choice in programs for value in choice.defines.values()}.difference(_MACROS)
+    if odd:
+        log.debug("programs are not remembered: macros of theirs are of the types %s", odd)
+        return
+    with suppress(OSError):
+        keep_kernel(place, checked_json([[choice.source, choice.defines] for choice in programs]).encode())

@@ -55,6 +55,9 @@ Building = Callable[[int, int], None]
 That is told again and again while the host waits for a compiler; equal numbers mean that it waits no longer.
 """
 
+MOST_COMPILERS = 4
+"""Children that compile for a processor at a time; each takes as much memory as all else."""
+
 Shape = int | tuple[int, ...]
 
 Tables = Sequence[npt.NDArray[Any]]

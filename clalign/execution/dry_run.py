@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from clalign import tracing
 from clalign.compute.batching import RESIDENT_SHARE, RESIDUE_BYTES, SEQUENCE_BYTES
 from clalign.compute.opening import Opening, Rehearse, opening_of
 from clalign.compute.rehearsal import Rehearsal
-from clalign.compute.sessions import Batch, Model, Result, Session, Stage
+from clalign.compute.sessions import MOST_COMPILERS, Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
 from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
 from clalign.execution.job import Summary, Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part
@@ -221,4 +222,5 @@ def _host_bytes(devices: list[dict[str, Any]], n_workers: int) -> float:
 
 
 def _compiling_bytes(device: dict[str, Any]) -> float:
-    return COMPILING_BYTES if device["kind"] == "cpu" and device["new"] else 0.0
+    n_compilers = min(MOST_COMPILERS, os.cpu_count() or 1, device["new"])
+    return COMPILING_BYTES * n_compilers if device["kind"] == "cpu" else 0.0

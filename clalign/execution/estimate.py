@@ -13,7 +13,7 @@ PROGRAM_BYTES = 100e6
 """Of the program and its libraries, where the system does not tell."""
 
 COMPILING_BYTES = 350e6
-"""Of the compiler of a processor's driver, beside them."""
+"""Of a compiler of a processor's driver, beside them."""
 
 
 class Estimate(Struct, frozen=True):

@@ -367,9 +367,10 @@ class Executor(Generic[Batch]):
         """Have units stored, each with its hits."""
         for job, hits in zip(found, hits_of, strict=True):
             unit, scored = job.unit, job.scored
+            packed = job.packed.result()  # the scores are made there
             result = BatchResult(
                 unit.query.number, unit.first, unit.last, scored.scores, hits, job.cells, job.seconds,
-                self.session.device.name, *job.packed.result(),
+                self.session.device.name, *packed,
             )  # fmt: skip
             self._held.remove(unit)
             self.planner.delivered(unit, self.cutter, job.cells)

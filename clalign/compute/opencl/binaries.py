@@ -19,6 +19,7 @@ from typing import Any
 import pyopencl as cl
 
 from clalign.databases.cache import keep_kernel, kernel_folder
+from clalign.databases.cache_root import make_folder
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +90,19 @@ def find(context: cl.Context, place: Path, options: Sequence[str]) -> cl.Program
     with contextlib.suppress(OSError):
         os.utime(place)
     return program
+
+
+def can_keep() -> bool:
+    """Return whether compiled programs can be kept."""
+    return _is_writable(kernel_folder())
+
+
+@cache
+def _is_writable(folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        make_folder(folder)
+        return os.access(folder, os.W_OK)
+    return False
 
 
 def keep(program: cl.Program, place: Path) -> None:

@@ -78,6 +78,11 @@ class BuilderProcess:
             self._process.kill()
             self._process.communicate()
 
+    def end(self) -> None:
+        """End it, whatever it does; may be called by any thread."""
+        if self._process is not None:
+            self._process.kill()
+
 
 def serve(device: Device, given: TextIO, answers: TextIO) -> None:
     """Build the programs that are asked for, one a line, until there are no more."""

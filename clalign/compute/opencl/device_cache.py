@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 from msgspec import Struct
@@ -86,6 +87,8 @@ def _leaves(value: Any) -> Iterable[Any]:
         value = list(value.values())
     elif isinstance(value, Struct):
         value = [getattr(value, name) for name in value.__struct_fields__]
+    elif is_dataclass(value):  # an engine of another package may use these
+        value = [getattr(value, field.name) for field in fields(value)]
     if isinstance(value, list | tuple):
         for part in value:
             yield from _leaves(part)

@@ -16,19 +16,20 @@ from concurrent.futures import Future
 
 import pyopencl as cl
 
+from clalign.compute.opencl.binaries import can_keep
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.kernels import build, is_kept
-from clalign.compute.sessions import Building, ProgramChoice, nobody_told
+from clalign.compute.sessions import MOST_COMPILERS, Building, ProgramChoice, nobody_told
 from clalign.errors import KernelBuildError
 
 MOST_BUILDERS = 8
-"""Children that build ahead; half as many where their compiler, PoCL's, takes as much memory as all else."""
+"""Children that build ahead; on processors it is `MOST_COMPILERS`."""
 
 TELL_SECONDS = 0.5
 """A compiler that is at work for longer than this is told of, and again as often."""
 
 FEW_NEW = 3
-"""So few programs are not worth the start of a child."""
+"""So few programs are not worth the start of a child, nor are so few more worth that of another one."""
 
 
 class Programs:
@@ -63,6 +64,7 @@ class Programs:
         self._waiting: deque[ProgramChoice] = deque()
         self._new: deque[ProgramChoice] = deque()  # those among them that no cache knows
         self._n_threads = self._n_children = self._n_new = 0
+        self._children: list[BuilderProcess] = []
         self._is_closed = False
         for choice, program in (there or {}).items():
             self._futures[choice] = Future()
@@ -84,10 +86,10 @@ class Programs:
 
     def _add_builder(self) -> None:
         """Start a thread that builds, unless there are enough: one beside those that listen to a child."""
-        most = min(MOST_BUILDERS if self._compiles_beside else MOST_BUILDERS // 2, os.cpu_count() or 1)
+        most = min(MOST_BUILDERS if self._compiles_beside else MOST_COMPILERS, os.cpu_count() or 1)
         if not self._n_threads:
             self._start_thread(self._build_here)
-        while self._n_new > FEW_NEW and self._n_threads <= most:
+        while self._n_threads <= min(most, self._n_new - FEW_NEW) and can_keep():
             self._n_children += 1
             self._start_thread(self._build_in_child)
 
@@ -115,8 +117,11 @@ class Programs:
         """Have a child build what is new; it is taken from the cache afterwards, or built here if there was no way."""
         try:
             with self._child_for() as child:
+                self._children.append(child)
                 while child.is_ready() and (choice := self._taken(in_child=True)) is not None:
                     child.build(choice)
+                    if self._is_closed:
+                        return
                     with self._building:
                         self._build(choice)
         finally:
@@ -197,10 +202,12 @@ class Programs:
         return {choice: future.result() for choice, future in done if future.exception() is None}
 
     def close(self) -> None:
-        """Begin no more builds. Those that are going on hold the context until they are done; nobody waits for them."""
+        """Begin no more builds; end the children. What this process builds holds the context until it is done."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
+        for child in self._children:
+            child.end()
 
 
 def _is_to_be_repeated(future: Future[cl.Program]) -> bool:

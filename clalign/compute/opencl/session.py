@@ -355,9 +355,12 @@ class OpenCLSession:
         self._programs.build_ahead(choices)
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
-        """Return those programs that no cache has, so that they have to be compiled."""
+        """Return those programs that are not there and that no cache has, so that they have to be compiled."""
         with self._translated():
-            return [choice for choice in choices if not is_kept(self._context, choice.source, choice.defines)]
+            return [
+                choice for choice in choices
+                if not self._programs.is_built(choice) and not is_kept(self._context, choice.source, choice.defines)
+            ]  # fmt: skip
 
     def build_report(self, source: str, entry: str, defines: Mapping[str, object]) -> dict[str, int | None]:
         """Return what the compiler made of a kernel (see `clalign.compute.opencl.build_reports.build_report`)."""

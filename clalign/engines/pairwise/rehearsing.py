@@ -38,7 +38,8 @@ def foresight_of(inputs: PairwiseInputs) -> Rehearse:
         return ahead
     reports = inputs.query_report, inputs.target_report
     read = [(report.digest, report.alphabet, report.format) for report in reports]
-    return remembered(ahead, "sequences", json.dumps([read, inputs.chosen.to_dict(), inputs.strands]))
+    lengths = np.sort(np.diff(inputs.queries.offsets)[inputs.query_rows])[-MOST_REHEARSED:].tolist()
+    return remembered(ahead, "sequences", json.dumps([read, inputs.chosen.to_dict(), inputs.strands, lengths]))
 
 
 def rehearse(inputs: PairwiseInputs, session: Rehearsal) -> None:

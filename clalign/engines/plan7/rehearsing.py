@@ -48,7 +48,7 @@ def foresight_of(profiles: Sequence[Hmm], spec: SearchSpec, digest: str) -> Rehe
     ahead: Rehearse = partial(rehearse, profiles, spec)
     if not digest or len(profiles) < WORTH_REMEMBERING:
         return ahead
-    return remembered(ahead, "profiles", digest, repr(filter_limits(spec)))
+    return remembered(ahead, "profiles", digest, repr((filter_limits(spec), spec.compute_composition)))
 
 
 def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> None:
