@@ -137,6 +137,29 @@ def test_new_hits_arrive_while_a_job_writes(qtbot: Any, model: HitsModel, fake: 
     qtbot.waitUntil(lambda: model.n_shown == 225, timeout=30000)
 
 
+def test_many_ids_are_of_the_rows_that_are_shown(
+    qtbot: Any, model: HitsModel, fake: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though other rows are on their way; where those that are shown cannot be listed any more, it is said."""
+    shown, found, problems = [model.row_at(place).id for place in range(200)], list[list[int]](), list[str]()
+    monkeypatch.setattr(hits_model, "FEW_IDS", 10)
+    model.shown_changed.connect(lambda: problems.append(model.problem))
+    model.set_order("name", False)
+    model.find_ids([range(20, 60)], found.append)
+    settled(qtbot, model)
+    qtbot.waitUntil(lambda: bool(found), timeout=30000)
+    assert found.pop() == shown[20:60]
+    assert model.row_at(20).id != shown[20]
+    with open_run(model.query.path, writable=True) as run:
+        fake.add_batch(run, 7, 25)
+    problems.clear()
+    model.find_ids([range(20, 60)], found.append)
+    qtbot.waitUntil(lambda: bool(problems), timeout=30000)
+    assert not found
+    assert "225 such hits by now, not 200" in problems[0]
+    assert not model.problem, "the table is as it was"
+
+
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("many") / "many.clalign"

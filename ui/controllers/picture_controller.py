@@ -54,8 +54,7 @@ class PictureController(Controller):
         """Read no more; the picture that was there stays, if there was one."""
         self._app.files.forget((str(page.run.path), "picture"))
         self._latest.pop(view, None)
-        if view.picture is None:
-            view.say("No picture", "You have stopped it. Choose one above to draw it.")
+        view.give_up()
 
     @staticmethod
     def _asked(page: ResultsPage, wish: Asked) -> Asked:

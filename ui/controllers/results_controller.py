@@ -69,12 +69,10 @@ class ResultsController(Controller):
         page.aligned_made.connect(lambda view: self._connect_aligned(page, view))
         self._app.files.ask("parts of results", _load_parts, lambda answer: None)
 
-    def _stop(self, page: ResultsPage, view: AlignedHits | AskedView, what: str, has_content: bool) -> None:
+    def _stop(self, page: ResultsPage, view: AskedView, what: str) -> None:
         """Read no more for a view; what it shows stays, if it shows anything."""
         self._app.files.forget((str(page.run.path), what))
-        if not has_content:
-            view.say("Stopped", "Leave this page and come back to read it again.")
-            view.forget()
+        view.give_up()
 
     # --- overview ---
 
@@ -85,7 +83,7 @@ class ResultsController(Controller):
         view.table_asked.connect(lambda: self._save(page, "queries", "Save the table of queries as"))
         view.matrix_asked.connect(lambda: self._save(page, "matrix", "Save the scores as"))
         view.picture_asked.connect(lambda: self.draw_map(page, view))
-        view.waiting.stopped.connect(lambda: self._stop(page, view, "overview", view.content is not None))
+        view.waiting.stopped.connect(lambda: self._stop(page, view, "overview"))
         view.ask()  # it is looked at already
 
     def read_overview(self, page: ResultsPage, view: OverviewView) -> None:
@@ -136,7 +134,7 @@ class ResultsController(Controller):
         view.picture_asked.connect(lambda: self.draw_architectures(page, view))
         view.domain_chosen.connect(lambda domain: self.show_domain(page, domain))
         view.choice_asked.connect(lambda content: self.choose_architecture(page, view, content))
-        view.waiting.stopped.connect(lambda: self._stop(page, view, "architectures", view.has_content))
+        view.waiting.stopped.connect(lambda: self._stop(page, view, "architectures"))
         view.ask()  # it is looked at already
 
     def read_architectures(self, page: ResultsPage, view: ArchitectureView, asked: Asked) -> None:
@@ -226,7 +224,7 @@ class ResultsController(Controller):
 
     def _connect_aligned(self, page: ResultsPage, view: AlignedHits) -> None:
         view.asked.connect(lambda significant: self.align_hits(page, view, significant))
-        view.waiting.stopped.connect(lambda: self._stop(page, view, "aligned", view.panel is not None))
+        view.waiting.stopped.connect(lambda: self._stop(page, view, "aligned"))
         view.ask()  # it is looked at already
 
     def align_hits(self, page: ResultsPage, view: AlignedHits, significant: bool) -> None:

@@ -8,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import asdict
 
+from clalign.errors import ClalignError
 from clalign.runs import pages
 from clalign.values.hits import Hit
+
+from .. import formatting
 
 PAGE = 64
 """Rows read at once, while the table is painted: more than it shows, few enough to be there in a few milliseconds."""
@@ -53,10 +56,21 @@ def places_among(query: pages.HitQuery, hits: npt.NDArray[np.int64]) -> npt.NDAr
     return np.flatnonzero(np.isin(ids, hits)).astype(np.int64)
 
 
-def ids_among(query: pages.HitQuery, rows: Sequence[range] | None) -> list[int]:
-    """Return the ids of the hits that a question lists, or of some rows; made in the reader's thread."""
+def ids_among(query: pages.HitQuery, n_rows: int, rows: Sequence[range] | None) -> list[int]:
+    """Return the ids of the hits that a question lists, or of some rows; made in the reader's thread.
+
+    Raises
+    ------
+    ClalignError
+        If there are no longer `n_rows` hits, as the table has: its rows are others by now.
+    """
     listed = pages.HitPages(query)
     try:
+        if listed.n_rows != n_rows:
+            raise ClalignError(
+                f"Nothing is exported: the run has {formatting.plural(listed.n_rows, 'such hit')} by now,"
+                f" not {formatting.count(n_rows)} as the table. Export again when the table shows them."
+            )
         return listed.ids(rows)
     finally:
         listed.close()

@@ -134,10 +134,17 @@ class HitsModel(QAbstractTableModel):
         if score != self.query.least_score:
             self._ask(replace(self.query, least_score=score))
 
-    def list_picked(self, hits: npt.NDArray[np.int64] | None) -> None:
+    def list_picked(self, hits: npt.NDArray[np.int64] | None) -> PickedHits | None:
         """List only some hits (int64[n] ids), of which there may be any number, or all again if None."""
-        if hits is not None or self.query.among is not None:
-            self._ask(replace(self.query, among=None if hits is None else PickedHits(hits)))
+        picked = None if hits is None else PickedHits(hits)
+        if picked is not self.query.among:
+            self._ask(replace(self.query, among=picked))
+        return picked
+
+    @property
+    def listed(self) -> PickedHits | None:
+        """The picked hits that are in the table; None if it is not of picked ones."""
+        return self._pages.query.among if self._pages else None
 
     def set_order(self, sort: str | None, descending: bool) -> None:
         """Sort by a key of `clalign.runs.pages.VALUES`, or by None for the original order."""
@@ -272,10 +279,12 @@ class HitsModel(QAbstractTableModel):
 
     def find_places(self, hits: npt.NDArray[np.int64], take: Callable[[Any], None]) -> None:
         """Look for the rows of many hits (int64[n] ids); they are handed on (int64[k]) where they still hold."""
-        query = self.query
+        if self._pages is None:
+            return
+        query = self._pages.query
 
         def hand_on(answer: Any) -> None:
-            if query == self.query and not isinstance(answer, Exception):
+            if self._pages is not None and query == self._pages.query and not isinstance(answer, Exception):
                 take(answer[answer < self.n_shown])
 
         self._reader.ask((id(self), "places"), lambda: places_among(query, hits), hand_on)
@@ -283,19 +292,20 @@ class HitsModel(QAbstractTableModel):
     def find_ids(self, rows: Sequence[range] | None, take: Callable[[list[int]], None]) -> None:
         """Hand on the ids of rows that are shown now, or of all; of many a little later."""
         n_rows = self.n_shown if rows is None else sum(map(len, rows))
-        if n_rows <= FEW_IDS:
+        if self._pages is None or n_rows <= FEW_IDS:
             take(self._pages.ids(rows) if self._pages else [])
             return
-        query = self.query
+        query, n_listed = self._pages.query, self._pages.n_rows  # other pages may be on their way
 
         def hand_on(answer: Any) -> None:
             if isinstance(answer, Exception):
                 self._note_problem(answer)
                 self.shown_changed.emit()
+                self.problem = ""  # the table itself is as it was
             else:
                 take(answer)
 
-        self._reader.ask((id(self), "ids"), lambda: ids_among(query, rows), hand_on)
+        self._reader.ask((id(self), "ids"), lambda: ids_among(query, n_listed, rows), hand_on)
 
     def is_significant(self, row: HitRow) -> bool:
         """Return whether a hit is significant."""

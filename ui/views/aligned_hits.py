@@ -2,65 +2,47 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCheckBox, QStackedWidget, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QStackedWidget
 
 from ..models.rows_view import RowsView
 from ..models.run_view import RunView
 from .one_at_a_time import OneAtATime
-from .parts import ElidedLabel, row, stacked
+from .parts import AskedView, row, stacked
 from .rows_page import RowsPanel
-from .wait_sign import WaitSign
+from .wait_sign import WaitLine
 
 
-class AlignedHits(QWidget):
-    """Asks for the alignment when it is looked at, and shows it."""
-
-    asked = Signal(bool)
-    """Whether only significant hits are wanted."""
+class AlignedHits(AskedView):
+    """Asks for the alignment when it is looked at, and shows it; what is wanted is whether of significant hits only."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.panel: RowsPanel | None = None
-        self._is_old = True
+        self.wish: bool = True
         self.significant = QCheckBox("Significant only")
         self.significant.setChecked(True)
-        self.significant.toggled.connect(lambda _: self.ask())
-        self.words = ElidedLabel("", "muted")
-        self.empty = OneAtATime("format-align-justify")
+        self.significant.toggled.connect(self._wish)
+        self.words = WaitLine("Aligning the hits", "muted")
+        self.waiting = self.words.waiting
+        self.empty: OneAtATime = OneAtATime("format-align-justify")
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
-        self.waiting = WaitSign("Aligning the hits")
-        top = row((self.words, 1), self.waiting, self.significant, margins=(12, 6, 12, 2))
+        top = row((self.words, 1), self.significant, margins=(12, 6, 12, 2))
         self.setLayout(stacked(top, (self._stack, 1), spacing=0))
         self.say("All hits aligned", "They appear here as soon as there are hits.")
 
-    def ask(self) -> None:
-        """Ask anew, now or when somebody looks."""
-        self._is_old = True
-        if self.isVisible():
-            self._is_old = False
-            self.asked.emit(self.significant.isChecked())
-
-    def forget(self) -> None:
-        """Ask again when somebody looks the next time."""
-        self._is_old = True
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Ask, if anything may have changed."""
-        super().showEvent(event)
-        if self._is_old:
-            self.ask()
+    def _wish(self, significant: bool) -> None:
+        self.wish = significant
+        self.ask()
 
     def say(self, heading: str, text: str, too_many: RunView | None = None) -> None:
         """Say why there is nothing; if a run shows too many queries, offer one."""
+        super().say(heading, text)
         self.empty.offer(too_many)
         self.words.setText("")
-        self.empty.say(heading, text)
-        self._stack.setCurrentWidget(self.empty)
 
     def show_rows(self, view: RowsView, words: str) -> RowsPanel:
         """Show an alignment in place of the last one."""

@@ -12,8 +12,8 @@ from ..models.architectures import GROUP_COLUMNS, RULE_WORDS, Architectures, Ask
 from ..models.text_table import TextTable
 from .architecture_canvas import ArchitectureCanvas
 from .lab_page import LabTable
-from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, shrinking, split, stacked
-from .wait_sign import WaitSign
+from .parts import AskedView, EmptyPanel, IconButton, row, shrinking, split, stacked
+from .wait_sign import WaitLine
 
 TYPING_MS = 150
 
@@ -39,14 +39,14 @@ class ArchitectureView(AskedView):
         self.table = LabTable(self.groups, "Architectures")
         self.table.row_chosen.connect(lambda _: self._show_chosen())
         self.empty = EmptyPanel("layers-outline", "", "")
-        self.words = ElidedLabel("", "muted")
+        self.words = WaitLine("Reading the domains", "muted")
+        self.waiting = self.words.waiting
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._typing.timeout.connect(self._show_chosen)
         shown = QWidget()
         body = split(self.table, self.canvas, shares=(2, 5), sizes=(260, 700), orientation=Qt.Orientation.Horizontal)
         shown.setLayout(stacked((body, 1), spacing=0))
-        self.waiting = WaitSign("Reading the domains")
-        foot = row((self.words, 1), self.waiting, margins=(12, 2, 12, 4))
+        foot = row((self.words, 1), margins=(12, 2, 12, 4))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(shown)
@@ -98,11 +98,6 @@ class ArchitectureView(AskedView):
         """Say why there is nothing."""
         super().say(heading, text)
         self.words.setText("")
-
-    @property
-    def has_content(self) -> bool:
-        """Whether architectures are in view."""
-        return bool(self._stack.currentIndex())
 
     def show_content(self, content: Architectures) -> None:
         """Show architectures; the one that was chosen stays chosen."""

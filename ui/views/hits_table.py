@@ -28,6 +28,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from clalign.runs.pages import PickedHits
+
 from .. import formatting
 from ..models.hit_pages import HitRow
 from ..models.hit_table import TableKind
@@ -392,7 +394,7 @@ class HitsPanel(QWidget):
             lambda: model.list_picked(None), "Picked hits only",
         )  # fmt: skip
         self.all_again.hide()
-        self._selects_listed = False
+        self._picked: PickedHits | None = None
         top = row(self.filter_box, self.all_again, self.busy, self.counts, self.stop, self.explain)
         top.setContentsMargins(8, 8, 12, 6)
         self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
@@ -460,9 +462,9 @@ class HitsPanel(QWidget):
         if not model.is_busy:
             self._before = self.filter_box.text(), self.table.clicks
             self.all_again.setVisible(model.query.among is not None)
-            if self._selects_listed and model.n_shown:
+            if self._picked is not None and model.listed is self._picked and model.n_shown:
                 self.table.selectAll()
-            self._selects_listed = False
+            self._picked = None  # also if they could not be listed, or something else was asked for since
         self.none.setVisible(bool(model.n_all) and not model.n_shown)
         if model.is_filtered:
             self.counts.setText(f"{formatting.count(model.n_shown)} of {formatting.plural(model.n_all, 'hit')}")
@@ -475,8 +477,7 @@ class HitsPanel(QWidget):
         Where they lie far apart they are listed alone: tells whether they are.
         """
         if np.count_nonzero(np.diff(rows) != 1) >= MOST_RANGES:
-            self._selects_listed = True
-            self.model.list_picked(hits)
+            self._picked = self.model.list_picked(hits)
             return True
         if len(rows):
             self.table.choose_rows(ranges_of(rows.tolist()))

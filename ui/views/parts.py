@@ -466,9 +466,16 @@ class AskedView(QWidget):
             self._is_old = False
             self.asked.emit(self.wish)
 
-    def forget(self) -> None:
-        """Ask again when somebody looks the next time."""
-        self._is_old = True
+    @property
+    def has_content(self) -> bool:
+        """Whether what was asked for is in view."""
+        return bool(self._stack.currentIndex())
+
+    def give_up(self) -> None:
+        """Keep what is in view, now that nothing is read for it any more; if nothing is, ask again at the next look."""
+        if not self.has_content:
+            self.say("Stopped", "Leave this page and come back to read it again.")
+            self._is_old = True
 
     def showEvent(self, event: QShowEvent) -> None:
         """Ask, if anything may have changed."""

@@ -18,7 +18,7 @@ from .drawing_view import DrawingView
 from .lab_page import LabTable, TurningSplitter
 from .one_at_a_time import OneAtATime
 from .parts import AskedView, ElidedLabel, IconButton, allow_entry, button, label, row, shrinking, stacked
-from .wait_sign import WaitSign
+from .wait_sign import WaitLine
 
 MOST_LISTED = 5000
 """Species in the table; a file has all."""
@@ -96,12 +96,12 @@ class PicturesView(AskedView):
 
     def _foot(self) -> QWidget:
         self.sentence = label("", "muted", wrap=True)
-        self.picked = ElidedLabel("")
+        self.picked = WaitLine("Reading the hits")
+        self.waiting = self.picked.waiting
         self.show_them = button("Show in the table", self.table_asked.emit, "link")
         self.show_them.hide()
         made = QWidget()
-        self.waiting = WaitSign("Reading the hits")
-        line = row((self.picked, 1), self.show_them, self.waiting)
+        line = row((self.picked, 1), self.show_them)
         made.setLayout(stacked(self.sentence, line, spacing=2, margins=(12, 4, 12, 6)))
         return made
 

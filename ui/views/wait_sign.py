@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QSize, QTimer, Signal
+from PySide6.QtGui import QFontMetrics, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QProgressBar, QWidget
 
-from .parts import button, row
+from .parts import ElidedLabel, button, row
 
 BUSY_MS = 60
 """After this it is shown that something is being read; most is there before."""
+
+GAP = 8
+"""Pixels between a text and the sign."""
 
 
 class WaitSign(QWidget):
     """A bar that moves, and a button that stops."""
 
     stopped = Signal()
+    turned = Signal()
+    """It came or went."""
 
     def __init__(self, words: str) -> None:
         super().__init__()
@@ -42,6 +48,62 @@ class WaitSign(QWidget):
         self._soon.stop()
         self.hide()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Tell that it is there."""
+        super().showEvent(event)
+        self.turned.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Tell that it is gone."""
+        super().hideEvent(event)
+        self.turned.emit()
+
     def _stop(self) -> None:
         self.end()
         self.stopped.emit()
+
+
+class WaitLine(ElidedLabel):
+    """One line of text, at whose end the sign stands while something is read: only then the text leaves it room.
+
+    The sign is in no layout, so that nothing is laid out anew when it comes and goes.
+
+    Parameters
+    ----------
+    words : str
+        What is done while the sign is there.
+    role : str
+        Color of the text.
+    """
+
+    def __init__(self, words: str, role: str = "text") -> None:
+        self.waiting = WaitSign(words)
+        super().__init__("", role)
+        self.waiting.setParent(self)
+        self.waiting.turned.connect(self._place)
+
+    def sizeHint(self) -> QSize:
+        """Return the size for the whole text, as high as the sign."""
+        return super().sizeHint().expandedTo(QSize(0, self.waiting.sizeHint().height()))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a size for the sign."""
+        return super().minimumSizeHint().expandedTo(self.waiting.sizeHint())
+
+    def shown(self) -> str:
+        """Return as much of the text as fits beside the sign."""
+        if self.waiting.isHidden():
+            return super().shown()
+        return QFontMetrics(self.font()).elidedText(self._text, self._mode, self.waiting.x() - GAP)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the sign stay at the end."""
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        needed = self.waiting.sizeHint()
+        self.waiting.setGeometry(
+            self.width() - needed.width(), (self.height() - needed.height()) // 2, needed.width(), needed.height()
+        )
+        self.update()
