@@ -69,7 +69,8 @@ def ids_among(query: pages.HitQuery, n_rows: int, rows: Sequence[range] | None) 
         if listed.n_rows != n_rows:
             raise ClalignError(
                 f"Nothing is exported: the run has {formatting.plural(listed.n_rows, 'such hit')} by now,"
-                f" not {formatting.count(n_rows)} as the table. Export again when the table shows them."
+                f" not {formatting.count(n_rows)} as the table.",
+                "Export again when the table shows them.",
             )
         return listed.ids(rows)
     finally:

@@ -114,7 +114,7 @@ class RunView(QObject):
     def _refuse(self, error: ClalignError, is_shown: bool) -> None:
         """Say that the file cannot be read; what was read before is still shown, else why there is nothing."""
         if is_shown or isinstance(error, RunBusy):
-            self.trouble.emit(str(error))
+            self.trouble.emit(f"{error} {error.hint}".strip())
             return
         reason = error.reason if isinstance(error, InputError) else error.message
         refusal = f"{reason[:1].upper()}{reason[1:]} {error.hint}".strip()
