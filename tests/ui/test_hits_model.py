@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QAbstractItemModelTester
@@ -19,6 +20,7 @@ from clalign.ui.models.hit_filter import parse_filter
 from clalign.ui.models.hit_pages import HitPages
 from clalign.ui.models.hits_model import MAX_PAGES, HitsModel
 from clalign.ui.models.reader import Reader
+from clalign.ui.views import hits_table
 from clalign.ui.views.hits_table import HitsPanel, HitsTable
 
 MANY = 30_000
@@ -158,6 +160,33 @@ def test_many_ids_are_of_the_rows_that_are_shown(
     assert not found
     assert "225 such hits by now, not 200" in problems[0]
     assert not model.problem, "the table is as it was"
+
+
+def test_only_picked_hits_are_selected_together(qtbot: Any, model: HitsModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what is listed in their place: something that was asked for since, or what was there where they failed."""
+    monkeypatch.setattr(hits_table, "MOST_RANGES", 1)
+    panel = HitsPanel(model)
+    qtbot.addWidget(panel)
+    places = np.array([0, 2, 4])
+    picked = np.array([model.row_at(place).id for place in places])
+    assert panel.choose_hits(picked, places)
+    model.set_profile(0, CARDS)
+    settled(qtbot, model)
+    assert (model.n_shown, panel.table.n_chosen()) == (200, 0)
+
+    def refuse(*asked: Any) -> None:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hits_model, "HitPages", refuse)
+        assert panel.choose_hits(picked, places)
+        settled(qtbot, model)
+        assert (model.n_shown, panel.table.n_chosen()) == (200, 0)
+    model.refresh()
+    qtbot.waitUntil(lambda: model.n_shown == 3, timeout=30000)
+    assert panel.table.n_chosen() == 0
+    assert panel.choose_hits(picked, places)
+    qtbot.waitUntil(lambda: panel.table.n_chosen() == 3, timeout=30000)
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,6 @@ from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.ui import theme
 from clalign.ui.controllers import picture_controller
-from clalign.ui.models import hits_model
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.row_measures import order_by_species
 from clalign.ui.shell.main_window import MainWindow
@@ -366,35 +365,6 @@ def test_hits_that_lie_far_apart_are_listed_alone(
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 5 and not page.hits.all_again.isVisible())
 
 
-def test_only_picked_hits_are_selected_together(
-    qtbot: Any, shown: tuple[ResultsPage, PicturesView], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not what is listed in their place: something that was asked for since, or what was there where they failed."""
-    page, _ = shown
-    monkeypatch.setattr(hits_table, "MOST_RANGES", 1)
-    model = page.run.hits
-    places = np.array([0, 2, 4])
-    picked = np.array([model.row_at(place).id for place in places])
-    assert page.hits.choose_hits(picked, places)
-    page.run.set_profile(0)
-    qtbot.waitUntil(lambda: not model.is_busy)
-    assert (model.n_shown, page.hits.table.n_chosen()) == (5, 0)
-
-    def refuse(*asked: Any) -> None:
-        raise OSError("the disk is gone")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(hits_model, "HitPages", refuse)
-        assert page.hits.choose_hits(picked, places)
-        qtbot.waitUntil(lambda: not model.is_busy)
-        assert (model.n_shown, page.hits.table.n_chosen()) == (5, 0)
-    model.refresh()
-    qtbot.waitUntil(lambda: model.n_shown == 3)
-    assert page.hits.table.n_chosen() == 0
-    assert page.hits.choose_hits(picked, places)
-    qtbot.waitUntil(lambda: page.hits.table.n_chosen() == 3)
-
-
 def test_a_picture_that_takes_long_can_be_given_up(
     qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -409,14 +379,9 @@ def test_a_picture_that_takes_long_can_be_given_up(
 
     monkeypatch.setattr(picture_controller, "read_picture", never)
     view.show_kind("score-length")
-    view.picked.setText("many words " * 100)
     qtbot.waitUntil(lambda: view.waiting.isVisible() and asked.is_set())
-    beside, place = len(view.picked.shown()), view.picked.geometry()
-    assert view.picked.rect().contains(view.waiting.geometry())
     view.waiting.stop.click()
     assert not view.waiting.isVisible()
-    assert view.picked.geometry() == place
-    assert len(view.picked.shown()) > beside > 0
     qtbot.waitUntil(lambda: window.controller.files.is_idle)
     assert view.picture is kept
     assert page.tab == "pictures"

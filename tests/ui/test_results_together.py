@@ -148,8 +148,15 @@ def test_what_takes_long_can_be_given_up_and_asked_for_again(
         together.show_tab(tab)
         view: Any = getattr(together, f"_{tab}").content
         qtbot.waitUntil(view.waiting.isVisible)
+        if tab != "overview":
+            view.words.setText("many words " * 100)
+        place, beside = view.words.geometry(), len(view.words.shown())
+        assert tab == "overview" or view.words.rect().contains(view.waiting.geometry())
         view.waiting.stop.click()
         assert not view.waiting.isVisible()
+        assert view.words.geometry() == place
+        view.words.setText("many words " * 100)
+        assert tab == "overview" or len(view.words.shown()) > beside > 0, "the room of the sign is that of the words"
     together.show_tab("hits")
     together.show_tab(tab)
     qtbot.waitUntil(lambda: (view.panel if tab == "aligned" else view.content) is not None)
