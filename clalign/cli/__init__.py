@@ -10,9 +10,12 @@ import contextlib
 import sys
 from collections.abc import Sequence
 
+from clalign.children import settle_child
 from clalign.cli import starting
-from clalign.cli.streams import prepare_streams
+from clalign.cli.environment import leave_threads_out
+from clalign.cli.streams import prepare_streams, tell
 from clalign.engines import COMMANDS
+from clalign.errors import ExitCode
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,11 +26,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
-    if words[:1] == ["worker"] and "--device" in words:
-        starting.wake_drivers(starting.device_in(words))
-    is_help = bool({"-h", "--help"} & set(words))
-    engine = COMMANDS.get(words[0], "") if words and not is_help else ""
-    with starting.worker_ahead(engine, starting.device_in(words)) if engine else contextlib.nullcontext():
-        from clalign.cli.program import obey
+    try:
+        if words[:1] == ["worker"]:
+            settle_child()
+            if "--device" in words:
+                leave_threads_out()  # drivers that are at work must not see the environment change: they may crash
+                starting.wake_drivers(starting.device_in(words))
+        is_help = bool({"-h", "--help"} & set(words))
+        engine = COMMANDS.get(words[0], "") if words and not is_help else ""
+        with starting.worker_ahead(engine, starting.device_in(words)) if engine else contextlib.nullcontext():
+            from clalign.cli.program import obey
 
-        return obey(words)
+            return obey(words)
+    except KeyboardInterrupt:  # before there is anything else that takes it
+        tell("clalign: Interrupted.")
+        return ExitCode.INTERRUPTED

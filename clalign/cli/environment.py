@@ -35,9 +35,12 @@ def check_environment() -> None:
 def leave_threads_out() -> None:
     """Let numpy, before it is loaded, start no threads for algebra, unless the user wants some.
 
-    They take half of the time in which it is loaded, and an engine has nothing for them to do.
+    They take half of the time in which it is loaded, and an engine has nothing for them to do. The other variables are
+    those that numpy sets itself while it is loaded, unless they are there: drivers that are being woken at the same
+    time read the environment, and crash where the C library has just moved it to make room.
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for name in ("OPENBLAS_NUM_THREADS", "OPENBLAS_MAIN_FREE", "GOTOBLAS_MAIN_FREE"):
+        os.environ.setdefault(name, "1")
 
 
 def begin_loading() -> None:

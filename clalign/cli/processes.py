@@ -10,6 +10,7 @@ import queue
 import re
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from types import TracebackType
@@ -56,7 +57,7 @@ class WorkerProcess:
     """
 
     def __init__(self, job: dict[str, Any]) -> None:
-        self._process = starting.taken_ahead() or starting.started(starting.worker_command())
+        self._process = starting.taken_ahead() or _started()
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._log: collections.deque[str] = collections.deque(maxlen=KEPT_LINES)
         self._readers = [
@@ -156,8 +157,8 @@ class WorkerProcess:
 
     def leave(self) -> None:
         """Leave a worker to its end that has finished: all is stored, and its driver may take a while to go."""
-        if os.environ.get(LOG_VARIABLE):
-            self.end()  # with what it still says
+        if os.environ.get(LOG_VARIABLE) or sys.platform == "win32":
+            self.end()  # with what it still says; Windows removes no run file that a process has open
         else:
             threading.Thread(target=self.end, daemon=True).start()
 
@@ -176,6 +177,16 @@ class WorkerProcess:
         for stream in (self._process.stdout, self._process.stderr):
             if stream:
                 stream.close()
+
+
+def _started() -> subprocess.Popen[str]:
+    try:
+        return starting.started(starting.worker_command())
+    except OSError as error:
+        raise ClalignError(
+            f"The system could not start a worker process ({error.strerror}).",
+            "Close other programs, or allow more processes (ulimit -u); then try again.",
+        ) from error
 
 
 def run_job(job: dict[str, Any]) -> dict[str, Any]:

@@ -130,6 +130,7 @@ def _run(words: list[str]) -> int:
     begin_loading()
     end_at_once()
     try:
+        # For engines of other packages, whose commands `clalign.cli.main` does not know; else there is one already.
         with starting.worker_ahead(engine.name, starting.device_in(words)):
             return _obeyed(words)
     finally:

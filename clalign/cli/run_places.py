@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +78,11 @@ def add_advice(error: ClalignError, place: RunPlace, outputs: Outputs) -> None:
     place.discard()
 
 
+def typed(words: list[str]) -> str:
+    """Return a command as it is typed in a shell of this system."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+
+
 def has_results(path: Path) -> bool:
     """Tell whether a run file holds anything that is worth keeping."""
     from clalign.runs.run_file import open_run
@@ -99,5 +106,5 @@ def continuation(path: Path, outputs: Outputs) -> str:
         done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
         words = ["clalign", "resume", *flags_of(outputs), str(path)]
         begun = " and part of what comes next" if run.unfinished.has_any else ""
-        return f"The results{done}{begun} are safe in {path}. Continue with: {shlex.join(words)}"
+        return f"The results{done}{begun} are safe in {path}. Continue with: {typed(words)}"
     return ""

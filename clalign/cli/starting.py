@@ -53,19 +53,21 @@ def worker_ahead(engine: str, device: str = "") -> Iterator[None]:
     """Start a worker for a run of an engine at once: it loads what it needs while this process looks at its inputs.
 
     The first `WorkerProcess` within the block gets it; if there is none, it is ended. Within another such block there
-    is nothing to do.
+    is nothing to do. Where the system lets none start now, one is started when it is needed.
     """
     global _ahead
     if _ahead is not None:
         yield
         return
-    _ahead = started(worker_command(engine, device))
+    with contextlib.suppress(OSError):
+        _ahead = started(worker_command(engine, device))
     try:
         yield
     finally:
         if (unused := taken_ahead()) is not None:
             unused.kill()
             unused.communicate()
+            forget_marks(unused.pid)
 
 
 def taken_ahead() -> subprocess.Popen[str] | None:
@@ -76,8 +78,10 @@ def taken_ahead() -> subprocess.Popen[str] | None:
 
 
 def wake_drivers(device: str) -> None:
-    """Wake the drivers as the first thing that a worker does, unless the words for its device name the reference."""
-    if "reference" in device:
+    """Wake the drivers as the first thing that a worker does, unless the words for its device mean the reference."""
+    from clalign.values.devices import needs_drivers
+
+    if not needs_drivers(device):
         return
     from clalign.compute.opencl import waking
     from clalign.databases.cache_root import cache_root
@@ -86,12 +90,21 @@ def wake_drivers(device: str) -> None:
         waking.wake_ahead(waking.verdicts_path(cache_root()), device)
 
 
+def forget_marks(process: int) -> None:
+    """Let nobody distrust the drivers because of a worker that is ended on purpose."""
+    from clalign.compute.opencl import waking
+    from clalign.databases.cache_root import cache_root
+
+    with contextlib.suppress(OSError):
+        waking.forget_marks(cache_root(), process)
+
+
 def device_in(words: list[str]) -> str:
     """Return the user's words for a device, as far as they are seen at a glance; a wrong guess only costs time."""
-    found = "auto"
+    found = ""
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word == "--device":
             found = following
         elif word.startswith("--device="):
             found = word.removeprefix("--device=")
-    return found
+    return found or os.environ.get("CLALIGN_DEVICE") or "auto"

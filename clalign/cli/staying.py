@@ -22,7 +22,7 @@ from clalign.cli.environment import end_loading, leave_threads_out
 from clalign.cli.orders import Orders
 from clalign.errors import ExitCode
 from clalign.jobs import Job
-from clalign.values.devices import REFERENCE, at_home
+from clalign.values.devices import needs_drivers
 
 IDLE_SECONDS = 300.0
 """So long a worker waits for its next job."""
@@ -123,12 +123,12 @@ class Ahead:
             from clalign.compute.opencl import choice
             from clalign.engines.engine import engine_named
 
-            needs_drivers = at_home(device) != REFERENCE.id
-            if is_first and needs_drivers:
+            is_with_drivers = needs_drivers(device)
+            if is_first and is_with_drivers:
                 choice.wake_ahead(device)
             with tracing.span("load numpy", "start"):  # the one of all these whose modules import each other in circles
                 importlib.import_module("numpy")
-            if needs_drivers:
+            if is_with_drivers:
                 choice.look_ahead(device)
             with tracing.span("load modules", "start"):
                 importlib.import_module("clalign.execution.job")

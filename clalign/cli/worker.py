@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
-from clalign.children import settle_child
 from clalign.cli.environment import begin_loading, log_level
 from clalign.cli.orders import Orders
 from clalign.cli.profiling import record_start, worker_profiled
+from clalign.cli.starting import forget_marks
 from clalign.cli.staying import Ahead, serve
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
@@ -52,7 +52,6 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read a job from standard input, run it, and tell of it on standard output; go on with others if it stays."""
     begin_loading()
-    settle_child()
     faulthandler.enable(all_threads=False)  # where it was when a driver crashes
     record_start()
     for name in ("SIGINT", "SIGHUP"):  # the parent decides what they mean
@@ -77,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.suppress(OSError):
         events.close()
     sys.stderr.flush()
+    forget_marks(os.getpid())
     # Everything is told and stored. What drivers do when a process ends takes time, and some crash in it.
     os._exit(code)
 

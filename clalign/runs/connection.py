@@ -24,7 +24,15 @@ from clalign.runs import older
 from clalign.runs.declarations import Declaration, declaration_of
 from clalign.runs.kinds import KINDS, Check, checks_of
 from clalign.runs.plain_data import FACTS, parsed
-from clalign.runs.schema import APPLICATION_ID, INDEXES, SCHEMA_VERSION, TABLES, general_statements
+from clalign.runs.schema import (
+    APPLICATION_ID,
+    INDEXES,
+    LATEST_VERSION,
+    NEEDED_SQLITE,
+    SCHEMA_VERSION,
+    TABLES,
+    general_statements,
+)
 from clalign.values.species import species_in
 
 CHECKPOINT_PAGES = 8192
@@ -252,7 +260,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         raise InputError(path, "this is not a clalign run file.", hint)
     if version > SCHEMA_VERSION:
         connection.close()
-        raise InputError(path, "this run was written by a newer version of clalign.", "Update clalign to open it.")
+        raise _too_new(path, version)
     try:
         connection.declare(check_tables(connection, version))
     except sqlite3.Error as error:
@@ -262,6 +270,18 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         connection.close()
         raise
     return connection, version
+
+
+def _too_new(path: Path, version: int) -> InputError:
+    """Return the error that a file's tables are newer than what this clalign, or its SQLite, knows."""
+    if version > LATEST_VERSION:
+        return InputError(path, "this run was written by a newer version of clalign.", "Update clalign to open it.")
+    needed = ".".join(map(str, NEEDED_SQLITE))
+    return InputError(
+        path,
+        f"this run needs SQLite {needed} or newer; this Python has {sqlite3.sqlite_version}.",
+        "Update SQLite, or run clalign with a newer Python, to open it.",
+    )
 
 
 def _opened(path: Path, mode: str, patience: float, is_shared: bool) -> tuple[RunConnection, int, int]:

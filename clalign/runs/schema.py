@@ -10,9 +10,14 @@ from clalign.runs.kinds import sql_of
 PLAIN_NAMES = 4
 """The last version whose targets have no name to sort by."""
 
-SCHEMA_VERSION = 5 if sqlite3.sqlite_version_info >= (3, 31) else PLAIN_NAMES
+LATEST_VERSION = 5
 """2: what HMMER3 says of hits and domains. 3: alignments of two sequences. 4: tables by what they hold. 5: names of
-targets as they are sorted by, which SQLite keeps since 3.31."""
+targets as they are sorted by, which SQLite keeps since `NEEDED_SQLITE`."""
+
+NEEDED_SQLITE = (3, 31)
+
+SCHEMA_VERSION = LATEST_VERSION if sqlite3.sqlite_version_info >= NEEDED_SQLITE else PLAIN_NAMES
+"""The version of what is written here, and the last one that is read."""
 
 APPLICATION_ID = 0x636C616C  # "clal"
 

@@ -142,6 +142,12 @@ def at_home(wish: str) -> str:
     return wish if found is None else found[0]
 
 
+def needs_drivers(wish: str) -> bool:
+    """Return whether a user's words may mean a device that has a driver: any but the reference."""
+    words = [word for word in map(str.strip, at_home(wish).split(",")) if word]
+    return not words or any(word != REFERENCE.id for word in words)
+
+
 def names_several(wish: str) -> bool:
     """Return whether a user's words may mean several devices."""
     return "," in at_home(wish) or at_home(wish).strip() in GROUPS

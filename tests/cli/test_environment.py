@@ -48,6 +48,27 @@ def test_a_worker_takes_an_empty_level(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.skipif(os.name != "posix", reason="there are no variables of bytes elsewhere")
+def test_a_worker_adds_no_variables_while_drivers_are_being_woken() -> None:
+    """They read the environment in a thread of their own, and the C library moves it when it grows."""
+    script = (
+        "import os\nfrom clalign.cli import main, starting\n"
+        "woken, late, put = [], [], os.putenv\n"
+        "def watched(name, value):\n"
+        "    if woken and os.fsencode(name) not in os.environb:\n"
+        "        late.append(name)\n"
+        "    put(name, value)\n"
+        "os.putenv, starting.wake_drivers = watched, woken.append\n"
+        "main(['worker', 'plan7', '--device', 'reference'])\n"
+        "print(woken, late)\n"
+    )
+    fresh = {name: value for name, value in os.environ.items() if name[:8] not in ("PYTHONSA", "OPENBLAS")}
+    done = subprocess.run(
+        [sys.executable, "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=fresh, check=False
+    )
+    assert done.stderr.strip().endswith("['reference'] []"), done.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 @pytest.mark.parametrize("n", [5, 8, 16, NEEDED_FILES - 1])
 def test_too_few_open_files_are_told(n: int) -> None:
@@ -113,6 +134,8 @@ def test_a_profile_is_named_after_a_file_whose_name_is_no_utf8(tmp_path: Path) -
 
 
 def test_numpy_starts_no_threads_where_an_engine_has_nothing_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENBLAS_MAIN_FREE", "GOTOBLAS_MAIN_FREE"):
+        monkeypatch.setenv(name, "1")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
     leave_threads_out()
     assert os.environ["OPENBLAS_NUM_THREADS"] == "3", "the user's wish counts"

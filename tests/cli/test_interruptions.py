@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from typing import NoReturn
 import psutil
 import pytest
 
-from clalign.cli import main, orders
+from clalign.cli import main, orders, starting
 from clalign.cli.interruptions import Interruptions, endings_raised
 from clalign.cli.processes import WorkerProcess
 from clalign.databases.examples import load_examples
@@ -198,6 +199,44 @@ def test_a_lost_worker_tells_its_last_words() -> None:
         psutil.Process(worker.pid).kill()
         with pytest.raises(WorkerLost, match="SIGKILL"):
             list(worker.events())
+    if os.name != "posix":
+        return
+    with WorkerProcess({"job": "bench"}) as worker:
+        assert next(event for event in worker.events() if event).kind == "started"
+        os.kill(worker.pid, signal.SIGSEGV)
+        with pytest.raises(WorkerLost, match=r'SIGSEGV\. It was at File "'):
+            list(worker.events())
+
+
+def test_an_interruption_at_the_very_start_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(command: list[str]) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(starting, "started", interrupted)
+    assert main(["hmmsearch", PROFILE, "nowhere.fa"]) == ExitCode.INTERRUPTED
+    assert capsys.readouterr().err == "clalign: Interrupted.\n"
+
+
+def test_a_system_that_starts_no_process_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    n_tried = 0
+
+    def refused(command: list[str]) -> NoReturn:
+        nonlocal n_tried
+        n_tried += 1
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(starting, "started", refused)
+    assert main(["hmmsearch", PROFILE, str(GOLDEN / "nowhere.fa")]) == ExitCode.UNREADABLE, "no worker is needed"
+    capsys.readouterr()
+    assert main(["hmmsearch", PROFILE, str(GOLDEN / "sequences" / "kat.fa")]) == ExitCode.ENGINE
+    assert n_tried == 2 + 2 + 1, "ahead, and when it was needed"
+    told = capsys.readouterr().err
+    assert "could not start a worker process" in told
+    assert "Traceback" not in told
 
 
 HANGING = """

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import main, suggestions
+from clalign.cli import main, run_places, starting, suggestions
 from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.cli.parser import UsageError
 from clalign.cli.program import all_commands, parser_of
+from clalign.cli.run_places import typed
 from clalign.engines import COMMANDS
 from clalign.engines.engine import BUILT_IN, engine_named
 from clalign.engines.plan7.spec import SearchSpec
@@ -277,3 +278,17 @@ def test_the_commands_of_engines_are_known_before_these_are_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True, text=True, check=False)
     assert done.stderr.strip() == "['pairwise', 'cpu']"
+
+
+def test_the_variable_s_device_is_what_is_looked_at_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert starting.device_in(["sw", "a", "b"]) == "auto"
+    monkeypatch.setenv("CLALIGN_DEVICE", "Radeon")
+    assert starting.device_in(["sw", "a", "b"]) == starting.device_in(["sw", "--device="]) == "Radeon"
+    assert starting.device_in(["sw", "--device=cpu"]) == starting.device_in(["sw", "--device", "cpu"]) == "cpu"
+
+
+def test_the_command_that_goes_on_is_quoted_as_the_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["clalign", "resume", r"C:\my runs\x.clalign", r"C:\y"]
+    assert typed(words) == r"clalign resume 'C:\my runs\x.clalign' 'C:\y'"
+    monkeypatch.setattr(run_places.sys, "platform", "win32")
+    assert typed(words) == r'clalign resume "C:\my runs\x.clalign" C:\y'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from clalign.compute.opencl.discover import discover_devices, driver_device
 from clalign.compute.opencl.discover import test_in_child as judge_in_child
 from clalign.errors import DeviceNotFound, ExitCode
 from clalign.formats.checksums import checked_json
-from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices
+from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices, needs_drivers
 
 CARD = Device("0:0", "Radeon", "gpu", vendor="AMD", platform="ROCm", bus="03:00.0", health="ready", gcups=90.0)
 TWIN = replace(CARD, id="0:1", bus="04:00.0", gcups=80.0)
@@ -433,7 +434,8 @@ def test_a_context_that_was_made_ahead_is_used_once() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are woken when the devices are listed")
 @pytest.mark.parametrize(
-    ("meant", "is_used"), [("cpu", True), ("elsewhere", False), ("nowhere", False), ("nonsense", False)]
+    ("meant", "is_used"),
+    [("cpu", True), ("elsewhere", False), ("nowhere", False), ("nonsense", False), ("renamed", False)],
 )
 def test_a_context_is_made_as_soon_as_the_drivers_are_awake(
     monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path, meant: str, is_used: bool
@@ -441,14 +443,25 @@ def test_a_context_is_made_as_soon_as_the_drivers_are_awake(
     """Of the device that the same words meant last time; where they mean another by now, it is let go of."""
     cpu = pick_device("cpu")
     handle = driver_device(cpu)
-    waking.remember_meant(home_of_verdicts, "gpu", "0:7")
-    waking.remember_meant(home_of_verdicts, "cpu", {"nowhere": "99:0", "nonsense": "a"}.get(meant, cpu.id))
+    waking.remember_meant(home_of_verdicts, "gpu", "0:7", "a card")
+    number = {"nowhere": "99:0", "nonsense": "a"}.get(meant, cpu.id)
+    waking.remember_meant(home_of_verdicts, "cpu", number, "another" if meant == "renamed" else cpu.name)
+    marks = list[str]()
+
+    def made(library: str, device: int) -> int | None:
+        marks.extend(path.name for path in home_of_verdicts.glob("listing-*"))
+        return make(library, device)
+
+    make = waking.made_context
+    monkeypatch.setattr(waking, "made_context", made)
     monkeypatch.setenv("PYOPENCL_HOME", "")  # it sets that
     monkeypatch.setattr(waking, "_is_begun", False)
     waking.wake_ahead(discover.verdicts_path(), "cpu")
     (number,) = waking.untaken_contexts()
     address = waking._contexts[number].result(60)
     assert (address is not None) == (meant in ("cpu", "elsewhere"))
+    assert marks == ([f"listing-{os.getpid()}-context.lock"] if address is not None else [])
+    assert not waking.is_distrusted(home_of_verdicts)
     if meant == "elsewhere":  # what was the second device of its driver is the first by now
         monkeypatch.setattr(contexts, "driver_device", lambda device: object())
         monkeypatch.setattr(contexts, "_made", lambda handle: None)
@@ -460,14 +473,43 @@ def test_a_context_is_made_as_soon_as_the_drivers_are_awake(
 
 
 def test_what_words_have_meant_is_no_more_than_a_hint(tmp_path: Path) -> None:
-    for text in ("", "[]", "{", '{"cpu": 1}'):
+    for text in ("", "[]", "{", '{"cpu": 1}', '{"cpu": "0:0"}', '{"cpu": ["0:0", "one"]}'):
         (tmp_path / "meant.json").write_text(text)
-        assert waking.meant_last(tmp_path, "cpu") == ("1" if "1" in text else "")
+        assert waking.meant_last(tmp_path, "cpu") == (("0:0", "one") if "one" in text else ("", ""))
     for number in range(2 * waking.MOST_MEANT):
-        waking.remember_meant(tmp_path, f"word {number}", str(number))
-    assert waking.meant_last(tmp_path, f"word {number}") == str(number)
-    assert waking.meant_last(tmp_path, "cpu") == ""
-    waking.remember_meant(tmp_path / "nowhere", "cpu", "0:0")
+        waking.remember_meant(tmp_path, f"word {number}", str(number), "one")
+    assert waking.meant_last(tmp_path, f"word {number}") == (str(number), "one")
+    assert waking.meant_last(tmp_path, "cpu") == ("", "")
+    waking.remember_meant(tmp_path / "nowhere", "cpu", "0:0", "one")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no context is made ahead")
+def test_a_driver_that_crashes_as_it_opens_a_device_is_distrusted(home_of_verdicts: Path) -> None:
+    """Unless its process was ended on purpose, by whoever says so."""
+    cpu = pick_device("cpu")
+    waking.remember_meant(home_of_verdicts, "cpu", cpu.id, cpu.name)
+    script = (
+        "import os, signal, sys, threading\nfrom pathlib import Path\nfrom clalign.compute.opencl import waking\n"
+        "waking.made_context = lambda *words: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "waking.wake_ahead(Path(sys.argv[1]), 'cpu')\nthreading.Event().wait()\n"
+    )
+    command = [sys.executable, "-c", script, str(discover.verdicts_path())]
+    for is_on_purpose in (True, False):
+        with subprocess.Popen(command) as process:
+            assert process.wait(120) == -signal.SIGKILL
+        if is_on_purpose:
+            waking.forget_marks(home_of_verdicts, process.pid)
+        assert waking.is_distrusted(home_of_verdicts) != is_on_purpose
+    waking.trust_again(home_of_verdicts)
+
+
+@pytest.mark.parametrize(
+    ("words", "are_needed"),
+    [("auto", True), ("", True), ("reference", False), ("reference, reference", False), ("reference,cpu", True),
+     ("reference@local:2", False), ("auto@local:2", True), ("auto@/reference/here.json", True)],
+)  # fmt: skip
+def test_words_need_drivers_unless_they_mean_the_reference_alone(words: str, are_needed: bool) -> None:
+    assert needs_drivers(words) == are_needed
 
 
 def test_a_context_comes_for_who_wants_it_before_it_is_begun() -> None:

@@ -21,6 +21,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.survivors import Survivors, pack_survivors, unpack_survivors
 from clalign.engines.plan7.tables import BATCHES
 from clalign.errors import DamagedRun, ExitCode, InputError, OutputError, RunBusy
+from clalign.runs import connection as connection_of_runs
 from clalign.runs.alignments import StoredAlignment, StoredRow
 from clalign.runs.hit_rows import HITS_AT_ONCE
 from clalign.runs.kinds import sql_of
@@ -159,7 +160,7 @@ def test_one_worker_at_a_time(run: RunFile, tmp_path: Path, monkeypatch: pytest.
     assert list(lock_folder().iterdir()) == []
 
 
-def test_refusals(tmp_path: Path, run: RunFile) -> None:
+def test_refusals(tmp_path: Path, run: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OutputError, match="exists already"):
         create_run(run.path)
     with pytest.raises(OutputError, match="could not be made"):
@@ -179,6 +180,10 @@ def test_refusals(tmp_path: Path, run: RunFile) -> None:
     connection.close()
     with pytest.raises(InputError, match="not a clalign run file"):
         open_run(other)
+    with monkeypatch.context() as patch:
+        patch.setattr(connection_of_runs, "SCHEMA_VERSION", SCHEMA_VERSION - 1)  # as an older SQLite has it
+        with pytest.raises(InputError, match=r"needs SQLite 3\.31"):
+            open_run(run.path)
     run.connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     with pytest.raises(InputError, match="newer version"):
         open_run(run.path)

@@ -11,7 +11,7 @@ from clalign import tracing
 from clalign.compute.opencl import waking
 from clalign.databases.cache_root import cache_root
 from clalign.errors import ClalignError
-from clalign.values.devices import REFERENCE, Device, at_home, choose_device, choose_devices, names_several
+from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices, names_several, needs_drivers
 
 
 def say_nothing(text: str) -> None:
@@ -78,7 +78,7 @@ def look_ahead(wish: str = "") -> None:
             make_context()
         contexts.let_go_of_untaken()
         if device is not None:
-            waking.remember_meant(cache_root(), wish, device.id)
+            waking.remember_meant(cache_root(), wish, device.id, device.name)
 
     _looking = threading.Thread(target=look, name="looks for devices", daemon=True)
     _looking.start()
@@ -135,7 +135,7 @@ def pick_device(wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
     Where all drivers and devices are known from before they are listed in this process, which is a
     worker that may be lost; otherwise in a child process.
     """
-    return REFERENCE if at_home(wish) == "reference" else choose_device(wish, _listed(tell))
+    return choose_device(wish, _listed(tell)) if needs_drivers(wish) else REFERENCE
 
 
 def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[list[Device], list[str]]:
@@ -143,7 +143,7 @@ def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[
 
     See `clalign.values.devices.choose_devices`.
     """
-    return ([REFERENCE], []) if at_home(wish) == "reference" else choose_devices(wish, _listed(tell))
+    return choose_devices(wish, _listed(tell)) if needs_drivers(wish) else ([REFERENCE], [])
 
 
 def _listed(tell: Callable[[str], None]) -> list[Device]:

@@ -34,13 +34,17 @@ _MARK, _LOST = "listing-", "lost-listing"
 """Marks of the processes that ask the drivers for their devices, and of one that did not come back."""
 
 _MEANT = "meant.json"
-"""Words for a device, and which it was."""
+"""Words for a device, and which it was: its id and its name."""
 
 MOST_MEANT = 8
 """So many of them are kept."""
 
 
 _EVERY_TYPE = ctypes.c_uint64(0xFFFFFFFF)
+
+_CL_DEVICE_NAME = 0x102B
+
+_NAME_BYTES = 1024
 
 _is_begun = False
 """Whether `wake_ahead` was called with success."""
@@ -93,8 +97,8 @@ def made_context(library: str, device: int) -> int | None:
     return made if made and code.value == 0 else None
 
 
-def _context_of(library: str, number: str) -> int | None:
-    """Return the address of a new context of the device that has an id now; None if there is none."""
+def _device_at(library: str, number: str, name: str) -> int | None:
+    """Return the address of the device that has an id; None if there is none, or if it has another name by now."""
     try:
         loader = ctypes.CDLL(library)
         p, _, d = number.partition(":")
@@ -102,7 +106,15 @@ def _context_of(library: str, number: str) -> int | None:
         loader.clGetDeviceIDs(platform, _EVERY_TYPE, 0, None, ctypes.byref(count))
         devices = (ctypes.c_void_p * count.value)()
         loader.clGetDeviceIDs(platform, _EVERY_TYPE, count, devices, None)
-        return made_context(library, devices[int(d)] or 0)
+        device, told = devices[int(d)], ctypes.create_string_buffer(_NAME_BYTES)
+        if not device or not name:
+            return None
+        loader.clGetDeviceInfo(
+            ctypes.c_void_p(device), ctypes.c_uint(_CL_DEVICE_NAME), ctypes.c_size_t(_NAME_BYTES), told, None
+        )
+        # PoCL puts words of its own before the name of a processor.
+        is_it = told.value.decode("utf-8", "replace").strip().endswith(name)
+        return device if is_it else None
     except (OSError, AttributeError, LookupError, ValueError):
         return None
 
@@ -134,7 +146,8 @@ def wake_ahead(verdicts: Path, wish: str = "") -> None:
         return
     _is_begun = True
     os.environ["PYOPENCL_HOME"] = str(Path(library).parent)  # its loader needs that; pyopencl sets the same
-    is_held, number, promised = threading.Event(), meant_last(verdicts.parent, wish), Future[int | None]()
+    is_held, promised = threading.Event(), Future[int | None]()
+    number, name = meant_last(verdicts.parent, wish)
     if number:
         _contexts[number] = promised
 
@@ -145,9 +158,12 @@ def wake_ahead(verdicts: Path, wish: str = "") -> None:
                 is_held.set()
                 with marked(verdicts.parent):
                     wake(library)
+                    device = _device_at(library, number, name) if number else None
             woken = tracing.now()
-            if number:
-                promised.set_result(_context_of(library, number))
+            if device is not None:
+                with marked(verdicts.parent, "context"):  # who lists the devices meanwhile has a mark of its own
+                    made = made_context(library, device)
+                promised.set_result(made)
                 tracing.add("make a context ahead", "start", woken, tracing.now())
             tracing.add("wake the drivers", "start", began, woken)
         except OSError:
@@ -175,38 +191,52 @@ def untaken_contexts() -> list[str]:
     return list(_contexts)
 
 
-def meant_last(folder: Path, wish: str) -> str:
-    """Return the id of the device that the user's words meant when they were last used; empty if unknown."""
-    return _meant(folder).get(wish, "")
+def meant_last(folder: Path, wish: str) -> tuple[str, str]:
+    """Return id and name of the device that the user's words meant when they were last used; empty if unknown."""
+    return _meant(folder).get(wish, ("", ""))
 
 
-def remember_meant(folder: Path, wish: str, number: str) -> None:
-    """Remember what device the user's words mean, for `meant_last`."""
+def remember_meant(folder: Path, wish: str, number: str, name: str) -> None:
+    """Remember what device the user's words mean, by its id and its name, for `meant_last`."""
     known = _meant(folder)
-    if known.get(wish) != number:
-        latest = {wish: number, **{other: meant for other, meant in known.items() if other != wish}}
+    if known.get(wish) != (number, name):
+        latest = {wish: (number, name), **{other: meant for other, meant in known.items() if other != wish}}
         with contextlib.suppress(OSError):
             write_whole(folder / _MEANT, json.dumps(dict(list(latest.items())[:MOST_MEANT])))
 
 
-def _meant(folder: Path) -> dict[str, str]:
-    """Return the ids of the devices that words have meant; the file is no more than a hint, so that no error counts."""
+def _meant(folder: Path) -> dict[str, tuple[str, str]]:
+    """Return the devices that words have meant; the file is no more than a hint, so that no error counts."""
     try:
-        return {str(wish): str(number) for wish, number in json.loads((folder / _MEANT).read_text("utf-8")).items()}
-    except (OSError, ValueError, AttributeError, RecursionError):
+        kept = json.loads((folder / _MEANT).read_text("utf-8")).items()
+        return {wish: (str(number), str(name)) for wish, (number, name) in kept}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
 
 @contextlib.contextmanager
-def marked(folder: Path) -> Iterator[None]:
-    """Leave a mark while this process asks the drivers; one that nobody holds tells later that it was lost."""
-    with FileLock(folder / f"{_MARK}{os.getpid()}.lock") as lock:
+def marked(folder: Path, what: str = "") -> Iterator[None]:
+    """Leave a mark while this process asks the drivers; one that nobody holds tells later that it was lost.
+
+    What two threads do at the same time has names of its own.
+    """
+    with FileLock(_mark(folder, os.getpid(), what)) as lock:
         yield
     Path(lock.lock_file).unlink(missing_ok=True)
 
 
+def _mark(folder: Path, process: int, what: str = "") -> Path:
+    return folder / f"{_MARK}{process}{what and f'-{what}'}.lock"
+
+
+def forget_marks(folder: Path, process: int) -> None:
+    """Remove the marks of a process that is ended on purpose, whatever its drivers were at."""
+    for what in ("", "context"):
+        _mark(folder, process, what).unlink(missing_ok=True)
+
+
 def is_distrusted(folder: Path) -> bool:
-    """Return whether a process was lost, or is hanging, while it listed the devices itself."""
+    """Return whether a process was lost, or is hanging, while it listed or opened the devices itself."""
     for mark in folder.glob(f"{_MARK}*.lock"):
         try:
             with FileLock(mark, blocking=False):  # nobody has it: its process ended before it was done
