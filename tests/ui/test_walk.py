@@ -455,9 +455,9 @@ def look_at_results(qtbot: Any, walk: Walk, path: Path) -> Any:
     for place, (name, text) in enumerate(page.TABS.items()):
         if page.tabs.isTabVisible(place):
             page.show_tab(name)
-            qtbot.waitUntil(lambda: controller.reader.is_idle)
-            turn()
-            qtbot.waitUntil(lambda: controller.reader.is_idle)
+            for _ in range(2):  # what is read may ask for more
+                qtbot.waitUntil(lambda: controller.reader.is_idle and controller.files.is_idle, timeout=30000)
+                turn()
             walk.look(f"{page.run.engine.name}: {text}")
     return page
 
