@@ -1,6 +1,6 @@
 """Which programs work was found to need, kept beside the programs themselves.
 
-To rehearse a library of profiles takes longer than to load the programs that it turns out to need, and the
+To rehearse a library of profiles takes longer than to load the programs that it turns out to need, and takes the
 interpreter's lock from the thread that searches with it.
 """
 

@@ -82,7 +82,7 @@ class Host(ExitStack):
                 self._card.build_ahead(self._programs(self._card.device))
                 if not self._ended.wait(SMALL_JOB_SECONDS):
                     processor.build_ahead(self._lacking)
-        except Exception:
+        except DeviceError:
             log.debug("what programs a processor needs could not be foreseen", exc_info=True)
         finally:
             self._looked.set()
