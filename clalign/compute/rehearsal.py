@@ -162,7 +162,7 @@ class Rehearsal:
         """Return none: nothing is built here."""
         return []
 
-    def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
+    def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
         """Take note of programs."""
         for choice in choices:
             self.launch(choice.source, "", choice.defines, 0, None)

@@ -172,11 +172,14 @@ class Session(Protocol):
             Waits for the result and returns it. Call it once, in the thread that owns the session.
         """
 
-    def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
-        """Begin to build programs that will be needed, in this order; may be called by any thread."""
+    def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
+        """Begin to build programs that will be needed, in this order; may be called by any thread.
+
+        Those that can wait come after all others, even such as are asked for later.
+        """
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
-        """Return those programs that have to be compiled when they are needed."""
+        """Return those programs that have to be compiled when they are needed, or are on their way."""
 
     def reached(self) -> Callable[[], bool]:
         """Return what tells, without waiting, whether everything that was started until now is done."""
@@ -301,7 +304,7 @@ class ReferenceSession:
 
         return result
 
-    def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
+    def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
         """Do nothing: the reference has no programs."""
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:

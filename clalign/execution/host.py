@@ -79,7 +79,7 @@ class Host(ExitStack):
                 self._lacking = processor.unbuilt(self._programs(processor.device))
             self._looked.set()
             if processor is not None and self._lacking:
-                self._card.build_ahead(self._programs(self._card.device))
+                self._card.build_ahead(self._programs(self._card.device), can_wait=True)
                 if not self._ended.wait(SMALL_JOB_SECONDS):
                     processor.build_ahead(self._lacking)
         except DeviceError:

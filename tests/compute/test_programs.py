@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -130,23 +131,65 @@ def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
         assert contexts.is_kept(cpu) == is_there
 
 
-def test_what_is_needed_now_is_built_before_what_waits(
+def test_one_thread_at_a_time_builds_and_what_is_needed_now_comes_first(
     session: OpenCLSession, built: list[tuple[object, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held, build = threading.Event(), opencl_programs.build
+    is_begun, is_held, build, busy = threading.Event(), threading.Event(), opencl_programs.build, threading.Lock()
 
     def slow(context: object, device_name: str, source: str, defines: dict[str, object]) -> object:
-        if defines["CHOICE"] == 1:
-            assert held.wait(60)
-        return build(context, device_name, source, defines)  # type: ignore[arg-type]
+        assert busy.acquire(blocking=False), "drivers are asked by one thread at a time"
+        try:
+            if defines["CHOICE"] == 1:
+                is_begun.set()
+                assert is_held.wait(60)
+            return build(context, device_name, source, defines)  # type: ignore[arg-type]
+        finally:
+            busy.release()
 
     monkeypatch.setattr(opencl_programs, "build", slow)
-    session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": n}) for n in (1, 2)])
+    choices = [ProgramChoice.of(TEXT, {"CHOICE": n}) for n in (1, 2, 3, 4, 5)]
+    programs = session._programs
+    session.build_ahead(choices[:1])
+    assert is_begun.wait(60)
+    session.build_ahead(choices[1:2], can_wait=True)
+    session.build_ahead(choices[2:])
+    needed = threading.Thread(target=programs.get, args=(choices[4],))
+    needed.start()
+    while not programs._n_needed:
+        needed.join(0.01)
+    is_held.set()
+    needed.join(60)
+    assert [computed(session, "first", n) for n in (4, 3, 1)] == [4, 3, 1]
     assert computed(session, "first", 2) == 2
-    assert session._programs.counts == (1, 2)
-    held.set()
-    assert computed(session, "first", 1) == 1
-    assert [(choice, name.startswith("builder")) for choice, name in built] == [(2, False), (1, True)]
+    order = [choice for choice, _ in built]
+    assert order[:2] == [1, 5]
+    assert sorted(order) == [1, 2, 3, 4, 5]  # type: ignore[type-var]
+
+
+def test_programs_that_can_wait_come_last(session: OpenCLSession, built: list[tuple[object, str]]) -> None:
+    with session._programs._alone(is_needed=False):
+        session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": 20})])  # the thread that builds has it in hand
+        while session._programs._waiting or session._programs._new:
+            time.sleep(0.01)
+        session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": 21})], can_wait=True)
+        session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": 22})])
+    for future in list(session._programs._futures.values()):
+        future.result(60)
+    assert [choice for choice, _ in built] == [20, 22, 21]
+
+
+def test_what_a_child_is_at_is_not_there_though_the_cache_has_it(session: OpenCLSession) -> None:
+    choice = ProgramChoice.of(TEXT, {"CHOICE": 30, "RUN": os.getpid()})
+    assert session.unbuilt([choice]) == [choice]
+    session._programs.get(choice)
+    assert session.unbuilt([choice]) == []
+    with OpenCLSession(session.device) as other:
+        assert other.unbuilt([choice]) == [], "it is in the cache"
+        with other._programs._alone(is_needed=False):
+            other.build_ahead([choice])
+            assert other.unbuilt([choice]) == [choice]
+        other._programs.get(choice)
+        assert other.unbuilt([choice]) == []
 
 
 def card_like(cpu: Device) -> Device:
@@ -289,10 +332,10 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[ProgramChoice], set[Pr
         launched.add(ProgramChoice.of(source, defines))
         launch(session, source, entry, defines, *more, **at)
 
-    def noted_ahead(session: OpenCLSession, choices: Any) -> None:
+    def noted_ahead(session: OpenCLSession, choices: Any, can_wait: bool = False) -> None:
         chosen = list(choices)
         ahead.update(chosen)
-        build_ahead(session, chosen)
+        build_ahead(session, chosen, can_wait)
 
     monkeypatch.setattr(OpenCLSession, "launch", noted)
     monkeypatch.setattr(OpenCLSession, "build_ahead", noted_ahead)
@@ -327,7 +370,7 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
     models, _ = load_library(profiles)
     foresee(task, models)
 
-    def note(session: OpenCLSession, choices: Any) -> None:
+    def note(session: OpenCLSession, choices: Any, can_wait: bool = False) -> None:
         asked.extend(choices)
         if len(asked) == 9:
             is_known.set()
@@ -335,7 +378,7 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
     monkeypatch.setattr(OpenCLSession, "build_ahead", note)
     monkeypatch.setattr(OpenCLSession, "unbuilt", lambda session, choices: list(choices))
     card = ReferenceSession(CARD)
-    monkeypatch.setattr(card, "build_ahead", of_card.extend)
+    monkeypatch.setattr(card, "build_ahead", lambda choices, can_wait: of_card.extend(choices))
     monkeypatch.setattr(host_module, "SMALL_JOB_SECONDS", 0.0)
     with Host(card, pick_device, nothing_to_check, helps=helps):
         assert is_known.wait(600)

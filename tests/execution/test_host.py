@@ -66,7 +66,8 @@ def test_the_card_does_it_as_long_as_the_processor_lacks_programs(monkeypatch: p
     asked: list[tuple[str, list[ProgramChoice]]] = []
     is_asked = threading.Event()
 
-    def ahead(name: str, choices: Any) -> None:
+    def ahead(name: str, choices: Any, can_wait: bool = False) -> None:
+        assert can_wait == (name == "card"), "what filters need comes first"
         asked.append((name, list(choices)))
         if name == "processor":
             is_asked.set()

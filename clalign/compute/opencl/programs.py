@@ -2,7 +2,7 @@
 
 Drivers compile one program of a process at a time (measured on NVIDIA: eight threads take two thirds of the time of
 one, eight processes a third, their start included), and PoCL holds up all of Python in the meantime. So children build,
-into the cache of programs.
+into the cache of programs, and of this process one thread at a time asks the driver to build anything.
 """
 
 from __future__ import annotations
@@ -58,11 +58,13 @@ class Programs:
     ) -> None:
         self._context, self._device_name, self._child_for = context, device_name, child_for
         self._compiles_beside = compiles_beside
-        self._building = threading.Lock()  # of the threads that do it ahead: drivers do one at a time, or should
         self._changed = threading.Condition()
+        self._is_building = False
+        self._n_needed = 0  # of the threads that wait to build what is needed now
         self._futures: dict[ProgramChoice, Future[cl.Program]] = {}
         self._waiting: deque[ProgramChoice] = deque()
         self._new: deque[ProgramChoice] = deque()  # those among them that no cache knows
+        self._later: deque[ProgramChoice] = deque()  # those that are built when there is nothing else
         self._n_threads = self._n_children = self._n_new = 0
         self._children: list[BuilderProcess] = []
         self._is_closed = False
@@ -71,15 +73,18 @@ class Programs:
             self._futures[choice].set_result(program)
         self._n_there = len(self._futures)
 
-    def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
-        """Begin to build programs in the background, in this order; those that are there or on their way are not."""
+    def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
+        """Begin to build programs in the background, in this order; those that are there or on their way are not.
+
+        Those that can wait come after all others, even such as are asked for later.
+        """
         for choice in choices:
             is_new = not is_kept(self._context, choice.source, choice.defines)
             with self._changed:
                 if self._is_closed or choice in self._futures:
                     continue
                 self._futures[choice] = Future()
-                (self._new if is_new else self._waiting).append(choice)
+                (self._later if can_wait else self._new if is_new else self._waiting).append(choice)
                 self._n_new += is_new
                 self._changed.notify_all()
                 self._add_builder()
@@ -102,7 +107,10 @@ class Programs:
         with self._changed:
             while not self._is_closed:
                 is_for_new = in_child or self._compiles_beside or not self._n_children
-                for queue in [*([] if in_child else [self._waiting]), *([self._new] if is_for_new else [])]:
+                for queue in [
+                    *([] if in_child else [self._waiting]),
+                    *([self._new, self._later] if is_for_new else []),
+                ]:
                     if queue:
                         return queue.popleft()
                 self._changed.wait()
@@ -110,8 +118,7 @@ class Programs:
 
     def _build_here(self) -> None:
         while (choice := self._taken(in_child=False)) is not None:
-            with self._building:
-                self._build(choice)
+            self._build(choice)
 
     def _build_in_child(self) -> None:
         """Have a child build what is new; it is taken from the cache afterwards, or built here if there was no way."""
@@ -122,17 +129,33 @@ class Programs:
                     child.build(choice)
                     if self._is_closed:
                         return
-                    with self._building:
-                        self._build(choice)
+                    self._build(choice)
         finally:
             with self._changed:
                 self._n_children -= 1
                 self._changed.notify_all()
 
-    def _build(self, choice: ProgramChoice) -> None:
+    @contextlib.contextmanager
+    def _alone(self, is_needed: bool) -> Iterator[None]:
+        """Wait until nobody else builds, nor waits to build what is needed sooner."""
+        with self._changed:
+            self._n_needed += is_needed
+            self._changed.wait_for(lambda: not self._is_building and (is_needed or not self._n_needed))
+            self._n_needed -= is_needed
+            self._is_building = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._is_building = False
+                self._changed.notify_all()
+
+    def _build(self, choice: ProgramChoice, is_needed: bool = False) -> None:
         future = self._futures[choice]
         try:
-            future.set_result(build(self._context, self._device_name, choice.source, choice.defines))
+            with self._alone(is_needed):
+                program = build(self._context, self._device_name, choice.source, choice.defines)
+            future.set_result(program)
         except BaseException as error:
             future.set_exception(error)
 
@@ -149,19 +172,26 @@ class Programs:
             is_mine = future is None or _is_to_be_repeated(future)
             if is_mine:
                 future = self._futures[choice] = Future()
-            for queue in (self._waiting, self._new):
+            for queue in (self._waiting, self._new, self._later):
                 if choice in queue:  # it is needed before those that are ahead of it
                     queue.remove(choice)
                     is_mine = True
         assert future is not None
         if is_mine:
-            self._build(choice)
+            self._build(choice, is_needed=True)
         return future.result()
 
     def is_built(self, choice: ProgramChoice) -> bool:
         """Return whether a program need not be waited for."""
         future = self._futures.get(choice)
         return future is not None and future.done()
+
+    def is_far(self, choice: ProgramChoice) -> bool:
+        """Return whether a program is neither there nor in a cache, or not yet taken from it by who is at that."""
+        future = self._futures.get(choice)
+        if future is None:
+            return not is_kept(self._context, choice.source, choice.defines)
+        return not future.done() or future.exception() is not None
 
     @contextlib.contextmanager
     def told_of(self, choice: ProgramChoice, building: Building) -> Iterator[None]:

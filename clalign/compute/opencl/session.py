@@ -27,7 +27,6 @@ from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import device_key, driver_device
 from clalign.compute.opencl.driver_errors import Translated, is_out_of_memory
-from clalign.compute.opencl.kernels import is_kept
 from clalign.compute.opencl.programs import Programs
 from clalign.compute.opencl.transfers import (
     ALIGNMENT,
@@ -350,17 +349,20 @@ class OpenCLSession:
         self._known_kernels[place] = known = kernel, kernel.num_args
         return known
 
-    def build_ahead(self, choices: Iterable[ProgramChoice]) -> None:
-        """Begin to build programs that will be needed, in this order, while the host does something else."""
-        self._programs.build_ahead(choices)
+    def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
+        """Begin to build programs that will be needed, in this order, while the host does something else.
+
+        Those that can wait come after all others.
+        """
+        self._programs.build_ahead(choices, can_wait)
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
-        """Return those programs that are not there and that no cache has, so that they have to be compiled."""
+        """Return those programs that have to be compiled, or that a child or another thread is at.
+
+        What a child compiles is in the cache before it has done with it: it is not to be touched then.
+        """
         with self._translated():
-            return [
-                choice for choice in choices
-                if not self._programs.is_built(choice) and not is_kept(self._context, choice.source, choice.defines)
-            ]  # fmt: skip
+            return [choice for choice in choices if self._programs.is_far(choice)]
 
     def build_report(self, source: str, entry: str, defines: Mapping[str, object]) -> dict[str, int | None]:
         """Return what the compiler made of a kernel (see `clalign.compute.opencl.build_reports.build_report`)."""
