@@ -17,8 +17,8 @@
    IS_LEADER, BARRIER    whether this work-item does what one does alone; until all have come this far
 
    Macros
-     LANES         4, 8 or 16: lanes of a vector, with LANES / 4 problems side by side; or work-items that work
-                   together, four to each problem
+     LANES         4, 8, 16 or 32: lanes of a vector, with LANES / 4 problems side by side; or 4, 8 or 16 work-items
+                   that work together, four to each problem
      LANE_BACKEND  see common/lanes.h; not set for vectors
 
    Geometry: vectors: one work-item a core, work-groups of 1; else work-groups of LANES, as many as the device holds,

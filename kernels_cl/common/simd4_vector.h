@@ -1,6 +1,6 @@
 /* Problems side by side in a vector, each striped over four lanes as in clalign/reference/local_rows.py: for CPUs.
 
-   What common/simd4.h promises, with vectors of LANES: 4, 8 or 16, TEAM_PROBLEMS = LANES / 4 problems a work-item.
+   What common/simd4.h promises, with vectors of LANES: 4, 8, 16 or 32, TEAM_PROBLEMS = LANES / 4 problems a work-item.
 
    Layouts with Q vectors a row: node k (from 1) of problem s is in lane 4 s + (k - 1) / Q of vector (k - 1) % Q.
 
@@ -42,6 +42,25 @@ typedef float2 per_problem;
 #define BROADCAST(f) ((f).s00001111)
 #define FOUR_TO_ALL(v) ((float8)(v, v))
 #define LANE_OF_FOUR(team) ((float8)(0, 1, 2, 3, 0, 1, 2, 3))
+#elif LANES == 32
+typedef float reals __attribute__((ext_vector_type(32)));
+typedef int masks __attribute__((ext_vector_type(32)));
+typedef uchar bytes __attribute__((ext_vector_type(32)));
+typedef float8 per_problem;
+/* The same four places of each problem; 32 and more are those of the second vector. */
+#define IN_EACH(a, b, c, d) a, b, c, d, a + 4, b + 4, c + 4, d + 4, a + 8, b + 8, c + 8, d + 8, a + 12, b + 12, c + 12, \
+    d + 12, a + 16, b + 16, c + 16, d + 16, a + 20, b + 20, c + 20, d + 20, a + 24, b + 24, c + 24, d + 24, a + 28, \
+    b + 28, c + 28, d + 28
+#define TAKE(v, w, ...) __builtin_astype(__builtin_shufflevector(v, w, IN_EACH(__VA_ARGS__)), reals)
+#define SHIFT_UP(team, v, fill) TAKE(v, (reals)(fill), 32, 0, 1, 2)
+#define SHIFT_DOWN(team, v, fill) TAKE(v, (reals)(fill), 1, 2, 3, 32)
+#define NEXT_OF_FOUR(v) TAKE(v, v, 1, 2, 3, 0)
+#define FIRST_OF_FOUR(v) TAKE(v, v, 0, 0, 0, 0)
+#define THIRD_OF_FOUR(v) TAKE(v, v, 2, 2, 2, 2)
+#define GATHER(v) ((float8)((v)[0], (v)[4], (v)[8], (v)[12], (v)[16], (v)[20], (v)[24], (v)[28]))
+#define BROADCAST(f) ((reals)((f).s00001111, (f).s22223333, (f).s44445555, (f).s66667777))
+#define FOUR_TO_ALL(v) ((reals)(v, v, v, v, v, v, v, v))
+#define LANE_OF_FOUR(team) FOUR_TO_ALL((float4)(0, 1, 2, 3))
 #else
 typedef float16 reals;
 typedef int16 masks;
@@ -76,6 +95,9 @@ typedef struct { table_t row[PROBLEMS]; } emission_t;
 #define EMISSION_OF(team, e, q) ((e).row[0][q])
 #elif LANES == 8
 #define EMISSION_OF(team, e, q) ((reals)((e).row[0][q], (e).row[1][q]))
+#elif LANES == 32
+#define EMISSION_OF(team, e, q) ((reals)((e).row[0][q], (e).row[1][q], (e).row[2][q], (e).row[3][q], \
+                                         (e).row[4][q], (e).row[5][q], (e).row[6][q], (e).row[7][q]))
 #else
 #define EMISSION_OF(team, e, q) ((reals)((e).row[0][q], (e).row[1][q], (e).row[2][q], (e).row[3][q]))
 #endif

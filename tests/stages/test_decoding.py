@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.decoding import DECODING, DecodingStage
+from clalign.stages.hmmer3.local_tables import Problems, portions, programs_of
+from clalign.values.devices import Device
 from clalign.values.envelopes import RowProfiles
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_profile
 
 SHAPES = [
-    ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),
+    ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}), ("vector", {"LANES": 32}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
 ]  # fmt: skip
 
@@ -108,3 +110,24 @@ def test_planted_fault_is_noticed(team_session: Session, shape: str) -> None:
     rng = np.random.default_rng(5)
     profile = random_local_profile(rng, 30)
     assert differing(DecodingStage(shape, SABOTAGE=1), team_session, repeats(rng, profile, 8), profile) > 0
+
+
+@pytest.mark.parametrize(
+    ("version", "of_each", "width"),
+    [
+        ("OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-sapphirerapids", (32, 32), 32),
+        ("OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-sapphirerapids", (4,) * 8, 16),
+        ("OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-sapphirerapids", (3,), 4),
+        ("OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-haswell", (32, 32), 16),
+        ("OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-haswell", (4, 4), 8),
+    ],
+)
+def test_vectors_are_as_wide_as_they_are_filled(version: str, of_each: tuple[int, ...], width: int) -> None:
+    device = Device("0:0", "a processor", "cpu", opencl_version=version, n_compute_units=2, max_buffer_bytes=2**30)
+    model_of = np.repeat(np.arange(len(of_each)), of_each)
+    sizes = np.full(len(model_of), 100)
+    problems = Problems(sizes, model_of.astype(np.int32), sizes // 4, sizes)
+    found, left = portions(DECODING, device, problems, lambda p, slots: (3 * p.vectors * 4, slots))
+    assert [portion.defines["LANES"] for portion in found] == [width]
+    assert not len(left)
+    assert found[0].defines in [choice.defines for choice in programs_of(DECODING, device)]

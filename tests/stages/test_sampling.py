@@ -19,7 +19,7 @@ from clalign.values.striped_odds import striped_odds
 from clalign.values.synthetic import random_codes, random_local_profile
 
 SHAPES = [
-    ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}),
+    ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}), ("vector", {"LANES": 32}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
 ]  # fmt: skip
 

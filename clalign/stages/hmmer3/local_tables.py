@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from clalign.compute.geometry import lane_backend
 from clalign.compute.sessions import Argument, Buffer, KernelSession, ProgramChoice, Stage
+from clalign.stages.hmmer3.domain_tuning import DomainTuning
 from clalign.values.alphabets import N_CODES
 from clalign.values.devices import Device
 from clalign.values.envelopes import Parts, RowProfiles
@@ -24,14 +25,17 @@ N_SLOTS = 6
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that one scratch buffer may take."""
 
-WIDTHS = (16, 8)
-"""Of the vectors in which processors do problems side by side, four floats each; few problems take 4."""
+NARROW = 4
+"""Lanes of the vectors in which processors do few problems, one at a time."""
+
+REGISTER_LANES, SPLIT_COST = 16, 1.6
+"""Of vectors with more lanes a row takes so many times longer, since each is two registers at least."""
 
 TEAMS_A_UNIT = 8
 """Teams that a compute unit of a GPU works on at the same time."""
 
 TEAM_VARIANTS: tuple[dict[str, object], ...] = (
-    {"LANES": 4}, {"LANES": 16}, {"LANE_BACKEND": 3}, {"LANE_BACKEND": 0},
+    {"LANES": 4}, {"LANES": 32}, {"LANE_BACKEND": 3}, {"LANE_BACKEND": 0},
 )  # fmt: skip
 """Choices that are compiled for other vendors in the tests."""
 
@@ -211,7 +215,14 @@ def programs_of(stage: Stage[Any, Any, Any], device: Device) -> list[ProgramChoi
     """Return the programs that a device may need for a stage, that of few problems first."""
     if stage.shape_on(device) == "lanes":
         return [ProgramChoice.of(_source(stage.name), {**lane_backend(device), **stage.defines})]
-    return [ProgramChoice.of(_source(stage.name), {**stage.defines, "LANES": width}) for width in (4, *WIDTHS)]
+    widths = (NARROW, *_widths(device))
+    return [ProgramChoice.of(_source(stage.name), {**stage.defines, "LANES": width}) for width in widths]
+
+
+def _widths(device: Device) -> tuple[int, ...]:
+    """Return the widths of vectors in which a processor does problems side by side, four floats each."""
+    widest = DomainTuning.of(device).widest
+    return widest, widest // 2
 
 
 def portions(
@@ -238,8 +249,8 @@ def portions(
     found: list[Portion] = []
     while len(order):
         needed = int(worst[order[0]])
-        width = fixed or _width(problems, order, most)
-        while not fixed and width > 4 and width * needed > limit:
+        width = fixed or _width(problems, order, most, _widths(device))
+        while not fixed and width > NARROW and width * needed > limit:
             width //= 2
         places = width // 4
         n_turns = problems.n_groups(order, places)
@@ -261,9 +272,8 @@ def portions(
     return found, np.flatnonzero(is_left).astype(np.int32)
 
 
-def _width(problems: Problems, chosen: Wide, units: int) -> int:
-    """Return the width of vectors for some problems: wide ones, but no core is left without work."""
-    for width in WIDTHS:
-        if problems.n_groups(chosen, width // 4) >= 2 * units:
-            return width
-    return 4
+def _width(problems: Problems, chosen: Wide, units: int, widths: tuple[int, ...]) -> int:
+    """Return the width of vectors that takes least time for some problems, but leaves no core without work."""
+    turns = {width: problems.n_groups(chosen, width // 4) for width in widths}
+    enough = [width for width in widths if turns[width] >= 2 * units]
+    return min(enough, key=lambda width: turns[width] * (SPLIT_COST if width > REGISTER_LANES else 1), default=NARROW)

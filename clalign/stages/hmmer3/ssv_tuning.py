@@ -10,7 +10,7 @@ from clalign.compute.tuning import Tuning, choice
 
 @dataclass(frozen=True, slots=True)
 class SsvTuning(Tuning):
-    """Measured: NVIDIA (H200); of CPUs, one with AVX-512.
+    """Measured: NVIDIA (H200); of CPUs, two with AVX-512 (Zen 4, Intel).
 
     Attributes
     ----------
@@ -36,6 +36,6 @@ class SsvTuning(Tuning):
     least_overlap: int = choice(256, "SSV: residues that pieces overlap at least")
     piece_share: int = choice(3, "SSV: overlaps a piece")
     narrow_nodes: int = choice(48, "SSV: nodes up to which vectors are narrow")
-    wide_nodes: int = choice(513, "SSV: nodes from which on vectors are wide")
+    wide_nodes: int = choice(513, "SSV: nodes from which on vectors are wide", avx512=257)
     few_vectors: int = choice(4, "SSV: vectors of a short row")
     sequences: int = choice(2, "SSV: sequences at once for short rows", 1, 2, 3, shape="vector")
