@@ -7,13 +7,12 @@
      codes      uchar[n_residues]   letter codes, sequence after sequence
      offsets    int[n_rows + 1]     where each begins
      null_loop, null   float[n_rows]   of the null model: its transition, its score in nats
-     rows       int[n]              those to be scored
-     n          uint[1]
-     ratios     float[N_CODES]      how much likelier each letter is in the composition
-     next       uint[1]             in: 0; the next place in `rows` to be taken
-     scores     float[n]            out: nats; not a number without residues
-
-   Scalars: leave, remain   from the composition to the background, and on
+     lists      int[][stride]       by model, those to be scored
+     counts     uint[]              how many there are
+     models     model_t[n_models]   see common/models.h; numbers: float, from the composition to the background, and on
+     tables     of each model float[N_CODES]   how much likelier each letter is in the composition
+     next       uint[n_models]      in: 0; the next place in the list to be taken
+     scores     float[][stride]     out: nats, by model and place in its list; not a number without residues
 
    Macros
      BLOCK      residues between scalings
@@ -30,6 +29,7 @@
 #endif
 
 #include "common/codes.h"
+#include "common/models.h"
 
 #define LN_2 0.69314718055994531f
 
@@ -55,33 +55,41 @@ void next_residue(bias_state_t *s, float ratio, float stay, float move, float le
     s->plain = plain;
 }
 
+float score_of(__global const uchar *code, int length, __local const float *ratio, float stay, float leave, float remain)
+{
+    const float move = 1.0f - stay;
+    bias_state_t s = {0.999f, 0.001f * ratio[code[0]], 0};
+    int i = 1;
+    for (; i + BLOCK <= length; i += BLOCK) {
+        float ratios_ahead[BLOCK]; /* read before they are needed: only the sums have to wait for each other */
+#pragma unroll
+        for (int k = 0; k < BLOCK; k++) ratios_ahead[k] = ratio[code[i + k]];
+#pragma unroll
+        for (int k = 0; k < BLOCK; k++) next_residue(&s, ratios_ahead[k], stay, move, leave, remain);
+        rescale(&s);
+    }
+    for (; i < length; i++) next_residue(&s, ratio[code[i]], stay, move, leave, remain);
+    return (float)s.exponent * LN_2 + log(s.plain + s.composed);
+}
+
 __kernel void bias_filter(__global const uchar *codes, __global const int *offsets, __global const float *null_loop,
-                          __global const float *null, __global const int *rows, __global const uint *n,
-                          __global const float *ratios, const float leave, const float remain,
-                          __global uint *next, __global float *scores)
+                          __global const float *null, __global const int *lists, __global const uint *counts,
+                          const uint stride, __global const model_t *models, const uint n_models,
+                          __global const uchar *tables, __global uint *next, __global float *scores)
 {
     __local float ratio[N_CODES];
-    for (uint k = get_local_id(0); k < N_CODES; k += get_local_size(0)) ratio[k] = ratios[k];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint p = atomic_inc(next); p < *n; p = atomic_inc(next)) {
-        const int row = rows[p], length = offsets[row + 1] - offsets[row];
-        if (length == 0) {
-            scores[p] = NAN;
-            continue;
+    for (uint m = 0; m < n_models; m++) {
+        const model_t model = models[m];
+        __global const float *ratios = TABLE_OF(float, tables, model, 0);
+        for (uint k = get_local_id(0); k < N_CODES; k += get_local_size(0)) ratio[k] = ratios[k];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const float leave = as_float(model.numbers[0]), remain = as_float(model.numbers[1]);
+        const uint first = model.number * stride, n = counts[model.number];
+        for (uint p = atomic_inc(next + m); p < n; p = atomic_inc(next + m)) {
+            const int row = lists[first + p], length = offsets[row + 1] - offsets[row];
+            scores[first + p] = length == 0 ? NAN : score_of(codes + offsets[row], length, ratio, null_loop[row],
+                                                             leave, remain) + null[row];
         }
-        __global const uchar *code = codes + offsets[row];
-        const float stay = null_loop[row], move = 1.0f - stay;
-        bias_state_t s = {0.999f, 0.001f * ratio[code[0]], 0};
-        int i = 1;
-        for (; i + BLOCK <= length; i += BLOCK) {
-            float ratios_ahead[BLOCK]; /* read before they are needed: only the sums have to wait for each other */
-#pragma unroll
-            for (int k = 0; k < BLOCK; k++) ratios_ahead[k] = ratio[code[i + k]];
-#pragma unroll
-            for (int k = 0; k < BLOCK; k++) next_residue(&s, ratios_ahead[k], stay, move, leave, remain);
-            rescale(&s);
-        }
-        for (; i < length; i++) next_residue(&s, ratio[code[i]], stay, move, leave, remain);
-        scores[p] = (float)s.exponent * LN_2 + log(s.plain + s.composed) + null[row];
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -14,16 +14,16 @@
      codes      uchar[n_residues]   letter codes, sequence after sequence
      offsets    int[n_rows + 1]     where each begins
      moves      float[n_rows]       probability of the step from N, C or J on to the next state
-     rows       int[n]              those to be scored
-     n          uint[1]
-     transitions      float[vectors][8][8]   begin, match to match, insert to match, insert to insert, delete
+     lists      int[][stride]       by model, those to be scored
+     counts     uint[]              how many there are
+     models     model_t[n_models]   see common/models.h; of each at most VECTORS in a row
+     tables     of each model
+       transitions    float[vectors][8][8]   begin, match to match, insert to match, insert to insert, delete
                                            to match, match to delete, delete to delete, entering to x
-     delete_prefix  float[3][8]            what deletes are multiplied by that cross 1, 2, 4 lanes up to this one
-     emissions  float[N_CODES][vectors][8]
-     next       uint[1]             in: 0; the next place in `rows` to be taken
-     scores     float[n]            out: nats; not a number without residues
-
-   Scalars: vectors   in a row, at most VECTORS
+       delete_prefix  float[3][8]            what deletes are multiplied by that cross 1, 2, 4 lanes up to this one
+       emissions      float[N_CODES][vectors][8]
+     next       uint[n_models]      in: 0; the next place in the list to be taken
+     scores     float[][stride]     out: nats, by model and place in its list; not a number without residues
 
    Macros
      VECTORS    vectors that there is room for
@@ -33,6 +33,7 @@
    Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
 
 #include "common/forward_specials.h"
+#include "common/models.h"
 #include "common/work_queue.h"
 
 #define FLOAT_LANES 8
@@ -130,10 +131,11 @@ void rescale(forward_row_t *row, forward_specials_t *special, int vectors, float
     }
 }
 
-__kernel void forward(__global const uchar *codes, __global const int *offsets, __global const float *moves,
-                      __global const int *rows, __global const uint *n, const int vectors,
-                      __global const floats *transitions, __global const floats *delete_prefix,
-                      __global const floats *emissions, __global uint *next, __global float *scores)
+__attribute__((always_inline))
+void score_list(__global const uchar *codes, __global const int *offsets, __global const float *moves,
+                __global const int *rows, uint n, int vectors, __global const floats *transitions,
+                __global const floats *delete_prefix, __global const floats *emissions, __global uint *next,
+                __global float *scores)
 {
     forward_row_t row[SEQUENCES];
     place_t place[SEQUENCES];
@@ -142,7 +144,7 @@ __kernel void forward(__global const uchar *codes, __global const int *offsets, 
     float e[SEQUENCES];
     int n_taken = 0;
     for (int s = 0; s < SEQUENCES; s++) {
-        const int is_taken = take_next(place + s, codes, offsets, rows, *n, next, scores);
+        const int is_taken = take_next(place + s, codes, offsets, rows, n, next, scores);
         open_row(row + s, special + s, vectors, is_taken ? moves[place[s].row] : 0.0f);
         n_taken += is_taken;
     }
@@ -163,9 +165,23 @@ __kernel void forward(__global const uchar *codes, __global const int *offsets, 
             if (place[s].left > 0) continue;
             scores[place[s].position] = forward_score(special + s);
             n_taken--;
-            if (!take_next(place + s, codes, offsets, rows, *n, next, scores)) continue;
+            if (!take_next(place + s, codes, offsets, rows, n, next, scores)) continue;
             open_row(row + s, special + s, vectors, moves[place[s].row]);
             n_taken++;
         }
+    }
+}
+
+__kernel void forward(__global const uchar *codes, __global const int *offsets, __global const float *moves,
+                      __global const int *lists, __global const uint *counts, const uint stride,
+                      __global const model_t *models, const uint n_models, __global const uchar *tables,
+                      __global uint *next, __global float *scores)
+{
+    for (uint m = 0; m < n_models; m++) {
+        const model_t model = models[m];
+        const uint first = model.number * stride;
+        score_list(codes, offsets, moves, lists + first, counts[model.number], model.vectors,
+                   TABLE_OF(floats, tables, model, 0), TABLE_OF(floats, tables, model, 1),
+                   TABLE_OF(floats, tables, model, 2), next + m, scores + first);
     }
 }

@@ -6,15 +6,16 @@
    Buffers
      codes     uchar[n_residues]            letter codes, sequence after sequence
      offsets   int[...]                     where each begins
-     rows      int[]                        the sequences to be scored
-     n         uint[1]                      how many there are
+     lists     int[][stride]                by model, the sequences to be scored
+     counts    uint[]                       how many there are
      moves     uchar[...]                   by sequence: cost of leaving N, C and J
-     costs     uchar[N_CODES][vectors][16]  of each letter; 255 at nodes beyond the model
-     next      int[1]                       in: 0; the next to be taken
-     levels    uchar[]                      out: score of J at the end; 255 on overflow
+     models    model_t[n_models]            see common/models.h; 16 * vectors >= M; numbers: cost from B to any node, bias
+     tables    of each model uchar[N_CODES][vectors][16]  cost of each letter; 255 at nodes beyond it
+     next      int[n_models]                in: 0; the next to be taken
+     levels    uchar[][stride]              out: by model and place in its list, score of J at the end; 255 on overflow
 
-   Scalars: vectors   in a row, at most VECTORS; 16 * vectors >= M. Rows with a number that is known to the compiler are
-   no faster, so that one program serves models of all lengths.
+   Rows with a number of vectors that is known to the compiler are no faster, so that one program serves models of all
+   lengths.
 
    Macros
      VECTORS   vectors that there is room for, >= 1
@@ -29,6 +30,7 @@
 #define SABOTAGE 0
 #endif
 
+#include "common/models.h"
 #include "common/msv.h"
 #include "common/vectors.h"
 
@@ -57,21 +59,29 @@ int next_row(uchar16 *cells, const int vectors, const uchar16 begin, const uchar
     return highest_cost(best);
 }
 
-__kernel void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *rows,
-                        __global const uint *n, __global const uchar *moves, const int enter, const int bias,
-                        const int vectors, __global const uchar16 *costs, __global int *next, __global uchar *levels)
+__kernel void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *lists,
+                        __global const uint *counts, const uint stride, __global const uchar *moves,
+                        __global const model_t *models, const uint n_models, __global const uchar *tables,
+                        __global int *next, __global uchar *levels)
 {
     uchar16 cells[VECTORS];
-    for (uint p = atomic_inc(next); p < *n; p = atomic_inc(next)) {
-        const int row = rows[p];
-        __global const uchar *code = codes + offsets[row];
-        __global const uchar *end = codes + offsets[row + 1];
-        msv_specials_t s = msv_specials_at_start(moves[row], enter);
-        for (int q = 0; q < vectors; q++) cells[q] = (uchar16)(0);
-        for (; code < end && s.level < MSV_OVERFLOW; code++) {
-            const int e = next_row(cells, vectors, (uchar16)(s.begin), (uchar16)(bias), costs + (uint)*code * vectors);
-            s = msv_specials_after(s, e, bias);
+    for (uint m = 0; m < n_models; m++) {
+        const model_t model = models[m];
+        const int enter = (int)model.numbers[0], bias = (int)model.numbers[1], vectors = model.vectors;
+        const uint first = model.number * stride, n = counts[model.number];
+        __global const uchar16 *costs = TABLE_OF(uchar16, tables, model, 0);
+        for (uint p = atomic_inc(next + m); p < n; p = atomic_inc(next + m)) {
+            const int row = lists[first + p];
+            __global const uchar *code = codes + offsets[row];
+            __global const uchar *end = codes + offsets[row + 1];
+            msv_specials_t s = msv_specials_at_start(moves[row], enter);
+            for (int q = 0; q < vectors; q++) cells[q] = (uchar16)(0);
+            for (; code < end && s.level < MSV_OVERFLOW; code++) {
+                const int e =
+                    next_row(cells, vectors, (uchar16)(s.begin), (uchar16)(bias), costs + (uint)*code * vectors);
+                s = msv_specials_after(s, e, bias);
+            }
+            levels[first + p] = (uchar)s.level;
         }
-        levels[p] = (uchar)s.level;
     }
 }

@@ -12,9 +12,10 @@
    Buffers
      codes     uchar[n_residues]               letter codes, sequence after sequence
      offsets   int[n + 1]                      where each begins
-     biased_scores   char[N_CODES][VECTORS][LANES]   bias less cost of each letter; -127 at nodes beyond the model
-     next      uint[1]                         in: 0; the next sequence to be taken
-     extremes  int[n]                          out: the best cell and 256, at most 255
+     models    model_t[n_models]               see common/models.h; all have as many vectors a row
+     tables    of each model char[N_CODES][VECTORS][LANES]   bias less cost of each letter; -127 at nodes beyond it
+     next      uint[n_models]                  in: 0; the next sequence to be taken
+     extremes  int[][n]                        out: by model, the best cell and 256, at most 255
 
    Macros
      LANES     16, 32 or 64: bytes in a vector
@@ -37,6 +38,7 @@
 #define SABOTAGE 0
 #endif
 
+#include "common/models.h"
 #include "common/vectors.h"
 
 #define BEGIN_CELLS ((chars)(-128))
@@ -122,8 +124,9 @@ int highest_cell(chars best)
     return LARGER(of_2.x, of_2.y);
 }
 
-__kernel void ssv_score(__global const uchar *codes, __global const int *offsets, const uint n,
-                        __global const chars *biased_scores, __global uint *next, __global int *extremes)
+__attribute__((always_inline))
+void score_all(__global const uchar *codes, __global const int *offsets, uint n, __global const chars *biased_scores,
+               __global uint *next, __global int *extremes)
 {
     row_place_t place[SEQUENCES];
     int n_taken = 0;
@@ -147,5 +150,15 @@ __kernel void ssv_score(__global const uchar *codes, __global const int *offsets
             extremes[place[s].row] = extreme < 0 ? extreme + 256 : 255;
             n_taken -= !take_sequence(place + s, codes, offsets, n, next);
         }
+    }
+}
+
+__kernel void ssv_score(__global const uchar *codes, __global const int *offsets, const uint n,
+                        __global const model_t *models, const uint n_models, __global const uchar *tables,
+                        __global uint *next, __global int *extremes)
+{
+    for (uint m = 0; m < n_models; m++) {
+        const model_t model = models[m];
+        score_all(codes, offsets, n, TABLE_OF(chars, tables, model, 0), next + m, extremes + model.number * n);
     }
 }

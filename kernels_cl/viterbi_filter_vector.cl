@@ -8,13 +8,12 @@
      codes      uchar[n_residues]     letter codes, sequence after sequence
      offsets    int[n_rows + 1]       where each begins
      moves      short[n_rows]         score from N, C or J on to the next state
-     rows       int[n]                those to be scored
-     n          uint[1]
-     transitions, reach, emissions   see common/viterbi_filter_striped.h
-     next       uint[1]               in: 0; the next place in `rows` to be taken
-     scores     float[n]              out: nats; not a number without residues
-
-   Scalars: n_vectors   in a row, at most VECTORS
+     lists      int[][stride]         by model, those to be scored
+     counts     uint[]                how many there are
+     models     model_t[n_models]     see common/models.h; of each at most VECTORS in a row
+     tables     of each model transitions, reach, emissions: see common/viterbi_filter_striped.h
+     next       uint[n_models]        in: 0; the next place in the list to be taken
+     scores     float[][stride]       out: nats, by model and place in its list; not a number without residues
 
    Macros
      LANES, VECTORS, FIXED, SEQUENCES, PLAIN   see common/viterbi_filter_striped.h
@@ -22,6 +21,7 @@
 
    Geometry: one work-item a core, work-groups of 1; they take sequences from a counter. */
 
+#include "common/models.h"
 #include "common/viterbi_filter_striped.h"
 #include "common/work_queue.h"
 
@@ -88,18 +88,18 @@ void until_one_ends(place_t *place, special_t *special, word_row_t *row, int vec
     }
 }
 
-__kernel void viterbi_filter(__global const uchar *codes, __global const int *offsets, __global const short *moves,
-                             __global const int *rows, __global const uint *n, const int n_vectors,
-                             __global const words *transitions, __global const words *reach,
-                             __global const words *emissions, __global uint *next, __global float *scores)
+__attribute__((always_inline))
+void score_list(__global const uchar *codes, __global const int *offsets, __global const short *moves,
+                __global const int *rows, uint n, int vectors, __global const words *transitions,
+                __global const words *reach, __global const words *emissions, __global uint *next,
+                __global float *scores)
 {
-    const int vectors = IN_ROW(n_vectors);
     word_row_t row[SEQUENCES];
     place_t place[SEQUENCES];
     special_t special[SEQUENCES];
     int n_taken = 0;
     for (int s = 0; s < SEQUENCES; s++) {
-        const int is_taken = take_next(place + s, codes, offsets, rows, *n, next, scores);
+        const int is_taken = take_next(place + s, codes, offsets, rows, n, next, scores);
         open_row(special + s, row + s, vectors, is_taken ? moves[place[s].row] : 0);
         n_taken += is_taken;
     }
@@ -109,9 +109,23 @@ __kernel void viterbi_filter(__global const uchar *codes, __global const int *of
             if (place[s].left > 0) continue;
             scores[place[s].position] = word_score(highest_word(row[s].best), special[s].move);
             n_taken--;
-            if (!take_next(place + s, codes, offsets, rows, *n, next, scores)) continue;
+            if (!take_next(place + s, codes, offsets, rows, n, next, scores)) continue;
             open_row(special + s, row + s, vectors, moves[place[s].row]);
             n_taken++;
         }
+    }
+}
+
+__kernel void viterbi_filter(__global const uchar *codes, __global const int *offsets, __global const short *moves,
+                             __global const int *lists, __global const uint *counts, const uint stride,
+                             __global const model_t *models, const uint n_models, __global const uchar *tables,
+                             __global uint *next, __global float *scores)
+{
+    for (uint m = 0; m < n_models; m++) {
+        const model_t model = models[m];
+        const uint first = model.number * stride;
+        score_list(codes, offsets, moves, lists + first, counts[model.number], IN_ROW(model.vectors),
+                   TABLE_OF(words, tables, model, 0), TABLE_OF(words, tables, model, 1),
+                   TABLE_OF(words, tables, model, 2), next + m, scores + first);
     }
 }

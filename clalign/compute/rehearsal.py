@@ -11,6 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.sessions import (
+    AllTables,
     Argument,
     Batch,
     Buffer,
@@ -31,6 +32,16 @@ PROBE_RESIDUES = 64
 
 class _NoBuffer(Struct, frozen=True):
     size: int
+
+
+class _Nowhere(Sequence[Sequence[int]]):
+    """Where tables begin that there are not."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, place: Any) -> Any:
+        return ()
 
 
 class Rehearsal:
@@ -93,6 +104,11 @@ class Rehearsal:
         if self._counts:
             self.cached(name, key, lambda: [self._buffer(array.nbytes) for tables in make() for array in tables])
         return ()
+
+    def all_tables(self, name: str, key: object, make: MakeTables) -> AllTables:
+        """Return nothing, after the tables are made and counted where that is asked for."""
+        self.tables(name, key, make)
+        return AllTables(_NoBuffer(0), _Nowhere())
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
         """Return no buffers."""

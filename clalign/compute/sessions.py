@@ -103,6 +103,20 @@ Argument = Buffer | np.generic
 """Of a kernel."""
 
 
+class AllTables(Struct, frozen=True):
+    """The tables of some models in one buffer, which kernels only read.
+
+    Attributes
+    ----------
+    whole : buffer
+    starts : sequence of sequence of int
+        Where each table of each model begins, in bytes.
+    """
+
+    whole: Buffer
+    starts: Sequence[Sequence[int]]
+
+
 class Stage(ABC, Generic[Batch_contra, Model_contra, Result_co]):
     """One algorithm on a batch.
 
@@ -214,6 +228,9 @@ class KernelSession(Session, Protocol):
 
         They are made for all of these at once, in one piece of memory, and kept as by `cached`.
         """
+
+    def all_tables(self, name: str, key: object, make: MakeTables) -> AllTables:
+        """Return what `tables` does as one buffer, and where the tables of each model begin in it."""
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
         """Return letter codes (uint8) and offsets (int32[n + 1]) of a batch, kept for when it is used again."""

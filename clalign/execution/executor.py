@@ -27,6 +27,12 @@ IN_FLIGHT = 2
 SECONDS_IN_FLIGHT, MOST_IN_FLIGHT = 0.1, 16
 """Of small units it has more: as many as take it so long, as the last one took, but never more than these."""
 
+MOST_TOGETHER, MOST_ROWS_TOGETHER = 128, 2**18
+"""Units with the same rows are started together where an engine can do that: so many, of so many rows in all, and as
+many as take a device `SECONDS_IN_FLIGHT`; or `FIRST_CELLS` while it is not known how many these are."""
+
+FIRST_CELLS = 2.0**26
+
 GATHER_SECONDS = 0.2
 """So long what may be a hit waits for more of its kind, with which it is traced together."""
 
@@ -108,10 +114,11 @@ class Taker(Protocol[Batch]):
 
 
 class _Scoring(Struct, Generic[Batch], frozen=True):
-    unit: Unit[Batch]
+    units: list[Unit[Batch]]
     batch: Batch
-    wait: Callable[[], Scored[Any]]
+    wait: Callable[[], Sequence[Scored[Any]]]
     midway: _Midway
+    cells: float
 
 
 class _Found(Struct, Generic[Batch], frozen=True):
@@ -210,6 +217,8 @@ class Executor(Generic[Batch]):
         self._waited_since = 0.0
         self._seconds_a_cell = 0.0
         self._most_cells = GATHERED_CELLS
+        self._most_together = MOST_TOGETHER if self.planner.plan.start_many is not None else 1
+        self._taken: Unit[Batch] | None = None
 
     def compute(self) -> None:
         """Compute until everything is in the run file; smaller units if the device's memory is short."""
@@ -230,12 +239,15 @@ class Executor(Generic[Batch]):
                     self._n_lent = 0
                     self.planner.give_back(self._held, self.cutter)
                     self.tell(partial(self.writer.forget, tuple(self._held)))
-                    self._held = []
+                    self._held, self._taken = [], None
 
     def _shrink(self) -> bool:
         """Do less at a time than what is in hand; return False if that cannot be."""
         if len(self._in_hand) > 1:
             self._most_cells /= 4
+            return True
+        if self._most_together > 1:
+            self._most_together = 1
             return True
         return bool(self._in_hand) and self.cutter.shrink(self._in_hand[0])
 
@@ -246,19 +258,19 @@ class Executor(Generic[Batch]):
         self._waited_since = time.perf_counter()
         while True:
             self.session.check()
-            unit = self.planner.take(self.run, self.cutter)
+            unit = self._take()
             if unit is not None:
-                self._held.append(unit)
                 if unit.is_end:
                     self._conclude(unit, tracer)
                     continue
-                scoring.append(self._started(unit))
+                scoring.append(self._started(self._with_others(unit, tracer)))
             elif not scoring and not groups and not gathered:
                 if not self.planner.wait():
                     return
                 continue
             if scoring and (unit is None or self._is_enough(scoring)):
-                self._sort_in(self._scored(scoring.popleft(), packer), gathered, groups, tracer)
+                for found in self._scored(scoring.popleft(), packer):
+                    self._sort_in(found, gathered, groups, tracer)
             if gathered and ((unit is None and not scoring) or (gathered.is_due and len(groups) < GROUPS)):
                 groups.append(self._traced(gathered.take(), tracer))
             # Nothing is to be waited for while there is something to score; what took long is stored before the next.
@@ -268,34 +280,75 @@ class Executor(Generic[Batch]):
         """Return whether the device has enough to do."""
         if len(scoring) < IN_FLIGHT or len(scoring) >= MOST_IN_FLIGHT:
             return len(scoring) >= IN_FLIGHT
-        cells = sum(float(job.batch.n_cells(job.unit.query.search.length)) for job in scoring)
-        return cells * self._seconds_a_cell >= SECONDS_IN_FLIGHT or not self._seconds_a_cell
+        return sum(job.cells for job in scoring) * self._seconds_a_cell >= SECONDS_IN_FLIGHT or not self._seconds_a_cell
 
-    def _started(self, unit: Unit[Batch]) -> _Scoring[Batch]:
+    def _take(self) -> Unit[Batch] | None:
+        """Return the next unit: one that was taken before and did not fit others, or the planner's."""
+        unit, self._taken = self._taken, None
+        if unit is None:
+            unit = self.planner.take(self.run, self.cutter)
+            if unit is not None:
+                self._held.append(unit)
+        return unit
+
+    def _with_others(self, unit: Unit[Batch], tracer: Session) -> list[Unit[Batch]]:
+        """Return a unit with others of the same rows that can be started together with it; conclude what ends."""
+        units, rows = [unit], unit.last - unit.first
+        most = min(self._most_together, MOST_ROWS_TOGETHER // max(1, rows))
+        if most <= 1:
+            return units
+        batch = self.cutter.batch(unit.first, unit.last)
+        left = SECONDS_IN_FLIGHT / self._seconds_a_cell if self._seconds_a_cell else FIRST_CELLS
+        left -= self._cells(unit, batch)
+        while left > 0 and len(units) < most and (other := self._take()) is not None:
+            if other.is_end:
+                self._conclude(other, tracer)
+                continue
+            left -= self._cells(other, batch)
+            if (other.first, other.last) != (unit.first, unit.last) or left < 0:
+                self._taken = other
+                break
+            units.append(other)
+        return units
+
+    @staticmethod
+    def _cells(unit: Unit[Batch], batch: Batch) -> float:
+        return float(batch.n_cells(unit.query.search.length))
+
+    def _started(self, units: list[Unit[Batch]]) -> _Scoring[Batch]:
+        unit, plan = units[0], self.planner.plan
         batch = self.cutter.batch(unit.first, unit.last)
         self._in_hand = (batch,)
         midway = _Midway(self, unit)
         with tracing.span("start a batch", "launching", query=unit.query.number, rows=unit.last - unit.first):
-            wait = self.planner.plan.start(unit.query.search, self.session, batch, midway)
-        return _Scoring(unit, batch, wait, midway)
+            if len(units) > 1 and plan.start_many is not None:
+                wait = plan.start_many([one.query.search for one in units], self.session, batch)
+            else:
+                alone = plan.start(unit.query.search, self.session, batch, midway)
+                wait = lambda: [alone()]  # noqa: E731
+        return _Scoring(units, batch, wait, midway, sum(self._cells(one, batch) for one in units))
 
-    def _scored(self, job: _Scoring[Batch], packer: ThreadPoolExecutor) -> _Found[Batch]:
-        """Wait for the scores of a unit."""
+    def _scored(self, job: _Scoring[Batch], packer: ThreadPoolExecutor) -> list[_Found[Batch]]:
+        """Wait for the scores of units that were started together."""
         self._in_hand = (job.batch,)
         before = self.session.kernel_seconds
-        with tracing.span("take scores", query=job.unit.query.number):
-            scored = job.wait()
+        with tracing.span("take scores", query=job.units[0].query.number):
+            scores = job.wait()
         now = time.perf_counter()
         # A driver that keeps no times gives none; then the time between two results has to do. Where there
         # are times, that of a batch is 0 if it was done, and so counted, together with the one before.
         spent = self.session.kernel_seconds
         seconds = job.midway.seconds_before + (spent - before if spent else now - self._waited_since)
         self._waited_since = now
-        cells = float(job.batch.n_cells(job.unit.query.search.length))
-        self.cutter.measure(cells, seconds)
-        if seconds and cells:
-            self._seconds_a_cell = seconds / cells
-        return _Found(job.unit, job.batch, scored, cells, seconds, packer.submit(_packed, scored))
+        self.cutter.measure(job.cells, seconds)
+        if seconds and job.cells:
+            self._seconds_a_cell = seconds / job.cells
+        found = []
+        for unit, scored in zip(job.units, scores, strict=True):
+            cells = self._cells(unit, job.batch)
+            part = seconds * cells / job.cells if len(job.units) > 1 and job.cells else seconds
+            found.append(_Found(unit, job.batch, scored, cells, part, packer.submit(_packed, scored)))
+        return found
 
     def _lend(self, n: int) -> None:
         if n:

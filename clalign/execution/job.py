@@ -350,7 +350,10 @@ class _Shift:
         )  # fmt: skip
         for text in cautions_of(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
-        return Writer(run, Planner(plan_of_part(work, self.part), self._n_devices), task.context)
+        plan = plan_of_part(work, self.part)
+        if self._n_devices > 1:  # what one takes for itself, others cannot help with
+            plan = replace(plan, start_many=None)
+        return Writer(run, Planner(plan, self._n_devices), task.context)
 
     def end(self, host: str | None, seconds: Mapping[str, float]) -> None:
         """Take note of what a device, or the processor that helped it, has done."""

@@ -24,6 +24,10 @@ from clalign.values.profiles import IMPOSSIBLE
 MOST_OUT = 64
 """Units for each executor that are not stored yet: more would only fill the memory."""
 
+MOST_SMALL_OUT, MOST_ROWS_OUT = 512, 2**20
+"""Of units that can be started together, so that many are, there may be so many if they have no more rows than these;
+when they were too many there are none before half of them are stored."""
+
 MOST_OPEN = 64
 """Queries, or two for each executor, that may lack rows because nobody is free who has them at hand."""
 
@@ -107,6 +111,9 @@ class Planner(Generic[Batch]):
         self._hands = Hands(clock)
         self._ended = 0.0
         self._is_through = False  # all queries were opened
+        self._is_full = False  # nothing is given until some of what is out is stored
+        few = MOST_ROWS_OUT // max(1, plan.n_rows - plan.first_row)
+        self._most_out = MOST_OUT if plan.start_many is None else min(MOST_SMALL_OUT, max(MOST_OUT, few))
         self._changed = threading.Condition()
 
     def join(self, cutter: Cutter[Batch], gives_way: bool) -> None:
@@ -208,7 +215,7 @@ class Planner(Generic[Batch]):
         return Unit(self._ends.popleft())
 
     def _cut(self, run: RunFile, cutter: Cutter[Batch], hand: Hand) -> Unit[Batch] | None:
-        query = self._chosen(run, cutter) if len(self._hands) < MOST_OUT * self.n_executors else None
+        query = None if self._is_too_much() else self._chosen(run, cutter)
         if query is None:
             return self._end(hand)  # that may have come to light by looking for a query
         self._open.give(query, cutter)
@@ -221,6 +228,12 @@ class Planner(Generic[Batch]):
         if not query.ranges:
             self._open.remove(query)
         return Unit(query, first, end)
+
+    def _is_too_much(self) -> bool:
+        """Return whether so much is not stored that nothing is to be given."""
+        n_out, most = len(self._hands), self._most_out * self.n_executors
+        self._is_full = n_out >= (most // 2 if self._is_full and self.plan.start_many is not None else most)
+        return self._is_full
 
     def _share(self, hand: Hand, n_rows: int) -> float:
         """Return what share of so many rows is enough: near the end half of what is due to an executor."""
@@ -288,8 +301,7 @@ class Planner(Generic[Batch]):
             if not is_left and not n_out:
                 return False
             is_between = self.plan.phases is not None and n_out > 0
-            most_out = MOST_OUT * self.n_executors
-            if not is_left or self._ends or n_out >= most_out or is_between or self._hands.is_lent():
+            if not is_left or self._ends or self._is_too_much() or is_between or self._hands.is_lent():
                 looks = max(LOOK_SECONDS, self.n_executors / LOOKS)
                 self._changed.wait(LISTEN_SECONDS if self.n_executors == 1 else looks)
             return True
@@ -324,7 +336,7 @@ class Planner(Generic[Batch]):
         """Take note that a unit is stored, and see to the end of its query after the last one."""
         query = unit.query
         with self._changed:
-            was_full = len(self._hands) >= MOST_OUT * self.n_executors
+            was_full = self._is_full
             self._hands.remove(unit)
             query.n_left -= unit.last - unit.first
             if not query.n_left and not unit.is_end:

@@ -225,6 +225,9 @@ class Plan(Struct, Generic[Batch], frozen=True):
         Rows before it are another run's.
     start : callable
         Starts scoring a batch with a search, as its `start_scoring` does; of what takes long `Midway` is told.
+    start_many : callable, optional
+        Starts scoring a batch with several searches, where the device has more to do at once then; returns what waits
+        for the scores of all.
     trace : callable
         Looks at what may be a hit in several units, of which it gets searches and scores; ends with the reported hits
         of each.
@@ -241,6 +244,7 @@ class Plan(Struct, Generic[Batch], frozen=True):
     is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
     first_row: int = 0
     start: Callable[[Any, Session, Batch, Midway], Callable[[], Scored[Any]]] = start_in_silence
+    start_many: Callable[[Sequence[Any], Session, Batch], Callable[[], Sequence[Scored[Any]]]] | None = None
     trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[list[tuple[Hit, ...]]]] = trace_alone
 
 

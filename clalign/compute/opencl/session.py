@@ -40,6 +40,7 @@ from clalign.compute.opencl.transfers import (
 )
 from clalign.compute.opencl.tunings import counts_path, keep_tuning, read_tunings
 from clalign.compute.sessions import (
+    AllTables,
     Batch,
     Buffer,
     Building,
@@ -232,6 +233,16 @@ class OpenCLSession:
                 return self._transfers.tables(models)
 
         return self.cached(name, key, sent)[place]
+
+    def all_tables(self, name: str, key: object, make: MakeTables) -> AllTables:
+        """Return the tables of all models that `make` makes them for in one buffer, made once."""
+
+        def sent() -> AllTables:
+            models = make()
+            with self._translated():
+                return self._transfers.all_tables(models)
+
+        return self.cached(name, key, sent)
 
     def residues(self, batch: SequenceBatch) -> tuple[cl.Buffer, cl.Buffer]:
         """Return the letter codes and the offsets of a batch, kept for when it is used again."""

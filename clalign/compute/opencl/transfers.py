@@ -15,7 +15,7 @@ from pyopencl.tools import MemoryPool
 
 from clalign import tracing
 from clalign.compute.opencl.busy_time import Span
-from clalign.compute.sessions import Buffer, Number, Shape, Tables
+from clalign.compute.sessions import AllTables, Buffer, Number, Shape, Tables
 
 MARK = np.uint32(0x7FE5A5A5)
 """What results hold before a kernel writes them: as a float no number, as an integer above every score and index."""
@@ -54,6 +54,8 @@ def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl
         return cl.Buffer(context, cl.mem_flags.READ_WRITE, n_bytes)
     return cast("cl.Buffer", pool.allocate(n_bytes))
 
+
+_Placed = tuple[int, npt.NDArray[Any]]
 
 Record = Callable[[cl.Event, str, str], None]
 
@@ -151,11 +153,7 @@ class Transfers:
 
     def tables(self, models: Sequence[Tables]) -> list[list[cl.Buffer]]:
         """Return buffers with copies of the tables of some models, all of them in one piece of memory."""
-        sizes = [-(-array.nbytes // self._step) * self._step for tables in models for array in tables]
-        memory, starts = in_host_memory(sum(sizes)), itertools.accumulate(sizes, initial=0)
-        places = [[(start, array) for array, start in zip(tables, starts, strict=False)] for tables in models]
-        for start, array in itertools.chain.from_iterable(places):
-            memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)[...] = array
+        memory, places = self._side_by_side(models)
         if not self.in_place:
             whole = self.upload(memory, -(-len(memory) // 3))  # all of it: many models hang on it
             return [[part_of(whole, start, array.nbytes) for start, array in tables] for tables in places]
@@ -163,6 +161,23 @@ class Transfers:
             [self._at(memory[start : start + array.nbytes], cl.mem_flags.READ_ONLY) for start, array in tables]
             for tables in places
         ]
+
+    def all_tables(self, models: Sequence[Tables]) -> AllTables:
+        """Return a buffer with copies of the tables of some models."""
+        memory, places = self._side_by_side(models)
+        starts = [[start for start, _ in tables] for tables in places]
+        if self.in_place:
+            return AllTables(self._at(memory, cl.mem_flags.READ_ONLY), starts)
+        return AllTables(self.upload(memory, -(-len(memory) // 3)), starts)  # all of it: many models hang on it
+
+    def _side_by_side(self, models: Sequence[Tables]) -> tuple[npt.NDArray[np.uint8], list[list[_Placed]]]:
+        """Return the host's memory with all tables, and where each begins."""
+        sizes = [-(-array.nbytes // self._step) * self._step for tables in models for array in tables]
+        memory, starts = in_host_memory(sum(sizes)), itertools.accumulate(sizes, initial=0)
+        places = [[(start, array) for array, start in zip(tables, starts, strict=False)] for tables in models]
+        for start, array in itertools.chain.from_iterable(places):
+            memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)[...] = array
+        return memory, places
 
     def parts(self, whole: cl.Buffer, n_bytes: int) -> list[cl.Buffer]:
         """Return as many parts of at least so many bytes as a buffer has room for."""

@@ -22,7 +22,7 @@ from clalign.engines.plan7.tables import BATCHES
 from clalign.engines.plan7.targets import SearchableBatch, Targets
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
-from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
+from clalign.stages.hmmer3.filters import FILTERS, FILTERS_OF_MANY, PASSED_FORWARD, Filtered, FilterModel
 from clalign.values.alignments import AlignmentText
 from clalign.values.envelopes import Envelope, RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
@@ -127,19 +127,18 @@ class Hmmer3Search(Struct, frozen=True):
         """Start sending a batch through the filters; return what waits for the result."""
         reduced = self.targets.reduced(batch)
         wait = session.start(FILTERS, reduced.batch, self.model)
+        return lambda: self.found(reduced, wait())
 
-        def collect() -> Found:
-            filtered = wait()
-            passed = filtered.rows[filtered.reached == PASSED_FORWARD]
-            survivors = survivors_in_bits(reduced, filtered)
-            return Scored(
-                cache(lambda: self._stored_scores(reduced, filtered)),
-                (reduced, filtered, survivors), suits_host=bool(len(passed)),
-                kept=lambda: {BATCHES.name: pack_survivors(survivors)},
-                candidate_cells=float(reduced.batch.lengths[passed].sum()) * self.length,
-            )  # fmt: skip
-
-        return collect
+    def found(self, reduced: SearchableBatch, filtered: Filtered) -> Found:
+        """Return what became of a batch in the filters, as it is kept."""
+        passed = filtered.rows[filtered.reached == PASSED_FORWARD]
+        survivors = survivors_in_bits(reduced, filtered)
+        return Scored(
+            cache(lambda: self._stored_scores(reduced, filtered)),
+            (reduced, filtered, survivors), suits_host=bool(len(passed)),
+            kept=lambda: {BATCHES.name: pack_survivors(survivors)},
+            candidate_cells=float(reduced.batch.lengths[passed].sum()) * self.length,
+        )  # fmt: skip
 
     def _stored_scores(self, reduced: SearchableBatch, filtered: Filtered) -> Scores:
         """Return the MSV scores of all targets above the null model; what overflows has the highest finite one.
@@ -284,6 +283,13 @@ class Hmmer3Search(Struct, frozen=True):
             "evalue": float(hmmer3_gumbel(score, msv)[0]) * self.thresholds.n_targets,
             "kind": "msv",
         }
+
+
+def start_many(searches: Sequence[Hmmer3Search], session: Session, batch: SequenceBatch) -> Callable[[], list[Found]]:
+    """Start sending a batch through the filters of some profiles that were made together; return what waits for all."""
+    reduced = searches[0].targets.reduced(batch)
+    wait = session.start(FILTERS_OF_MANY, reduced.batch, [search.model for search in searches])
+    return lambda: [search.found(reduced, filtered) for search, filtered in zip(searches, wait(), strict=True)]
 
 
 Unit = tuple[Hmmer3Search, Found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -107,7 +108,7 @@ class ProfileWork(Struct):
         return Plan(
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
             lambda device: Pace.of(device, database, lengths),
-            has_host=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
+            has_host=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps, start_many=start_many,
         )  # fmt: skip
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
@@ -122,6 +123,29 @@ class ProfileWork(Struct):
     def summary(self) -> dict[str, Any]:
         """Nothing that every summary has not."""
         return {}
+
+
+def start_many(searches: Sequence[Any], session: Session, batch: SequenceBatch) -> Callable[[], list[Scored[Any]]]:
+    """Start scoring a batch with some profiles, those together that were made together; return what waits for all."""
+    groups = [list(group) for _, group in itertools.groupby(searches, _shelf_of)]
+    waits = [
+        hmmer3_search.start_many(group, session, batch)
+        if _shelf_of(group[0]) is not None
+        else _alone(group, session, batch)
+        for group in groups
+    ]
+    return lambda: [scored for wait in waits for scored in wait()]
+
+
+def _shelf_of(search: Any) -> object:
+    """Return where the profile of a search stands with others; None for one that stands alone."""
+    is_newer = isinstance(search, hmmer3_search.Hmmer3Search)
+    return search.profile.shelved.shelf if is_newer and search.profile.shelved is not None else None
+
+
+def _alone(searches: Sequence[Any], session: Session, batch: SequenceBatch) -> Callable[[], list[Scored[Any]]]:
+    waits = [search.start_scoring(session, batch) for search in searches]
+    return lambda: [wait() for wait in waits]
 
 
 def foresee(task: Task[SearchSpec], profiles: list[Hmm], digest: str = "") -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import in_turns
 from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
+from clalign.stages.hmmer3.model_groups import Form, launch
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
-from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.values.local_profiles import LocalProfile, composition_odds, composition_steps
 from clalign.values.sequences import SequenceBatch
 
@@ -38,16 +39,26 @@ class BiasFilterStage(ScoringStage):
         return np.array(values, np.float32)
 
     def enqueue(
-        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+        self,
+        session: KernelSession,
+        batch: SequenceBatch,
+        profiles: Sequence[LocalProfile],
+        chosen: RowList,
+        terms: LengthBuffers,
     ) -> Buffer:
-        """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
-        ratios = of_each(session, profile, "composition", lambda one: [composition_odds(one)])
-        steps = composition_steps(profile.length)
-        scores = session.allocate(4 * chosen.most)
-        session.launch(
-            "bias_filter_item", "bias_filter", self.defines, *in_turns(session.device, chosen.most, GROUP, ITEMS),
-            *session.residues(batch), terms.null_loop, terms.null, chosen.rows, chosen.count,
-            *ratios, steps.leave, steps.stay, session.zeros(4), scores,
+        """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.room])."""
+
+        def form_of(profile: LocalProfile) -> Form:
+            steps = composition_steps(profile.length)
+            numbers = (steps.leave, steps.stay)
+            return Form(self.defines, "composition", lambda one: [composition_odds(one)], numbers=numbers)
+
+        scores = session.allocate(4 * chosen.room)
+        geometry = in_turns(session.device, chosen.room, GROUP, ITEMS)
+        head = (*session.residues(batch), terms.null_loop, terms.null, chosen.rows, chosen.count)
+        launch(
+            session, ("bias_filter_item", "bias_filter"), geometry, profiles, form_of,
+            (*head, np.uint32(chosen.most)), (scores,),
         )  # fmt: skip
         return scores
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from clalign.stages.hmmer3.msv import MSV
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, length_buffers, length_terms_of
 from clalign.stages.hmmer3.ssv import SSV, SsvCells, bytes_of
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
+from clalign.values.devices import Device
 from clalign.values.filters import FilterLimits, least_difference
 from clalign.values.local_profiles import LocalProfile, nats_of
 from clalign.values.sequences import SequenceBatch
@@ -105,73 +106,94 @@ def least_scores(model: FilterModel) -> Least:
     )
 
 
+LIMITS = np.dtype([
+    ("into", "<i4"), ("bias", "<i4"), ("msv", "<f4"), ("sure", "<f4"), ("viterbi", "<f4"), ("forward", "<f4")
+])  # fmt: skip
+"""``limits_t`` of ``filters_item.cl``."""
+
+
+def takes_many(device: Device) -> bool:
+    """Return whether the kernels of all filters on a device go through many models in a launch."""
+    return all(stage.shape_on(device) == "vector" for stage in (SSV, MSV, VITERBI_FILTER, FORWARD))
+
+
 class Cascade:
-    """The filters on one batch."""
+    """The filters on one batch with some models; with one unless `takes_many`."""
 
-    def __init__(self, session: KernelSession, batch: SequenceBatch, model: FilterModel) -> None:
-        self.session, self.batch, self.model = session, batch, model
-        self.profile = model.profile
+    def __init__(self, session: KernelSession, batch: SequenceBatch, models: Sequence[FilterModel]) -> None:
+        self.session, self.batch, self.models = session, batch, models
+        self.profiles = [model.profile for model in models]
         self.terms: LengthBuffers = length_buffers(session, batch)
-        self.least: Least = session.cached("least scores", model, lambda: least_scores(model))
-        n = len(batch)
-        self.msv = session.results(4 * n)
-        self.bias, self.viterbi, self.forward = (session.allocate(4 * n) for _ in range(3))
+        self.limits = np.array([self.limits_of(model) for model in models], LIMITS)
+        self.on_device = session.upload(self.limits)
+        self.n, self.n_models = len(batch), len(models)
+        self.msv = session.results(4 * self.n * self.n_models)
+        self.bias, self.viterbi, self.forward = (session.allocate(4 * self.n * self.n_models) for _ in range(3))
 
-    def start(self) -> Callable[[], Filtered]:
-        """Enqueue everything; return what waits for the results."""
-        passed = self.after_bytes(SSV.enqueue(self.session, self.batch, self.profile))
+    def limits_of(self, model: FilterModel) -> tuple[int | np.float32, ...]:
+        """Return what `LIMITS` says of a model."""
+        least = self.session.cached("least scores", model, lambda: least_scores(model))
+        scores = bytes_of(self.session, model.profile)
+        return scores.begin, scores.bias, least.msv, least.sure, least.viterbi, least.forward
+
+    def start(self) -> Callable[[], list[Filtered]]:
+        """Enqueue everything; return what waits for the results of each model."""
+        session, batch, terms = self.session, self.batch, self.terms
+        passed = self.after_bytes(SSV.enqueue(session, batch, self.profiles))
         to_forward = self.after_bias(passed)
-        scores = FORWARD.enqueue(self.session, self.batch, self.profile, to_forward, self.terms)
-        self.select("after_forward", to_forward.most, to_forward.rows, to_forward.count, scores, self.forward)
-        found = self.session.results(16 * passed.most)
-        self.select(
-            "collect", passed.most, passed.rows, passed.count, self.bias, self.viterbi, self.forward, found,
-        )  # fmt: skip
+        scores = FORWARD.enqueue(session, batch, self.profiles, to_forward, terms)
+        numbers = np.uint32(self.n), np.uint32(self.n_models)
+        self.select("after_forward", to_forward.rows, to_forward.count, scores, *numbers, self.forward)
+        found = session.results(16 * passed.room)
+        self.select("collect", passed.rows, passed.count, *numbers, self.bias, self.viterbi, self.forward, found)
         return self.fetching(passed, found)
+
+    @property
+    def of_models(self) -> tuple[np.uint32, Buffer, np.uint32]:
+        """Sequences, models and their number, as kernels take them."""
+        return np.uint32(self.n), self.on_device, np.uint32(self.n_models)
 
     def after_bytes(self, cells: SsvCells) -> RowList:
         """Enqueue what follows SSV, MSV where it is needed; return what passes."""
-        scores = bytes_of(self.session, self.profile)
         passed, open_ = self.new_list(), self.new_list()
         nats = self.session.cached("nats of levels", EVERYTHING, self.nats)
-        numbers = (np.int32(scores.begin), np.int32(scores.bias), self.least.msv)
         of_length = (self.terms.byte_move, self.terms.null, nats)
         results = (self.msv, passed.rows, passed.count)
         self.select(
-            "after_ssv", len(self.batch), cells.extremes, cells.unscored, self.session.residues(self.batch)[1],
-            *of_length, np.uint32(len(self.batch)), *numbers, *results, open_.rows, open_.count,
+            "after_ssv", cells.extremes, cells.unscored, self.session.residues(self.batch)[1],
+            *of_length, *self.of_models, *results, open_.rows, open_.count,
         )  # fmt: skip
-        levels = MSV.enqueue(self.session, self.batch, self.profile, open_, self.terms)
-        self.select("after_msv", open_.most, open_.rows, open_.count, levels, *of_length, *numbers, *results)
+        levels = MSV.enqueue(self.session, self.batch, self.profiles, open_, self.terms)
+        self.select("after_msv", open_.rows, open_.count, levels, *of_length, *self.of_models, *results)
         return passed
 
     def after_bias(self, passed: RowList) -> RowList:
         """Enqueue the bias and the Viterbi filter; return what passes both."""
         to_viterbi, to_forward = self.new_list(), self.new_list()
-        is_used = self.model.limits.bias
+        is_used = self.models[0].limits.bias
         scores = self.bias
         if is_used:
-            scores = BIAS_FILTER.enqueue(self.session, self.batch, self.profile, passed, self.terms)
+            scores = BIAS_FILTER.enqueue(self.session, self.batch, self.profiles, passed, self.terms)
         self.select(
-            "after_bias", passed.most, passed.rows, passed.count, scores, np.int32(is_used), self.msv,
-            self.terms.null, self.least.msv, self.least.sure, self.bias, self.viterbi, self.forward,
+            "after_bias", passed.rows, passed.count, scores, np.int32(is_used), *self.of_models, self.msv,
+            self.terms.null, self.bias, self.viterbi, self.forward,
             to_viterbi.rows, to_viterbi.count, to_forward.rows, to_forward.count,
         )  # fmt: skip
-        scores = VITERBI_FILTER.enqueue(self.session, self.batch, self.profile, to_viterbi, self.terms)
+        scores = VITERBI_FILTER.enqueue(self.session, self.batch, self.profiles, to_viterbi, self.terms)
         self.select(
-            "after_viterbi", to_viterbi.most, to_viterbi.rows, to_viterbi.count, scores, self.bias,
-            self.least.viterbi, self.viterbi, to_forward.rows, to_forward.count,
+            "after_viterbi", to_viterbi.rows, to_viterbi.count, scores, *self.of_models, self.bias, self.viterbi,
+            to_forward.rows, to_forward.count,
         )  # fmt: skip
         return to_forward
 
     def new_list(self) -> RowList:
-        """Return an empty list with room for every sequence."""
-        n = len(self.batch)
-        return RowList(self.session.allocate(4 * n), self.session.zeros(4), n)
+        """Return empty lists with room for every sequence."""
+        rows = self.session.allocate(4 * self.n * self.n_models)
+        return RowList(rows, self.session.zeros(4 * self.n_models), self.n, self.n_models)
 
-    def select(self, entry: str, most: int, *arguments: Argument) -> None:
-        """Enqueue a kernel that looks through a list."""
-        geometry = in_turns(self.session.device, most, SELECT_GROUP, SELECT_ITEMS)
+    def select(self, entry: str, *arguments: Argument) -> None:
+        """Enqueue a kernel that looks through lists."""
+        geometry = in_turns(self.session.device, self.n, SELECT_GROUP, SELECT_ITEMS)
         self.session.launch("filters_item", entry, {}, *geometry, *arguments)
 
     def nats(self) -> Buffer:
@@ -179,24 +201,27 @@ class Cascade:
         levels = np.arange(N_LEVELS) - LEVEL_ZERO
         return self.session.upload(np.array([nats_of(int(level), 0) for level in levels], np.float32))
 
-    def fetching(self, passed: RowList, found: Buffer) -> Callable[[], Filtered]:
+    def fetching(self, passed: RowList, found: Buffer) -> Callable[[], list[Filtered]]:
         """Return what waits for the results."""
-        session, n = self.session, len(self.batch)
-        fetch_count = session.fetch(passed.count, 1, np.uint32)
-        fetch_msv = session.fetch(self.msv, n, np.float32)
-        count = 0
-        fetch_found = session.fetch(found, lambda: (count, 4), np.uint32)
+        session, n = self.session, self.n
+        fetch_counts = session.fetch(passed.count, self.n_models, np.uint32)
+        fetch_msv = session.fetch(self.msv, (self.n_models, n), np.float32)
+        total = 0
+        fetch_found = session.fetch(found, lambda: (total, 4), np.uint32)
 
-        def collect() -> Filtered:
-            nonlocal count
-            count = int(fetch_count()[0])
-            session.demand(count <= n, "more targets that pass the MSV filter than there are")
+        def collect() -> list[Filtered]:
+            nonlocal total
+            counts = fetch_counts().astype(np.int64)
+            session.demand((counts <= n).all(), "more targets that pass the MSV filter than there are")
+            total = int(counts.sum())
             table = fetch_found()
-            return self.filtered(fetch_msv(), table[np.argsort(table[:, 0])])
+            return self.filtered(fetch_msv(), counts, table)
 
         return collect
 
-    def filtered(self, msv: npt.NDArray[np.float32], table: npt.NDArray[np.uint32]) -> Filtered:
+    def filtered(
+        self, msv: npt.NDArray[np.float32], counts: npt.NDArray[np.int64], table: npt.NDArray[np.uint32]
+    ) -> list[Filtered]:
         """Return the results, with how far each target came; what takes every target into account is checked later.
 
         Raises
@@ -204,29 +229,41 @@ class Cascade:
         DeviceError
             If the scores of a filter and what came to the next one contradict each other.
         """
-        least, demand = self.least, self.session.demand
-        places = table[:, 0]
-        is_list = not len(places) or (places[-1] < len(msv) and bool((places[1:] > places[:-1]).all()))
-        demand(is_list, "targets behind the MSV filter that there are not, or twice")
-        rows = places.astype(np.int32)
+        demand = self.session.demand
+        owner = np.repeat(np.arange(self.n_models), counts)
+        demand(not len(table) or table[:, 0].max() < self.n, "targets behind the MSV filter that there are not")
+        places = owner * self.n + table[:, 0]
+        order = np.argsort(places)
+        table, places = table[order], places[order]
+        demand((places[1:] > places[:-1]).all(), "targets behind the MSV filter twice")
+        rows, least = table[:, 0].astype(np.int32), self.limits[owner]
         bias, viterbi, score = (np.ascontiguousarray(table[:, k]).view(np.float32) for k in (1, 2, 3))
         demand(np.isfinite(bias).all(), "scores of the bias filter that are no numbers")
         with np.errstate(invalid="ignore"):
-            above = msv[rows] - bias
-            to_viterbi = (above >= least.msv) & ~(above >= least.sure)
-            to_forward = (above >= least.sure) | (to_viterbi & (viterbi - bias >= least.viterbi))
-            passes = score - bias >= least.forward
+            above = msv.reshape(-1)[places] - bias
+            goes_on, is_sure = above >= least["msv"], above >= least["sure"]
+            to_viterbi = goes_on & ~is_sure
+            to_forward = is_sure | (to_viterbi & (viterbi - bias >= least["viterbi"]))
+            passes = score - bias >= least["forward"]
+        was_run = ~np.isnan(score)
         demand(np.array_equal(~np.isnan(viterbi), to_viterbi), "other targets in the Viterbi filter than come to it")
-        demand(np.array_equal(~np.isnan(score), to_forward & (above >= least.msv)),
-               "other targets in the Forward filter than come to it")  # fmt: skip
-        reached = PASSED_MSV + (above >= least.msv).astype(np.uint8)
-        reached += ~np.isnan(score)
+        demand(np.array_equal(was_run, to_forward & goes_on), "other targets in the Forward filter than come to it")
+        reached = PASSED_MSV + goes_on.astype(np.uint8)
+        reached += was_run
         reached += passes
-        return Filtered(msv, rows, bias, viterbi, score, reached, self.check_of(msv, rows))
+        ends = np.cumsum(counts).tolist()
+        parts = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
+        return [
+            Filtered(msv[k], rows[part], bias[part], viterbi[part], score[part], reached[part],
+                     self.check_of(msv[k], rows[part], self.limits["msv"][k]))
+            for k, part in enumerate(parts)
+        ]  # fmt: skip
 
-    def check_of(self, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32]) -> Callable[[], None]:
+    def check_of(
+        self, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32], least: np.float32
+    ) -> Callable[[], None]:
         """Return what looks at the MSV scores of all targets; nothing is asked of the device."""
-        null, least, demand = length_terms_of(self.session, self.batch).null, self.least.msv, self.session.demand
+        null, demand = length_terms_of(self.session, self.batch).null, self.session.demand
         empty = self.session.cached(
             "rows without residues", self.batch, lambda: np.flatnonzero(self.batch.lengths == 0)
         )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
-from clalign.stages.hmmer3.filter_cascade import NO_TARGETS, PASSED_FORWARD, Cascade, Filtered, FilterModel
+from clalign.stages.hmmer3.filter_cascade import NO_TARGETS, PASSED_FORWARD, Cascade, Filtered, FilterModel, takes_many
 from clalign.values.filters import Passage
 from clalign.values.sequences import SequenceBatch
 
-__all__ = ["FILTERS", "PASSED_FORWARD", "FilterModel", "Filtered", "FiltersStage"]
+__all__ = [
+    "FILTERS", "FILTERS_OF_MANY", "PASSED_FORWARD", "FilterModel", "Filtered", "FiltersOfManyStage", "FiltersStage",
+]  # fmt: skip
 
 
 class FiltersStage(Stage[SequenceBatch, FilterModel, Filtered]):
@@ -24,7 +26,8 @@ class FiltersStage(Stage[SequenceBatch, FilterModel, Filtered]):
         """Enqueue all filters; nothing waits for the host between them."""
         if len(batch) == 0:
             return lambda: NO_TARGETS
-        return Cascade(session, batch, model).start()
+        collect = Cascade(session, batch, [model]).start()
+        return lambda: collect()[0]
 
     def reference(self, batch: SequenceBatch, model: FilterModel, check: Check = nothing_to_check) -> Filtered:
         """Send target after target through the plain filters."""
@@ -62,3 +65,30 @@ class FiltersStage(Stage[SequenceBatch, FilterModel, Filtered]):
 
 
 FILTERS = FiltersStage()
+
+
+class FiltersOfManyStage(Stage[SequenceBatch, Sequence[FilterModel], list[Filtered]]):
+    """All filters with some models on every sequence of a batch: of few sequences a model's own are soon done.
+
+    Where kernels take one model at a time, its filters follow those of the one before.
+    """
+
+    name = "filters"
+
+    def start(
+        self, session: KernelSession, batch: SequenceBatch, model: Sequence[FilterModel]
+    ) -> Callable[[], list[Filtered]]:
+        """Enqueue all filters of all models."""
+        if len(batch) and takes_many(session.device):
+            return Cascade(session, batch, model).start()
+        waits = [FILTERS.start(session, batch, one) for one in model]
+        return lambda: [wait() for wait in waits]
+
+    def reference(
+        self, batch: SequenceBatch, model: Sequence[FilterModel], check: Check = nothing_to_check
+    ) -> list[Filtered]:
+        """Send target after target through the plain filters of one model after the other."""
+        return [FILTERS.reference(batch, one, check) for one in model]
+
+
+FILTERS_OF_MANY = FiltersOfManyStage()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import fits_local, in_groups, lane_backend, lanes_group, one_a_core, room_for, stepped
-from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tables, nothing_to_check
 from clalign.stages.hmmer3.forward_tables import VECTOR_LANES, lanes_tables, striped_tables
+from clalign.stages.hmmer3.model_groups import Form, launch
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
@@ -49,27 +50,42 @@ class ForwardStage(ScoringStage):
         return np.array(values, np.float32)
 
     def enqueue(
-        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+        self,
+        session: KernelSession,
+        batch: SequenceBatch,
+        profiles: Sequence[LocalProfile],
+        chosen: RowList,
+        terms: LengthBuffers,
     ) -> Buffer:
-        """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
-        shape = self.shape_on(session.device)
-        launch = {"lanes": launch_lanes, "vector": launch_vector}[shape]
+        """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.room])."""
         head = (*session.residues(batch), terms.move, chosen.rows, chosen.count)
-        scores = session.allocate(4 * chosen.most)
-        launch(session, profile, chosen.most, head, self.defines, scores)
+        scores = session.allocate(4 * chosen.room)
+        if self.shape_on(session.device) == "vector":
+            launch_vector(session, profiles, (*head, np.uint32(chosen.most)), self.defines, scores)
+        else:
+            (profile,) = profiles
+            launch_lanes(session, profile, chosen.most, head, self.defines, scores)
         return scores
 
 
 def launch_vector(
-    session: KernelSession, profile: LocalProfile, most: int, head: tuple[Buffer, ...], choices: Choices, scores: Buffer
+    session: KernelSession,
+    profiles: Sequence[LocalProfile],
+    head: tuple[Argument, ...],
+    choices: Choices,
+    scores: Buffer,
 ) -> None:
     """Enqueue the shape for CPUs."""
-    vectors = -(-profile.length // VECTOR_LANES)
-    defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
-    session.launch(
-        "forward_vector", "forward", defines, *one_a_core(session.device),
-        *head, np.int32(vectors), *striped_tables(session, profile), session.zeros(4), scores,
-    )  # fmt: skip
+
+    def make(one: LocalProfile) -> Tables:
+        return striped_tables(session, one)
+
+    def form_of(profile: LocalProfile) -> Form:
+        vectors = -(-profile.length // VECTOR_LANES)
+        defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
+        return Form(defines, "striped forward", make, vectors)
+
+    launch(session, ("forward_vector", "forward"), one_a_core(session.device), profiles, form_of, head, (scores,))
 
 
 def launch_lanes(

@@ -78,14 +78,10 @@ def _columns(session: KernelSession, profile: LocalProfile) -> tuple[npt.NDArray
     return np.stack(columns)[:, 1:], (ratios.match * weights)[:, 1:]
 
 
-def striped_tables(session: KernelSession, profile: LocalProfile) -> Sequence[Buffer]:
-    """Return the tables of ``forward_vector.cl`` on a device, made once a model."""
-
-    def make(one: LocalProfile) -> Tables:
-        transitions, delete_prefix, emissions = forward_tables(session, one, VECTOR_LANES)
-        return [transitions.transpose(2, 0, 1), delete_prefix, emissions.transpose(0, 2, 1)]
-
-    return of_each(session, profile, "striped forward", make)
+def striped_tables(session: KernelSession, profile: LocalProfile) -> Tables:
+    """Return the tables of ``forward_vector.cl``."""
+    transitions, delete_prefix, emissions = forward_tables(session, profile, VECTOR_LANES)
+    return [transitions.transpose(2, 0, 1), delete_prefix, emissions.transpose(0, 2, 1)]
 
 
 def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int, nodes: int = 0) -> Sequence[Buffer]:

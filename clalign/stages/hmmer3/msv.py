@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import GROUPS_PER_UNIT, lane_backend, lanes_group, one_a_core, room_for, stepped
-from clalign.compute.sessions import Buffer, Check, KernelSession, Tables, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tables, nothing_to_check
+from clalign.stages.hmmer3.model_groups import Form, launch
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.stages.hmmer3.ssv import bytes_of
@@ -55,15 +56,21 @@ class MsvStage(ScoringStage):
         return levels
 
     def enqueue(
-        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+        self,
+        session: KernelSession,
+        batch: SequenceBatch,
+        profiles: Sequence[LocalProfile],
+        chosen: RowList,
+        terms: LengthBuffers,
     ) -> Buffer:
-        """Enqueue the kernel on chosen rows; return a buffer of uint8[chosen.most]."""
-        shape = self.shape_on(session.device)
-        launch = {"vector": _launch_vector, "lanes": _launch_lanes}[shape]
-        levels, scores = session.allocate(chosen.most), bytes_of(session, profile)
-        head = (*session.residues(batch), chosen.rows, chosen.count, terms.byte_move)
-        numbers = (np.int32(scores.begin), np.int32(scores.bias))
-        launch(session, profile, self.defines, head, numbers, levels)
+        """Enqueue the kernel on chosen rows; return a buffer of uint8[chosen.room]."""
+        levels = session.allocate(chosen.room)
+        head = (*session.residues(batch), chosen.rows, chosen.count)
+        if self.shape_on(session.device) == "vector":
+            _launch_vector(session, profiles, self.defines, (*head, np.uint32(chosen.most), terms.byte_move), levels)
+        else:
+            (profile,) = profiles
+            _launch_lanes(session, profile, self.defines, (*head, terms.byte_move), levels)
         return levels
 
 
@@ -79,22 +86,25 @@ def _costs(profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint
 
 def _launch_vector(
     session: KernelSession,
-    profile: LocalProfile,
+    profiles: Sequence[LocalProfile],
     choices: Choices,
-    head: tuple[Buffer, ...],
-    numbers: tuple[np.int32, ...],
+    head: tuple[Argument, ...],
     levels: Buffer,
 ) -> None:
-    vectors = -(-profile.length // VECTOR_LANES)
-
     def make(one: LocalProfile) -> Tables:
         return [_costs(one, VECTOR_LANES, -(-one.length // VECTOR_LANES)).transpose(0, 2, 1)]
 
-    defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
-    session.launch(
-        "msv_vector", "msv_score", defines, *one_a_core(session.device),
-        *head, *numbers, np.int32(vectors), *of_each(session, profile, "msv vector", make), session.zeros(4), levels,
-    )  # fmt: skip
+    def form_of(profile: LocalProfile) -> Form:
+        vectors = -(-profile.length // VECTOR_LANES)
+        defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
+        return Form(defines, "msv vector", make, vectors, _numbers(session, profile))
+
+    launch(session, ("msv_vector", "msv_score"), one_a_core(session.device), profiles, form_of, head, (levels,))
+
+
+def _numbers(session: KernelSession, profile: LocalProfile) -> tuple[np.int32, np.int32]:
+    scores = bytes_of(session, profile)
+    return np.int32(scores.begin), np.int32(scores.bias)
 
 
 def _launch_lanes(
@@ -102,7 +112,6 @@ def _launch_lanes(
     profile: LocalProfile,
     choices: Choices,
     head: tuple[Buffer, ...],
-    numbers: tuple[np.int32, ...],
     levels: Buffer,
 ) -> None:
     device = session.device
@@ -121,5 +130,5 @@ def _launch_lanes(
     group = defines["GROUP"]
     session.launch(
         "msv_lanes", "msv_score", defines, device.n_compute_units * GROUPS_PER_UNIT * group, group,
-        *head, *numbers, *of_each(session, profile, f"msv lanes {lanes}", make), levels,
+        *head, *_numbers(session, profile), *of_each(session, profile, f"msv lanes {lanes}", make), levels,
     )  # fmt: skip

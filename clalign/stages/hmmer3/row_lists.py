@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,21 +16,28 @@ from clalign.values.sequences import SequenceBatch
 
 
 class RowList(Struct, frozen=True):
-    """A list of rows on a device, whose length need not be known to the host.
+    """Lists of rows on a device, one for each model of a group, whose lengths need not be known to the host.
 
     Attributes
     ----------
-    rows : buffer of int32[most]
+    rows : buffer of int32[n_models, most]
         Positions in the batch.
-    count : buffer of uint32[1]
+    count : buffer of uint32[n_models]
         How many of them there are.
     most : int
         The most that there may be.
+    n_models : int
     """
 
     rows: Buffer
     count: Buffer
     most: int
+    n_models: int = 1
+
+    @property
+    def room(self) -> int:
+        """Places of all lists."""
+        return self.most * self.n_models
 
 
 def all_rows(session: KernelSession, batch: SequenceBatch) -> RowList:
@@ -85,9 +92,17 @@ class ScoringStage(Stage[SequenceBatch, LocalProfile, npt.NDArray[Any]]):
 
     @abstractmethod
     def enqueue(
-        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+        self,
+        session: KernelSession,
+        batch: SequenceBatch,
+        profiles: Sequence[LocalProfile],
+        chosen: RowList,
+        terms: LengthBuffers,
     ) -> Buffer:
-        """Enqueue the kernels for the listed rows; return the buffer that gets their scores (dtype[chosen.most])."""
+        """Enqueue the kernels for the listed rows; return the buffer that gets their scores (dtype[chosen.room]).
+
+        Kernels in the shape ``lanes`` take one model.
+        """
 
     def start(
         self, session: KernelSession, batch: SequenceBatch, model: LocalProfile
@@ -95,5 +110,5 @@ class ScoringStage(Stage[SequenceBatch, LocalProfile, npt.NDArray[Any]]):
         """Start scoring the batch on an OpenCL session; return what waits for the scores (dtype[n])."""
         if len(batch) == 0:
             return lambda: np.empty(0, self.dtype)
-        scores = self.enqueue(session, batch, model, all_rows(session, batch), length_buffers(session, batch))
+        scores = self.enqueue(session, batch, [model], all_rows(session, batch), length_buffers(session, batch))
         return session.fetch(scores, len(batch), self.dtype)

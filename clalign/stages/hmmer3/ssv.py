@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from msgspec import Struct
 from clalign.compute.geometry import one_a_core, one_each
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, nothing_to_check
 from clalign.stages.hmmer3 import shelf_tables
+from clalign.stages.hmmer3.model_groups import Form, launch
 from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
@@ -43,7 +44,7 @@ class SsvCells(Struct, frozen=True):
 
     Attributes
     ----------
-    extremes : buffer of int32[n]
+    extremes : buffer of int32[n_models, n]
         The best cell of each sequence and 256; from 255 on they need not be exact.
     unscored : buffer of int32[n]
         1 for sequences that were not scored, since they hold rare letters.
@@ -88,26 +89,33 @@ class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
         """Start scoring the batch; rows that the shape leaves out get 0."""
         if len(batch) == 0:
             return lambda: np.empty(0, np.int32)
-        cells = self.enqueue(session, batch, model)
+        cells = self.enqueue(session, batch, [model])
         extremes = session.fetch(cells.extremes, len(batch), np.int32)
         unscored = session.fetch(cells.unscored, len(batch), np.int32)
         return lambda: np.where(unscored() | (batch.lengths == 0), 0, np.minimum(extremes(), MOST_EXTREME))
 
-    def enqueue(self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile) -> SsvCells:
-        """Enqueue the kernels on a batch that is not empty."""
-        shape = self.shape_on(session.device)
-        return {"vector": _enqueue_vector, "item": _enqueue_item}[shape](session, batch, profile, self.defines)
+    def enqueue(self, session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile]) -> SsvCells:
+        """Enqueue the kernels on a batch that is not empty; the shape ``item`` takes one model."""
+        if self.shape_on(session.device) == "vector":
+            return _enqueue_vector(session, batch, profiles, self.defines)
+        (profile,) = profiles
+        return _enqueue_item(session, batch, profile, self.defines)
 
 
 SSV = SsvStage()
 
 
-def _enqueue_vector(session: KernelSession, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
+def _enqueue_vector(
+    session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile], choices: Choices
+) -> SsvCells:
     tuning = SsvTuning.of(session.device)
-    lanes = _vector_lanes(tuning, profile, choices)
-    vectors = -(-profile.length // lanes)
-    sequences = tuning.sequences if vectors <= tuning.few_vectors else 1
-    defines = {"LANES": lanes, "VECTORS": vectors, "SEQUENCES": sequences, **choices}
+
+    def form_of(profile: LocalProfile) -> Form:
+        lanes = _vector_lanes(tuning, profile, choices)
+        vectors = -(-profile.length // lanes)
+        sequences = tuning.sequences if vectors <= tuning.few_vectors else 1
+        defines = {"LANES": lanes, "VECTORS": vectors, "SEQUENCES": sequences, **choices}
+        return Form(defines, f"ssv scores {dict(choices)}", make, vectors)
 
     def make(one: LocalProfile) -> Tables:
         lanes = _vector_lanes(tuning, one, choices)
@@ -117,10 +125,10 @@ def _enqueue_vector(session: KernelSession, batch: SequenceBatch, profile: Local
         return [biased_scores.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1)]
 
     n = len(batch)
-    extremes = session.allocate(4 * n)
-    session.launch(
-        "ssv_vector", "ssv_score", defines, *one_a_core(session.device), *session.residues(batch),
-        np.uint32(n), *of_each(session, profile, f"ssv scores {dict(choices)}", make), session.zeros(4), extremes,
+    extremes = session.allocate(4 * n * len(profiles))
+    launch(
+        session, ("ssv_vector", "ssv_score"), one_a_core(session.device), profiles, form_of,
+        (*session.residues(batch), np.uint32(n)), (extremes,),
     )  # fmt: skip
     return SsvCells(extremes, session.cached("nothing unscored", batch, lambda: session.zeros(4 * n)))
 

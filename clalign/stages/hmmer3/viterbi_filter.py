@@ -21,6 +21,7 @@ from clalign.compute.geometry import (
     stepped,
 )
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, nothing_to_check
+from clalign.stages.hmmer3.model_groups import Form, launch
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, PairSteps, pairs_of, skewed_tables
 from clalign.stages.hmmer3.viterbi_filter_tables import (
@@ -94,29 +95,41 @@ class ViterbiFilterStage(ScoringStage):
         return np.array(values, np.float32)
 
     def enqueue(
-        self, session: KernelSession, batch: SequenceBatch, profile: LocalProfile, chosen: RowList, terms: LengthBuffers
+        self,
+        session: KernelSession,
+        batch: SequenceBatch,
+        profiles: Sequence[LocalProfile],
+        chosen: RowList,
+        terms: LengthBuffers,
     ) -> Buffer:
-        """Enqueue the kernels for the chosen rows; return the buffer that gets their scores (float32[chosen.most])."""
-        shape = self.shape_on(session.device)
-        launch = {"lanes": launch_lanes, "vector": launch_vector}[shape]
-        scores = session.allocate(4 * chosen.most)
+        """Enqueue the kernels for the chosen rows; return the buffer that gets their scores (float32[chosen.room])."""
+        scores = session.allocate(4 * chosen.room)
         codes, offsets = session.residues(batch)
         rows = _Rows(batch, codes, offsets, terms.word_move, chosen, scores)
-        launch(session, profile, rows, self.defines)
+        if self.shape_on(session.device) == "vector":
+            launch_vector(session, profiles, rows, self.defines)
+        else:
+            (profile,) = profiles
+            launch_lanes(session, profile, rows, self.defines)
         return scores
 
 
-def launch_vector(session: KernelSession, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
+def launch_vector(session: KernelSession, profiles: Sequence[LocalProfile], rows: _Rows, choices: Choices) -> None:
     """Enqueue the shape for CPUs."""
     lanes = choices.get("LANES", VECTOR_LANES)
-    vectors = -(-profile.length // lanes)
-    plain = bool(choices.get("PLAIN", not merges_steps(session, profile)))
-    fixed = vectors <= FEW_VECTORS
-    room = vectors if fixed else room_for(vectors, COMMON_VECTORS)
-    defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}
-    session.launch(
-        "viterbi_filter_vector", "viterbi_filter", defines, *one_a_core(session.device),
-        *rows.head, np.int32(vectors), *striped_tables(session, profile, lanes, plain), session.zeros(4), rows.scores,
+
+    def form_of(profile: LocalProfile) -> Form:
+        vectors = -(-profile.length // lanes)
+        plain = bool(choices.get("PLAIN", not merges_steps(session, profile)))
+        fixed = vectors <= FEW_VECTORS
+        room = vectors if fixed else room_for(vectors, COMMON_VECTORS)
+        defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}
+        make = partial(striped_tables, session, lanes, plain)
+        return Form(defines, f"striped words {lanes} {plain}", make, vectors)
+
+    launch(
+        session, ("viterbi_filter_vector", "viterbi_filter"), one_a_core(session.device), profiles, form_of,
+        (*rows.head, np.uint32(rows.chosen.most)), (rows.scores,),
     )  # fmt: skip
 
 

@@ -103,18 +103,14 @@ def merges_steps(session: KernelSession, profile: LocalProfile) -> bool:
     return shelf_tables.can_merge_steps(session, profile.shelved)
 
 
-def striped_tables(session: KernelSession, profile: LocalProfile, lanes: int, plain: bool) -> Sequence[Buffer]:
-    """Return the tables of ``common/viterbi_filter_striped.h`` on a device, made once a model."""
-
-    def make(one: LocalProfile) -> Tables:
-        scores, per_lane = word_scores(one), -(-one.length // lanes)
-        steps, gains = striped_steps_of(session, one, plain)
-        first_of_next = spread(gains, lanes, per_lane)[1:, 0]
-        reach = np.append(first_of_next, np.int16(NEVER_WORD))
-        emissions = spread(scores.match[:, 1:], lanes, per_lane).transpose(0, 2, 1)
-        return [spread(steps, lanes, per_lane).transpose(2, 0, 1), reach, emissions]
-
-    return of_each(session, profile, f"striped words {lanes} {plain}", make, is_alone=plain)
+def striped_tables(session: KernelSession, lanes: int, plain: bool, profile: LocalProfile) -> Tables:
+    """Return the tables of ``common/viterbi_filter_striped.h``."""
+    scores, per_lane = word_scores(profile), -(-profile.length // lanes)
+    steps, gains = striped_steps_of(session, profile, plain)
+    first_of_next = spread(gains, lanes, per_lane)[1:, 0]
+    reach = np.append(first_of_next, np.int16(NEVER_WORD))
+    emissions = spread(scores.match[:, 1:], lanes, per_lane).transpose(0, 2, 1)
+    return [spread(steps, lanes, per_lane).transpose(2, 0, 1), reach, emissions]
 
 
 Layout = Callable[[LocalProfile], tuple[int, int]]
