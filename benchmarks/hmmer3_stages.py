@@ -57,11 +57,11 @@ def head(batch: SequenceBatch, n: int) -> SequenceBatch:
 def enqueue_of(stage: str) -> Callable[[Session, SequenceBatch, LocalProfile], Any]:
     """Return what enqueues a stage on all rows of a batch."""
     if stage == "ssv":
-        return SSV.enqueue
+        return lambda session, batch, profile: SSV.enqueue(session, batch, [profile])
     later = {"msv": MSV, "viterbi_filter": VITERBI_FILTER, "forward": FORWARD}[stage]
 
     def enqueue(session: Session, batch: SequenceBatch, profile: LocalProfile) -> Any:
-        return later.enqueue(session, batch, profile, all_rows(session, batch), length_buffers(session, batch))
+        return later.enqueue(session, batch, [profile], all_rows(session, batch), length_buffers(session, batch))
 
     return enqueue
 

@@ -15,6 +15,7 @@ from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7 import profile_search
 from clalign.engines.plan7.hmmer3_search import hits_in_steps
+from clalign.engines.plan7.profile_search import start_many
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, OutOfDeviceMemory
 from clalign.execution import executor as executor_module
@@ -87,6 +88,34 @@ def newer_library(folder: Path) -> list[Path]:
     for number, path in enumerate(paths):
         path.write_text(texts[number].replace("NAME  ", f"NAME  copy{number}_", 1))
     return paths
+
+
+def test_of_few_sequences_many_profiles_are_started_together(
+    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, targets, single = inputs
+    paths = newer_library(tmp_path)
+    files = [*paths[:4], single[0], *paths[4:]]  # one of HMMER2 among them, which is started alone
+    together = tmp_path / "newer.hmm"
+    together.write_text("".join(path.read_text() for path in files))
+    sizes: list[int] = []
+
+    def noted(searches: Any, session: Any, batch: Any) -> Any:
+        sizes.append(len(searches))
+        return start_many(searches, session, batch)
+
+    monkeypatch.setattr(profile_search, "start_many", noted)
+    results = []
+    for most in (128, 1):
+        monkeypatch.setattr(executor_module, "MOST_TOGETHER", most)
+        path = tmp_path / f"{most}.clalign"
+        with create_run(path) as run:
+            compute_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
+        results.append([found(path, number) for number in range(len(files))])
+    assert results[0] == results[1]
+    assert any(one["hits"] for one in results[0])
+    assert sizes, "all of them in the first run"
+    assert max(sizes) > 1
 
 
 @pytest.mark.parametrize("most_cells", [executor_module.GATHERED_CELLS, 1e6, 1.0])

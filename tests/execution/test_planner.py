@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from clalign.execution import planner as module
 from clalign.execution.hands import LATE, Hands
@@ -201,6 +202,21 @@ def test_no_more_is_handed_out_than_is_stored_soon(monkeypatch: pytest.MonkeyPat
     assert planner.take(run, step) is None
     assert planner.wait(), "there is more"
     planner.stored(units[0])
+    assert planner.take(run, step) is not None
+
+
+def test_of_what_starts_together_nothing_is_handed_out_before_half_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each that is stored would make room for one that is started alone."""
+    monkeypatch.setattr(module, "MOST_OUT", 4)
+    monkeypatch.setattr(module, "MOST_ROWS_OUT", 100)
+    run: Any = Begun({}, set())
+    plan = replace(planner_of(1, 12).plan, start_many=lambda searches, session, batch: list)
+    planner, step = Planner(plan, 1), Step(1)
+    units = [taken_by(planner, run, step) for _ in range(8)]
+    assert planner.wait(), "there is more"
+    for unit in units[:5]:
+        assert planner.take(run, step) is None
+        planner.stored(unit)
     assert planner.take(run, step) is not None
 
 

@@ -17,6 +17,7 @@ import pyopencl as cl
 from clalign.compute.meetings import METHODS, Meetings
 from clalign.compute.opencl import discover
 from clalign.compute.opencl.session import OpenCLSession
+from clalign.stages.hmmer3.bias_filter import BiasFilterStage
 from clalign.stages.hmmer3.decoding import DecodingStage
 from clalign.stages.hmmer3.envelope import EnvelopeStage
 from clalign.stages.hmmer3.forward import ForwardStage
@@ -167,6 +168,7 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     ),
     "viterbi_filter_lanes_of_a_shelf": lambda: (ViterbiFilterStage("lanes"), profile_batch(), shelved()),
     "msv_lanes": lambda: (MsvStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
+    "bias_filter": lambda: (BiasFilterStage(), profile_batch(), LOCAL_PROFILE),
     "forward_lanes": lambda: (ForwardStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
     "decoding": lambda: (DecodingStage("lanes", **LANES), profile_batch(), row_profiles()),
     "envelope": lambda: (EnvelopeStage("lanes", **LANES), regions(), row_profiles()),

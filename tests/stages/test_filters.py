@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
+from clalign.stages.hmmer3.filters import FILTERS, FILTERS_OF_MANY, PASSED_FORWARD, Filtered, FilterModel
 from clalign.values.filters import FilterLimits, least_difference, pvalue
 from clalign.values.local_profiles import to_local_profile
+from clalign.values.profile_shelves import shelf_of
 from clalign.values.profiles import Hmmer3Settings
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile
@@ -39,6 +40,26 @@ def test_as_the_plain_filters(session: Session, n_nodes: int, limits: FilterLimi
     if n_nodes > 1:
         assert PASSED_FORWARD in expected.reached
     assert_same(session.run(FILTERS, batch, model), expected)
+
+
+@pytest.mark.parametrize("limits", [FilterLimits(), FilterLimits(0.5, 0.3, 0.1, bias=False)])
+def test_many_models_at_once_as_each_alone(any_session: Session, limits: FilterLimits) -> None:
+    """Of programs and tables of their own, on a shelf and on none; of some nothing passes, and some rows are empty."""
+    rng = np.random.default_rng(11)
+    hmms = [random_local_hmm(rng, n_nodes) for n_nodes in (3, 20, 70, 20, 270, 9)]
+    shelf = shelf_of(hmms[:5])
+    profiles = [*map(shelf.profile, (4, 0, 1, 2, 3)), to_local_profile(hmms[5])]
+    related = [random_batch(rng, profile, 5, 90) for profile in profiles[:3]]
+    batch = SequenceBatch.from_texts(["", *(one.residues(k) for one in related for k in range(5)), ""])
+    models = [FilterModel(profile, limits) for profile in profiles]
+    together = any_session.run(FILTERS_OF_MANY, batch, models)
+    assert {len(found.rows) > 0 for found in together} == {True, False} or not limits.bias
+    for found, model in zip(together, models, strict=True):
+        found.check()
+        alone = any_session.run(FILTERS, batch, model)
+        for name in ("msv", "rows", "bias", "viterbi", "forward", "reached"):
+            assert np.array_equal(getattr(found, name), getattr(alone, name), equal_nan=name not in ("rows", "reached"))
+        assert_same(found, FILTERS.reference(batch, model))
 
 
 @given(seed=st.integers(0, 2**32 - 1))

@@ -245,7 +245,7 @@ def test_chosen_rows(session: Session) -> None:
     batch = swissprot_batch(rng, 12)
     rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
     chosen = RowList(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
-    scores = VITERBI_FILTER.enqueue(session, batch, profile, chosen, length_buffers(session, batch))
+    scores = VITERBI_FILTER.enqueue(session, batch, [profile], chosen, length_buffers(session, batch))
     found = session.download(scores, 7, np.float32)[:5]
     assert (found == VITERBI_FILTER.reference(batch, profile)[rows[:5]]).all()
 
