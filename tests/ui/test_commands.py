@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
-from clalign.ui import theme
+from clalign.ui import dressing, theme
 from clalign.ui.engines.plan7.sheet import RunSheet
 from clalign.ui.shell.actions import COMMANDS, MENUS
 from clalign.ui.shell.main_window import MainWindow
@@ -176,6 +176,27 @@ def test_both_themes_at_any_time(qtbot: Any, page: ResultsPage) -> None:
     assert page.strip.plot.grab().toImage().pixelColor(2, 2).name().upper() == theme.LIGHT.surface
 
 
+def test_what_nobody_sees_takes_the_colors_soon_after(
+    qtbot: Any, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = page.window()
+    page.show_tab("histogram")
+    hidden, dressed = page.hits.filter_box, Qt.WidgetAttribute.WA_StyleSheet
+    assert hidden.testAttribute(dressed)
+    monkeypatch.setattr(dressing, "FEW", 0)
+    wardrobe = dressing.wardrobe(theme.QApplication.instance())
+    before = page.tabs.tabBar().grab().toImage()
+    for name in ("dark", "light", "dark", "light"):
+        window.controller.set_theme(name)
+        assert not wardrobe.is_empty
+    assert page.tabs.tabBar().grab().toImage() == before, "what can be seen is dressed at once"
+    assert not hidden.testAttribute(dressed)
+    qtbot.waitUntil(lambda: wardrobe.is_empty)
+    assert hidden.testAttribute(dressed)
+    assert all(one.testAttribute(dressing.POLISHED) for one in page.hits.findChildren(QLabel))
+    assert not any(one.testAttribute(dressing.OWN) for one in window.findChildren(QWidget))
+
+
 def test_help_lists_every_key(window: MainWindow) -> None:
     QTest.keyClick(window, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
     assert isinstance(window.sheets.sheet, TextSheet)
@@ -186,10 +207,16 @@ def test_recent_files_open_and_can_be_pinned(
 ) -> None:
     window.settings.add_recent(files["made.fasta"], "sequences")
     window.settings.add_recent("/gone/away.hmm", "profiles")
+    window.settings.add_recent("/gone/one/few/same.hmm", "profiles")
+    window.settings.add_recent("/gone/two/few/same.hmm", "profiles")
     window.show_recent()
     qtbot.wait(50)
     buttons = {b.accessibleName(): b for b in window.start.findChildren(QPushButton) if b.isVisible()}
     assert not buttons["away.hmm"].isEnabled()
+    apart = {f"same.hmm – {Path(folder, 'few')}" for folder in ("one", "two")}
+    assert apart <= set(buttons)
+    window.recent_menu.aboutToShow.emit()
+    assert {action.text().partition(" – missing")[0] for action in window.recent_menu.actions()} >= {*apart, "away.hmm"}
     assert "missing" in buttons["away.hmm"].toolTip()
     QTest.mouseClick(buttons["made.fasta"], LEFT)
     qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)

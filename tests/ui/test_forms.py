@@ -1,6 +1,7 @@
 import ast
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -14,6 +15,7 @@ from clalign.ui.engines.plan7.form import SearchForm
 from clalign.ui.engines.plan7.notices import notices, reason_not_to_run
 from clalign.ui.models import device_words
 from clalign.ui.models.data_tree import told_apart
+from clalign.ui.models.file_names import names_apart
 from clalign.ui.models.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
 from clalign.ui.shell.main_window import MainWindow
@@ -308,10 +310,15 @@ def test_files_of_one_name_are_told_apart_and_stand_where_their_names_say() -> N
     sources = [
         Source("/a/globins.fa", "sequences"), Source("/b/globins.fa", "sequences"),
         *(Source(f"/r/{n}.clalign", "run", report={"title": "x x y"}) for n in (1, 2)),
-        Source("/c/alone.fa", "sequences"),
+        Source("/c/alone.fa", "sequences"), *(Source(f"/{n}/d/deep.hmm", "profiles") for n in "ab"),
     ]  # fmt: skip
-    names = list(told_apart(sources).values())
-    assert names == ["globins.fa – a", "globins.fa – b", "x x y (1)", "x x y (2)", "alone.fa"]
+    found = told_apart(sources)
+    names = [found[source.path] for source in sources]
+    assert names == ["globins.fa – a", "globins.fa – b", "x x y (1)", "x x y (2)", "alone.fa",
+                     f"deep.hmm – {Path('a', 'd')}", f"deep.hmm – {Path('b', 'd')}"]  # fmt: skip
+    shown = names_apart(["/x.fa", "/a/x.fa", "/a//x.fa", "x.fa"])
+    assert shown == {"/x.fa": f"x.fa – {Path('/')}", **dict.fromkeys(("/a/x.fa", "/a//x.fa"), f"x.fa – {Path('/a')}"),
+                     "x.fa": "x.fa – ."}  # fmt: skip
     looks = {Source(f"/a/{name}").looks_like for name in ("a.hmm", "b.HMM.gz", "c.h3m", "d.hmm2.zst")}
     assert looks == {"profiles"}
     assert {Source(f"/a/{name}").looks_like for name in ("a.fa", "b.hmm.fasta", "c.gz", "hmm")} == {"sequences"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,11 +19,12 @@ from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
 from clalign.ui.controllers import results_controller
 from clalign.ui.engines.plan7.page import SearchPage
-from clalign.ui.models import architectures
+from clalign.ui.models import architectures, long_list
 from clalign.ui.models.architectures import Asked, question, shown_words
 from clalign.ui.models.family_colors import SAFE, family_colors, letters_on
 from clalign.ui.models.heat_map import HeatMap
 from clalign.ui.models.hit_pages import ALL_PROFILES
+from clalign.ui.models.long_list import LongList
 from clalign.ui.models.overview import COLUMNS, QueriesModel
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.architecture_painter import ArchitecturePicture
@@ -161,6 +163,46 @@ def test_what_takes_long_can_be_given_up_and_asked_for_again(
     together.show_tab(tab)
     qtbot.waitUntil(lambda: (view.panel if tab == "aligned" else view.content) is not None)
     assert not view.waiting.isVisible()
+
+
+def test_what_takes_long_is_read_anew_only_for_other_hits(qtbot: Any, together: ResultsPage) -> None:
+    together.show_tab("domains")
+    domains: Any = together._domains.content
+    qtbot.waitUntil(lambda: domains.content is not None)
+    together.show_tab("aligned")
+    aligned: Any = together._aligned.content
+    qtbot.waitUntil(lambda: aligned.panel is not None)
+    asked: list[Any] = []
+    domains.asked.connect(lambda _: asked.append(domains))
+    aligned.asked.connect(lambda _: asked.append(aligned))
+    together.run.set_profile(1)
+    qtbot.waitUntil(lambda: asked == [aligned] and together.run.hits.counted == (1, together.run.hits.n_all))
+    together.run.set_profile(0)
+    qtbot.waitUntil(lambda: asked == [aligned, aligned] and together.run.hits.counted == (0, 5))
+    assert not together.changes.is_due, "no hits have come or gone"
+    together.show_tab("domains")
+    assert domains not in asked, "domains are those of all queries"
+    with open_run(together.run.path, writable=True) as run, run.connection as database:
+        database.execute("DELETE FROM hits WHERE id = (SELECT id FROM hits WHERE query = 0 LIMIT 1)")
+    together.run.refresh()
+    qtbot.waitUntil(lambda: together.run.hits.n_all == 4 and together.changes.is_due)
+    qtbot.waitUntil(lambda: domains in asked)
+    together.show_tab("aligned")
+    assert asked.count(aligned) == 3
+
+
+def test_a_long_list_empties_itself_beside_the_window() -> None:
+    ended = threading.Event()
+
+    class Last:
+        def __del__(self) -> None:
+            assert threading.current_thread() is not threading.main_thread()
+            ended.set()
+
+    many = LongList([Last(), *map(float, range(long_list.FEW))])
+    assert many[-1] == long_list.FEW - 1
+    del many
+    assert ended.wait(60)
 
 
 def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) -> None:

@@ -16,6 +16,7 @@ from clalign.values.architectures import JOIN, Architecture, Group, grouped
 
 from .. import formatting
 from .family_colors import family_colors
+from .long_list import LongList
 from .text_table import Row, TextColumn
 
 RULE_WORDS = {
@@ -158,6 +159,7 @@ def question(path: Path, asked: Asked) -> Callable[[JobContext], Architectures]:
     def read(context: JobContext) -> Architectures:
         found, rule, clans = read_architectures(path, asked.rule, asked.clans, asked.significant, context)
         names = (domain.family for one in found for domain in one.domains)
-        return Architectures(found, rule, clans, grouped(found), family_colors(names)).prepared()
+        colors = family_colors(names)
+        return Architectures(LongList(found), rule, clans, LongList(grouped(found)), colors).prepared()
 
     return read

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QStandardItem, QStandardItemModel
 
 from .. import formatting, theme
+from .file_names import names_apart
 from .workspace import Source, SourceKind, Workspace
 
 PATH_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -43,14 +43,12 @@ def source_line(source: Source) -> str:
 
 def told_apart(sources: list[Source]) -> dict[str, str]:
     """Return the names of files by their paths; of those with one name runs get a number, others their folder."""
-    names = {source.path: source.name for source in sources}
-    counts: Counter[str] = Counter()
-    common = {name for name, n in Counter(names.values()).items() if n > 1}
-    for source in sources:
-        if source.name in common:
-            counts[source.name] += 1
-            more = f"({counts[source.name]})" if source.kind == "run" else f"– {Path(source.path).parent.name}"
-            names[source.path] = f"{source.name} {more}"
+    names = names_apart(source.path for source in sources if source.kind != "run")
+    runs = [source for source in sources if source.kind == "run"]
+    common, counts = Counter(source.name for source in runs), Counter[str]()
+    for source in runs:
+        counts[source.name] += 1
+        names[source.path] = f"{source.name} ({counts[source.name]})" if common[source.name] > 1 else source.name
     return names
 
 

@@ -86,6 +86,11 @@ class HitsModel(QAbstractTableModel):
         return self._pages.n_all if self._pages else 0
 
     @property
+    def counted(self) -> tuple[int, int] | None:
+        """The profile whose hits were read last, and their number whatever the filter; None before."""
+        return (self._pages.query.profile, self._pages.n_all) if self._pages else None
+
+    @property
     def n_shown(self) -> int:
         """Number of hits in the table."""
         return self._pages.n_rows if self._pages else 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
@@ -23,6 +22,7 @@ from .. import formatting
 from ..controllers.app_controller import AppController
 from ..engines.register import welcome
 from ..models.documents import COMPARISON
+from ..models.file_names import names_apart
 from ..settings import Settings
 from ..views.parts import button
 from ..views.workbench import FIRST_SIZE, LEAST_SIZE, Workbench
@@ -90,9 +90,10 @@ class MainWindow(Workbench):
 
     def _fill_recent_menu(self) -> None:
         self.recent_menu.clear()
+        names = names_apart(entry.path for entry in self.settings.recent)
         for entry in self.settings.recent:
             problem = entry.problem
-            text = Path(entry.path).name + (f" – {problem}" if problem else "")
+            text = names[entry.path] + (f" – {problem}" if problem else "")
             action = self.recent_menu.addAction(text, partial(self.controller.sources.open_paths, [entry.path]))
             action.setEnabled(not problem)
             action.setToolTip(f"{entry.path}\n{problem}".strip())

@@ -5,11 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from ..event_loop import defer
 from ..models.histogram import bar_words
+from ..models.hit_changes import HitChanges
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
 from .choices import QueryChooser
@@ -36,10 +37,6 @@ TABS = {
 
 OF_SEVERAL = ("overview", "domains")
 """Those that make sense where there are several queries."""
-
-STALE_MS = 1500
-"""What is made of all hits is made anew no more often than this while a search runs."""
-
 
 MOST_CHOSEN = 500
 """Hits of a bar that are selected, the best of them."""
@@ -275,28 +272,13 @@ class ResultsPage(QWidget):
         run.thresholds_changed.connect(self.show_thresholds)
         run.histogram_changed.connect(self.show_histogram)
         run.hits.shown_changed.connect(self.show_counts)
-        self._stale = QTimer(self, singleShot=True, interval=STALE_MS)
-        self._stale.timeout.connect(self._ask_again)
-        self._seen: tuple[int, int, bool] = (-1, -1, False)
-        run.hits.shown_changed.connect(self._note_hits)
-        run.facts_changed.connect(self._note_hits)
+        of_run, of_query = (self._overview, self._domains), (self._aligned, self._pictures)
+        self.changes = HitChanges(run, self)
+        self.changes.hits_changed.connect(lambda: ask_again(*of_run, *of_query))
+        self.changes.query_changed.connect(lambda: ask_again(*of_query))
         self.report.copy_asked.connect(self.action_asked)
         defer(self, self._make_hits)
         self.tabs.currentChanged.connect(lambda _: self._look())
-
-    def _note_hits(self) -> None:
-        """Have what is made of all hits made anew, soon, if there are others than before."""
-        seen = self.run.profile, self.run.hits.n_all, self.run.is_live
-        if seen[0] != self._seen[0]:
-            self._stale.start(0)
-        elif (seen != self._seen or self.run.is_live) and not self._stale.isActive():  # other queries may have new hits
-            self._stale.start(STALE_MS)
-        self._seen = seen
-
-    def _ask_again(self) -> None:
-        for later in (self._overview, self._domains, self._aligned, self._pictures):
-            if later.content is not None:
-                cast("AskedView | AlignedHits", later.content).ask()
 
     def _make_hits(self) -> None:
         """Make the table and then the strip below it, each in a turn of its own."""
@@ -481,3 +463,10 @@ class ResultsPage(QWidget):
 def _later(module: str, view: str) -> Later:
     """Return a part whose module is loaded when somebody looks, if it was not before."""
     return Later(lambda: getattr(import_module(f".{module}", __package__), view)())
+
+
+def ask_again(*parts: Later) -> None:
+    """Have those parts that somebody has looked at read again."""
+    for later in parts:
+        if later.content is not None:
+            cast("AskedView | AlignedHits", later.content).ask()

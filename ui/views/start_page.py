@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -26,6 +25,7 @@ from clalign.databases.examples import Example, PairExample
 
 from .. import formatting, theme
 from ..models import device_words
+from ..models.file_names import names_apart
 from ..models.workspace import Workspace
 from ..settings import RecentFile
 from .parts import (
@@ -227,15 +227,16 @@ class StartPage(QScrollArea):
     def show_recent(self, entries: list[RecentFile]) -> None:
         """Show the recent files; missing ones are gray and say why."""
         clear_layout(self._recent)
+        names = names_apart(entry.path for entry in entries)
         for entry in entries:
-            self._recent.addWidget(self._recent_row(entry))
+            self._recent.addWidget(self._recent_row(entry, names[entry.path]))
         if not entries:
             self._recent.addWidget(label("Files and runs that you open are listed here.", "muted"))
 
-    def _recent_row(self, entry: RecentFile) -> QWidget:
+    def _recent_row(self, entry: RecentFile, words: str) -> QWidget:
         made = QWidget()
         problem = entry.problem
-        name = ElidedButton(Path(entry.path).name, lambda: self.recent_asked.emit(entry.path))
+        name = ElidedButton(words, lambda: self.recent_asked.emit(entry.path))
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
         note = ElidedLabel(problem or formatting.moment(entry.opened), "muted")

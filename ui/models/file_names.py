@@ -1,0 +1,30 @@
+"""What files are called where several are listed: those of one name with the end of their folders."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def names_apart(paths: Iterable[str]) -> dict[str, str]:
+    """Return a name for each path: the file's, and, where others have it too, the end of its folder."""
+    same: defaultdict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        same[Path(path).name].add(path)
+    found: dict[str, str] = {}
+    for name, of in same.items():
+        if len(of) == 1:
+            found[min(of)] = name
+        else:
+            found |= {path: f"{name} – {folder}" for path, folder in _folders_apart(of).items()}
+    return found
+
+
+def _folders_apart(paths: set[str]) -> dict[str, str]:
+    """Return the fewest last parts of the folder of each path by which all differ."""
+    parts = {path: Path(path).parent.parts for path in paths}
+    n, most = 1, max(map(len, parts.values()))
+    while n < most and len({of[-n:] for of in parts.values()}) < len(paths):
+        n += 1
+    return {path: str(Path(*of[-n:])) if of else "." for path, of in parts.items()}

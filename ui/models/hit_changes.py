@@ -1,0 +1,55 @@
+"""When what is made of many hits has to be made anew: it may take minutes to read."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from .run_view import RunView
+
+STALE_MS = 1500
+"""It is made anew no more often than this while a search runs."""
+
+
+class HitChanges(QObject):
+    """Tells when a run has other hits than before, and when those of another query are in view.
+
+    Parameters
+    ----------
+    run : RunView
+    parent : QObject
+    """
+
+    hits_changed = Signal()
+    """Some time after the first of several changes, and after the last one."""
+
+    query_changed = Signal()
+    """The hits of the query that is in view now are counted."""
+
+    def __init__(self, run: RunView, parent: QObject) -> None:
+        super().__init__(parent)
+        self._run, self._query = run, run.profile
+        self._counted: dict[int, int] = {}
+        self._is_growing = False
+        self._soon = QTimer(self, singleShot=True, interval=STALE_MS)
+        self._soon.timeout.connect(self.hits_changed)
+        run.hits.shown_changed.connect(self._look)
+        run.facts_changed.connect(self._look)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether changes will be told soon."""
+        return bool(self._soon.isActive())
+
+    def _look(self) -> None:
+        run, was_growing = self._run, self._is_growing
+        self._is_growing = run.is_live or run.state == "elsewhere"
+        is_new = self._is_growing or was_growing  # queries that are not in view may have new hits, too
+        if run.hits.counted is not None:
+            query, n_hits = run.hits.counted
+            is_new |= self._counted.get(query, n_hits) != n_hits
+            self._counted[query] = n_hits
+        if is_new and not self._soon.isActive():
+            self._soon.start()
+        if run.profile != self._query and not run.hits.is_busy:
+            self._query = run.profile
+            self.query_changed.emit()

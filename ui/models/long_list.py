@@ -1,0 +1,37 @@
+"""Lists of so many objects that to let them go would stall the window."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from threading import Thread
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+FEW = 20_000
+"""Objects that are let go in one turn: some milliseconds."""
+
+AT_ONCE = 500
+"""Objects that go before another thread may have its turn."""
+
+
+class LongList(list[Item]):
+    """A list that empties itself in pieces, in a thread of its own, when nobody has it any more.
+
+    Python lets all that a list holds go in one step, in which no other thread runs: a million sequences with their
+    domains take a fifth of a second. The objects must be plain values, which may end in any thread.
+    """
+
+    def __init__(self, items: Iterable[Item] = ()) -> None:
+        super().__init__(items)
+
+    def __del__(self) -> None:
+        """Hand what is left over to a thread."""
+        if len(self) > FEW and not sys.is_finalizing():
+            Thread(target=_empty, args=(self,), name="clalign-emptier", daemon=True).start()
+
+
+def _empty(items: list[Item]) -> None:
+    while items:
+        del items[-AT_ONCE:]
