@@ -112,8 +112,11 @@ def percent(fraction: float) -> str:
 
 
 def cells(number: float) -> str:
-    """Return a number of cells of matrices, in millions or billions."""
-    return f"{number / 1e9:.2f} billion cells" if number >= 1e9 else f"{number / 1e6:.2f} million cells"
+    """Return a number of cells of matrices, in millions, billions or trillions."""
+    for unit, word in ((1e12, "trillion"), (1e9, "billion")):
+        if number >= unit:
+            return f"{number / unit:.2f} {word} cells"
+    return f"{number / 1e6:.2f} million cells"
 
 
 def share(percent: float) -> str:

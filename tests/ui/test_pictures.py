@@ -486,11 +486,14 @@ def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_
     page.run.set_profile(ALL_PROFILES)
     page.show_tab("pictures")
     view = page.findChild(PicturesView)
+    qtbot.waitUntil(lambda: view.picture is not None)
+    assert view.kinds.currentData() == view.wish.kind == "score-coverage"  # the first one would be of one query
+    view.choose_kind("coverage")
     qtbot.waitUntil(view.empty.one.isVisible)
     assert view.picture is None
-    view.show_kind("identity")
+    view.choose_kind("identity")
     qtbot.waitUntil(lambda: view.picture is not None)
-    view.show_kind("coverage")
+    view.choose_kind("coverage")
     qtbot.waitUntil(view.empty.one.isVisible)
     view.empty.one.click()
     qtbot.waitUntil(lambda: view.picture is not None)

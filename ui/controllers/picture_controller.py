@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ..views.pictures_view import PicturesView
     from ..views.results_page import ResultsPage
 
+OF_ALL = "score-coverage"
+"""What is shown first of a run of many queries, when all of them are in view."""
+
 TAXONOMY_FILTER = "Tables of taxonomy (*.tsv *.txt *.tab *.gz);;All files (*)"
 
 
@@ -73,6 +76,9 @@ class PictureController(Controller):
         has_stages = run.engine is not None and "stages" in run.engine.at
         view.allow_kind("filters", "" if has_stages else "This search has no filters: every target is aligned")
         if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
+            if not view.is_chosen:  # nobody asked for this one
+                view.show_kind(OF_ALL)
+                return
             noun = run.noun.lower()
             view.waiting.end()
             view.say(f"One {noun} at a time", f"Choose a {noun} above to see its picture.", run)

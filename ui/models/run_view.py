@@ -455,7 +455,8 @@ class RunView(QObject):
         done = formatting.count(self.histogram.n_looked_at) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
         of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
-        return f"{done}{of} {verb} so far{self._on_device()}"
+        whose = f"this {self.noun.lower()}: " if len(self.cards) > 1 and not self.shows_all else ""
+        return f"{whose}{done}{of} {verb} so far{self._on_device()}"
 
     def _on_device(self) -> str:
         device = (self.facts.get("device") or {}).get("name", "")

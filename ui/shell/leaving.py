@@ -12,7 +12,7 @@ from ..views.parts import button, label, row
 from ..views.sheet import Sheet
 from ..views.workbench import Workbench
 
-AGAIN = "Start clalign again to see it."
+UNSEEN = "unseen, until they are done; start clalign again to see them"
 
 
 class LeaveSheet(Sheet):
@@ -25,9 +25,9 @@ class LeaveSheet(Sheet):
         super().__init__("Jobs are running", 560)
         self.words = label(words, wrap=True)
         self.body.addWidget(self.words)
-        place = "with a symbol in the notification area" if has_tray else "unseen"
+        way = "with a symbol in the notification area, and you are told when they are done" if has_tray else UNSEEN
         text = (
-            f"In the background they go on {place}, and you are told when they are done. "
+            f"In the background they go on {way}. "
             "A search that is stopped keeps what it has found and can be continued; "
             "every run is found again with Run > Library of runs."
         )

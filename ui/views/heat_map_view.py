@@ -26,7 +26,16 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from .. import formatting, theme
 from ..models.heat_map import HeatMap, ramp
 
-NAMES, HEAD, EDGE = 130.0, 96.0, 10.0
+NAMES, EDGE = 130.0, 10.0
+LEAST_HEAD, MOST_HEAD = 48.0, 170.0
+"""Pixels for names of queries, which stand upright."""
+
+HEAD_SHARE = 0.3
+"""Of the height, what names may take of it at most."""
+
+LETTER = 7.0
+"""Pixels of a letter of a name, about."""
+
 LEGEND = 22.0
 MOST_CELL = 40.0
 LEAST_TEXT = 9.0
@@ -65,9 +74,16 @@ class Frame:
         self.row = min(max(0.0, self.row), max(0.0, self.n_rows - height / self.cell_y))
 
 
+def head_for(names: Sequence[str], height: float) -> float:
+    """Return the pixels that names of queries get above the cells, of those that there are."""
+    longest = max(map(len, names), default=0)
+    return max(LEAST_HEAD, min(LETTER * longest + 16, MOST_HEAD, HEAD_SHARE * height))
+
+
 def paint_map(
-    painter: QPainter, area: QRectF, heat: HeatMap, frame: Frame, names: Sequence[str], tokens: theme.Tokens
-) -> None:
+    painter: QPainter, area: QRectF, heat: HeatMap, frame: Frame, names: Sequence[str], tokens: theme.Tokens,
+    head: float,
+) -> None:  # fmt: skip
     """Draw the cells of an area, with names of targets left of it and of queries above, where there is room."""
     n_rows, n_columns = heat.matrix.shape
     width = min(area.width(), (n_columns - frame.column) * frame.cell_x)
@@ -83,13 +99,15 @@ def paint_map(
     painter.setPen(QPen(QColor(tokens.border), 1))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRect(QRectF(area.left() - 0.5, area.top() - 0.5, size[0] + 1, size[1] + 1))
-    _paint_names(painter, area, heat, frame, names, tokens, (width, height))
+    _paint_names(painter, area, heat, frame, names, tokens, (width, height), head)
 
 
 def _paint_names(
     painter: QPainter, area: QRectF, heat: HeatMap, frame: Frame, names: Sequence[str], tokens: theme.Tokens,
-    room: tuple[float, float],
+    room: tuple[float, float], head: float,
 ) -> None:  # fmt: skip
+    # A line of letters is a little higher than its cell: what hangs below them, as in _, is not cut off.
+    whole = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
     font = QFont(painter.font())
     painter.save()
     painter.setPen(QColor(tokens.text))
@@ -105,7 +123,7 @@ def _paint_names(
             text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, NAMES - EDGE - 6)
             if y >= area.top() - 1:
                 box = QRectF(area.left() - NAMES, y, NAMES - 6, frame.cell_y)
-                painter.drawText(box, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), text)
+                painter.drawText(box, int(Qt.AlignmentFlag.AlignRight | whole), text)
     if frame.cell_x >= LEAST_TEXT:
         font.setPixelSize(int(min(12.0, frame.cell_x)))
         painter.setFont(font)
@@ -118,9 +136,9 @@ def _paint_names(
             painter.save()
             painter.translate(x + frame.cell_x / 2, area.top() - 4)
             painter.rotate(-90)
-            text = metrics.elidedText(names[column], Qt.TextElideMode.ElideRight, HEAD - 10)
-            box = QRectF(0, -frame.cell_x / 2, HEAD - 8, frame.cell_x)
-            painter.drawText(box, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text)
+            text = metrics.elidedText(names[column], Qt.TextElideMode.ElideMiddle, head - 10)
+            box = QRectF(0, -frame.cell_x / 2, head - 8, frame.cell_x)
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignLeft | whole), text)
             painter.restore()
     painter.restore()
 
@@ -150,6 +168,7 @@ class HeatMapView(QWidget):
         self.heat: HeatMap | None = None
         self.names: Sequence[str] = ()
         self.frame = Frame(1, 1)
+        self.head = LEAST_HEAD
         self._pressed: QPointF | None = None
         self._moved, self._fits = False, True
         self.setAccessibleName("Heat map of targets and queries")
@@ -164,7 +183,7 @@ class HeatMapView(QWidget):
     def area(self) -> QRectF:
         """Where the cells are; names get room where they can be read."""
         left = NAMES if self.frame.cell_y >= LEAST_TEXT else 2 * EDGE
-        top = HEAD if self.frame.cell_x >= LEAST_TEXT else EDGE
+        top = self.head if self.frame.cell_x >= LEAST_TEXT else EDGE
         width, height = self.width() - left - EDGE, self.height() - top - LEGEND - EDGE
         return QRectF(left, top, max(20.0, width), max(20.0, height))
 
@@ -172,6 +191,7 @@ class HeatMapView(QWidget):
         """Show another matrix, given the names of its queries; the zoom stays if it has the same size."""
         is_same = self.heat is not None and self.heat.matrix.shape == heat.matrix.shape
         self.heat, self.names = heat, names
+        self.head = head_for(names, self.height())
         if not is_same:
             self.frame = Frame(*heat.matrix.shape)
             self.fit()
@@ -196,6 +216,7 @@ class HeatMapView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep showing all of it, if that is what was shown."""
+        self.head = head_for(self.names, self.height())
         if self._fits:
             self.fit()
         self.frame.keep_in(self.area.width(), self.area.height())
@@ -207,7 +228,7 @@ class HeatMapView(QWidget):
         painter.fillRect(self.rect(), QColor(tokens.surface))
         if self.heat is None or not len(self.heat.matrix.hits):
             return
-        paint_map(painter, self.area, self.heat, self.frame, self.names, tokens)
+        paint_map(painter, self.area, self.heat, self.frame, self.names, tokens, self.head)
         left = self.area.left()
         legend = QRectF(left, self.height() - LEGEND - 2, self.width() - left, LEGEND)
         paint_legend(painter, legend, self.heat, tokens)
@@ -317,12 +338,13 @@ class HeatMapPicture:
         n_rows, n_columns = heat.matrix.shape
         self.frame.cell_x = min(PICTURE_CELL, MOST_PICTURE / max(1, n_columns))
         self.frame.cell_y = min(PICTURE_CELL, MOST_PICTURE / max(1, n_rows))
+        self.head = head_for(names, math.inf)
         self.width = NAMES + max(240.0, n_columns * self.frame.cell_x) + 2 * EDGE
         self._height = n_rows * self.frame.cell_y
 
     def height(self, n_rows: int) -> float:
         """Return the pixels of the picture."""
-        return 24 + HEAD + self._height + LEGEND + 3 * EDGE
+        return 24 + self.head + self._height + LEGEND + 3 * EDGE
 
     def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
         """Draw it."""
@@ -331,6 +353,6 @@ class HeatMapPicture:
         painter.setFont(font)
         painter.setPen(QColor(theme.LIGHT.text))
         painter.drawText(QRectF(EDGE, EDGE, self.width, 20), int(Qt.AlignmentFlag.AlignLeft), self.title)
-        area = QRectF(NAMES, 24 + HEAD, self.width - NAMES - EDGE, self._height)
-        paint_map(painter, area, self.heat, self.frame, self.names, theme.LIGHT)
+        area = QRectF(NAMES, 24 + self.head, self.width - NAMES - EDGE, self._height)
+        paint_map(painter, area, self.heat, self.frame, self.names, theme.LIGHT, self.head)
         paint_legend(painter, QRectF(NAMES, area.bottom() + EDGE, self.width, LEGEND), self.heat, theme.LIGHT)

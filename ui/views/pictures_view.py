@@ -52,6 +52,9 @@ class PicturesView(AskedView):
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.wish: Asked = Asked("coverage")
+        self.is_chosen = False
+        """Whether somebody chose the picture: it stays then, also where it cannot be drawn."""
+
         self.drawing = DrawingView()
         self.drawing.hits_picked.connect(self.hits_picked)
         self.drawing.described.connect(self._describe)
@@ -75,7 +78,7 @@ class PicturesView(AskedView):
         for place, (name, kind) in enumerate(KINDS.items()):
             self.kinds.addItem(kind.words, name)
             self.kinds.setItemData(place, kind.meaning, Qt.ItemDataRole.ToolTipRole)
-        self.kinds.activated.connect(lambda: self.show_kind(self.kinds.currentData()))
+        self.kinds.activated.connect(lambda: self.choose_kind(self.kinds.currentData()))
         self.meaning = ElidedLabel("", "muted")
         self.taxonomy = IconButton(
             "family-tree", "Choose a table of species: name, accession, OX number or OS name, tab, species",
@@ -115,6 +118,11 @@ class PicturesView(AskedView):
     def allow_kind(self, kind: str, reason: str) -> None:
         """Let a picture be chosen, or say why it cannot be."""
         allow_entry(self.kinds, self.kinds.findData(kind), reason)
+
+    def choose_kind(self, kind: str) -> None:
+        """Show the picture that somebody chose."""
+        self.is_chosen = True
+        self.show_kind(kind)
 
     def show_kind(self, kind: str) -> None:
         """Show another picture."""

@@ -48,7 +48,7 @@ EXPORTS = (
     Export("domtblout", "HMMER table of domains (domtblout)", ".domtbl"),
     Export("pfamtblout", "Pfam's table of sequences and domains (pfamtblout)", ".pfamtbl"),
     Export("jsonl", "JSON lines, a hit each", ".jsonl"),
-    Export("text", "Text as hmmsearch prints it", ".txt"),
+    Export("text", "Text as HMMER prints it", ".txt"),
     *hit_alignments.EXPORTS,
     *overview.EXPORTS,
     *architectures.EXPORTS,

@@ -21,8 +21,8 @@ from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run
 
 DIRECTIONS = (
-    ("search", "sequences that match each profile (search)"),
-    ("scan", "profiles that match each sequence (scan)"),
+    ("search", "sequences for each profile (search)"),
+    ("scan", "profiles for each sequence (scan)"),
 )
 
 
