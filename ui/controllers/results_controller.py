@@ -100,7 +100,7 @@ class ResultsController(Controller):
                 view.say("The queries cannot be shown", told(answer, "They could not be read"))
             else:
                 content, heat = answer
-                view.show_content(content, heat, page.run.nouns.lower(), _judges(page))
+                view.show_content(content, heat, page.run.noun.lower(), page.run.nouns.lower(), _judges(page))
 
         self._app.files.ask_long((str(page.run.path), "overview"), overview_question(page.run.path), take)
 

@@ -286,6 +286,7 @@ class RunView(QObject):
 
     def _show_profile(self, profile: int) -> None:
         self.profile = profile
+        self.counts = {"report": 0, "significant": 0}  # they are asked for below
         self.thresholds = self._own_thresholds()
         self.choose(None)
         self.hits.keep(None)
@@ -455,8 +456,13 @@ class RunView(QObject):
         done = formatting.count(self.histogram.n_looked_at) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
         of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
-        whose = f"this {self.noun.lower()}: " if len(self.cards) > 1 and not self.shows_all else ""
-        return f"{whose}{done}{of} {verb} so far{self._on_device()}"
+        return f"{done}{of} {verb} so far{self._on_device()}"
+
+    def _of_which(self) -> str:
+        """Return which one of several queries the hits are of; empty of all, or of the only one."""
+        if len(self.cards) < 2 or self.shows_all:
+            return ""
+        return f" for {self.noun.lower()} {formatting.count(self.profile + 1)} of {formatting.count(len(self.cards))}"
 
     def _on_device(self) -> str:
         device = (self.facts.get("device") or {}).get("name", "")

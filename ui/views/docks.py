@@ -160,6 +160,9 @@ MARK_WIDTH = 28
 """Pixels at the left of a device that its check box has."""
 
 
+MOST_SEEN = 4
+"""Devices that are seen without scrolling."""
+
 ALONE = ("auto", device_words.CLUSTER)
 """What is chosen alone."""
 
@@ -273,6 +276,8 @@ class DevicePicker(QWidget):
         far = device_words.cluster_line(space.cluster)
         self._add(device_words.CLUSTER, bool(space.cluster), "good" if space.cluster else "note", "Cluster", far)
         self.view.setCurrentIndex(self.items.index(max(0, row_before), 0))
+        n_seen = min(self.items.rowCount(), MOST_SEEN)
+        self.view.setMinimumHeight(n_seen * self.view.sizeHintForRow(0) + 2 * self.view.frameWidth())
         self._show_words()
 
     def _add(

@@ -191,7 +191,7 @@ class OverviewView(AskedView):
             return []
         return [self.content.lines[number].name for number in self.content.matrix.queries.tolist()]
 
-    def show_content(self, content: Overview, heat: HeatMap, nouns: str, judges: bool) -> None:
+    def show_content(self, content: Overview, heat: HeatMap, noun: str, nouns: str, judges: bool) -> None:
         """Show the queries of a run, with significance if hits are judged; the one that was chosen stays chosen."""
         self.table.setColumnHidden(next(i for i, one in enumerate(COLUMNS) if one[0] == "Significant"), not judges)
         index = self.table.currentIndex()
@@ -205,7 +205,7 @@ class OverviewView(AskedView):
         n_rows, n_columns = content.matrix.shape
         self.map.show_map(heat, self.query_names)
         self.map_words.setText(
-            f"{formatting.plural(n_rows, 'target')} with {formatting.count(n_columns)} {nouns}, alike ones beside each"
-            " other. Click a cell to see its hit."
+            f"{formatting.plural(n_rows, 'target')} with {formatting.plural(n_columns, noun, nouns)}, alike ones beside"
+            " each other. Click a cell to see its hit."
         )
         self._stack.setCurrentIndex(1)

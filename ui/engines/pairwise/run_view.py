@@ -155,7 +155,8 @@ class PairRunView(RunView):
             return f"{formatting.plural(n_all, 'pair')} aligned · {self._scope()}"
         limit = self.spec.top if self.spec else 0
         top = " (the most that were asked for)" if not self.shows_all and n_all >= limit > 0 else ""
-        return f"{formatting.plural(n_all, 'hit')}{top} · {self._scope()}"
+        of = "" if self.is_complete else self._of_which()
+        return f"{formatting.plural(n_all, 'hit')}{of}{top} · {self._scope()}"
 
     def _all_done(self, finished: dict[str, Any]) -> str:
         if self.is_pairs:

@@ -133,7 +133,9 @@ class ProfileRunView(RunView):
         n_all, significant = self.hits.n_all, self.counts["significant"]
         shown = min(significant, n_all)
         head = f"{formatting.count(shown)} significant · {formatting.count(n_all - shown)} more reported"
-        return f"{head} · {self._scope()}"
+        if n_all and not self.counts["report"] and not self.thresholds_moved:  # they are being counted
+            head = formatting.plural(n_all, "hit")
+        return f"{head}{self._of_which()} · {self._scope()}"
 
     def _all_done(self, finished: dict[str, Any]) -> str:
         searched, where = formatting.plural(finished["n_sequences"], "sequence"), super()._all_done(finished)
