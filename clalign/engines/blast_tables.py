@@ -32,7 +32,7 @@ def write_outfmt7(source: Source, stream: TextIO) -> int:
     for card, group in source.pair_groups(every=True):
         lines = [outfmt_line(row, names) for row in group]
         said = f"{plain(card['name'])} {plain(card['description'] or '')}".strip()
-        head = [f"# clalign {origin.program} {origin.version}", f"# Query: {said}", f"# Database: {origin.target}"]
+        head = [f"# clalign {origin.program} {origin.version}", f"# Query: {said}", f"# Database: {source.looked_in}"]
         write_lines(stream, [*head, *[fields] * bool(lines), f"# {len(lines)} hits found", *lines])
         n_queries += 1
         count += len(lines)

@@ -212,6 +212,11 @@ class Source(ABC):
         return all((card.get("target_alphabet") or card["alphabet"]) == "amino" for card in self.cards[:1])
 
     @property
+    def looked_in(self) -> str:
+        """The file in which queries were looked for."""
+        return self.origin.target
+
+    @property
     def judges(self) -> bool:
         """Whether hits are called significant."""
         return engine_of(self.run).judges

@@ -14,7 +14,7 @@ from Bio import AlignIO
 from clalign.cli import main
 from clalign.control_characters import escaped
 from clalign.engines.export import Source as GeneralSource
-from clalign.engines.export import export
+from clalign.engines.export import export, provenance
 from clalign.engines.plan7.columns import TABLES
 from clalign.engines.plan7.export import WRITERS
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
@@ -50,7 +50,10 @@ def test_a_scan_swaps_query_and_target_and_nothing_else(small_run: Path) -> None
     def rows(what: str) -> list[dict[str, str]]:
         return list(csv.DictReader(written(small_run, what).splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
-    search = {what: rows(what) for what in ("tsv", "domtsv")}
+    def searched() -> str:
+        return next(line for line in written(small_run, "outfmt7").splitlines() if line.startswith("# Database: "))
+
+    search, target = {what: rows(what) for what in ("tsv", "domtsv")}, searched()
     with open_run(small_run, writable=True) as found:
         found.set_facts(spec={**found.fact("spec"), "direction": "scan"}, direction="scan")
     ends = ("", "_accession", "_length", "_coverage")
@@ -59,6 +62,9 @@ def test_a_scan_swaps_query_and_target_and_nothing_else(small_run: Path) -> None
                     **{f"target{end}": row[f"query{end}"] for end in ends}} for row in before]  # fmt: skip
         kept = [{k: v for k, v in row.items() if k != "description"} for row in rows(what)]
         assert kept == [{k: v for k, v in row.items() if k != "description"} for row in swapped]
+    with open_run(small_run) as found:
+        origin = provenance(found)
+    assert (target, searched()) == (f"# Database: {origin.target}", f"# Database: {origin.query}")
 
 
 def test_domtsv_leaves_empty_what_hmmer2_does_not_know(small_run: Path) -> None:

@@ -198,6 +198,7 @@ def test_what_is_found_is_gone_to_and_colored(qtbot: Any, panel: RowsPanel) -> N
     color = canvas.viewport().grab().toImage().pixelColor(place.x() - 4, place.y() - 7)
     assert color.name().upper() == "#FFD400"
     QTest.keyClicks(panel.field, "WWWWWWW")
+    assert panel.found.text() == "Enter finds it"
     QTest.keyClick(panel.field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: panel.found.text() == "Nothing found")
     QTest.keyClick(panel.field, Qt.Key.Key_Escape)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
+from clalign.errors import OptionError
 from clalign.jobs import Event, JobContext
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment
 
@@ -91,6 +92,8 @@ class RowsView(QObject):
     """The cursor or the selection is elsewhere."""
 
     trouble = Signal(str)
+    mistaken = Signal(str)
+    """What was asked for makes no sense."""
 
     def __init__(self, alignment: RowAlignment, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -199,7 +202,8 @@ class RowsView(QObject):
         def answer(value: Any) -> None:
             if isinstance(value, Exception):
                 self.is_finding = False
-                self.trouble.emit(formatting.told(value, "This could not be done"))
+                said = self.mistaken if isinstance(value, OptionError) else self.trouble
+                said.emit(formatting.told(value, "This could not be done"))
                 self.found_changed.emit()
             else:
                 take(value)

@@ -254,7 +254,6 @@ class DevicePicker(QWidget):
         for part in (row(self.words), tools, compare):
             part.setContentsMargins(8, 0, 8, 0)
             box.addLayout(part)
-        self.setMinimumHeight(180)
         self.view.clicked.connect(self._choose)
         self.view.activated.connect(self._choose)
         workspace.devices_changed.connect(self.show_devices)

@@ -25,12 +25,16 @@ from .. import formatting, theme
 from ..models.row_colors import RAMPS, SCHEME_WORDS, SCHEMES
 from ..models.row_search import MODES
 from ..models.rows_view import CONSENSUS, RowsView, Selection
+from .choices import NarrowBox
 from .parts import ElidedLabel, EmptyPanel, FactsLabel, IconButton, button, row, shrinking, stacked, title_label
 from .rows_area import Place
 from .rows_canvas import RowsCanvas
 from .rows_overview import RowsLegend, RowsOverview
 from .rows_panes import RowsPanes
 from .rows_tracks import TRACKS
+
+MODE_LETTERS = 15
+"""Room for the longest word for what is looked for."""
 
 MOST_COPIED = 50_000_000
 """Letters that are put on the clipboard; more are saved."""
@@ -96,20 +100,21 @@ class RowsPanel(QWidget):
         view.found_changed.connect(self._show_found)
         view.order_changed.connect(self._show_order)
         view.trouble.connect(partial(self.said.emit, "stop"))
+        view.mistaken.connect(partial(self.said.emit, "caution"))
         view.changed.connect(self._describe)
         self.setFocusProxy(self.canvas)
         self._describe()
 
     def _tools(self) -> QHBoxLayout:
         view, canvas = self.view, self.canvas
-        self.schemes, self.orders = QComboBox(), QComboBox()
+        self.schemes, self.orders = NarrowBox(), NarrowBox()
         self._fill_schemes()
         self._fill_orders()
-        for box, name, letters in ((self.schemes, "Colors of the cells", 12), (self.orders, "Order of the rows", 8)):
+        for box, name, letters in ((self.schemes, "Colors of the cells", 15), (self.orders, "Order of the rows", 8)):
             box.setAccessibleName(name)
             box.setToolTip(name)
-            shrinking(box).setMinimumContentsLength(letters)
-            box.setMaximumWidth(150)
+            box.setMinimumContentsLength(letters)
+            box.setMaximumWidth(180)
         self.schemes.activated.connect(lambda: self.choose_scheme(self.schemes.currentData()))
         self.orders.activated.connect(lambda: view.sort(self.orders.currentData()))
         tip = "Differences only: dots where a row agrees with the consensus, or with the row that it is compared with"
@@ -133,11 +138,11 @@ class RowsPanel(QWidget):
         return row((tools, 1), margins=(8, 4, 8, 2))
 
     def _finding(self) -> QHBoxLayout:
-        self.modes, self.field = QComboBox(), FindField()
+        self.modes, self.field = NarrowBox(), FindField()
         for key, (text, tip) in MODES.items():
             self.modes.addItem(text, key)
             self.modes.setItemData(self.modes.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
-        shrinking(self.modes).setMinimumContentsLength(5)
+        self.modes.setMinimumContentsLength(MODE_LETTERS)
         self.modes.setMaximumWidth(220)
         self.modes.setAccessibleName("What is looked for")
         self.modes.activated.connect(lambda: self._find())
@@ -146,7 +151,7 @@ class RowsPanel(QWidget):
         self.field.setPlaceholderText("Find (Ctrl+F)")
         self.field.stepped.connect(self._step)
         self.field.left.connect(self.canvas.setFocus)
-        self.field.textChanged.connect(lambda text: None if text else self._find())
+        self.field.textChanged.connect(lambda text: self._show_found() if text else self._find())
         self.found = ElidedLabel("", "muted")
         self.found.setAccessibleName("What was found")
         self._searched = ("", "")
@@ -302,6 +307,8 @@ class RowsPanel(QWidget):
         view, n = self.view, len(self.view.found)
         if not self.field.text().strip():
             self.found.setText("")
+        elif (self.field.text(), self.modes.currentData()) != self._searched:
+            self.found.setText("Enter finds it")
         elif view.is_finding:
             self.found.setText("Looking…")
         elif not n:
