@@ -92,6 +92,9 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
     QTest.keyClick(window.sheets.sheet, Qt.Key.Key_Escape)
     assert window.sheets.sheet is None
     QTest.keyClick(window, Qt.Key.Key_K, CTRL)
+    QTest.keyClicks(palette.field, "gff3")  # a word of what it is for
+    assert palette.shown_texts() == ["Export hits…"]
+    palette.field.clear()
     QTest.keyClicks(palette.field, "export")
     assert "no hits" in palette._note.text().lower() or "Open a run" in palette._note.text()
     QTest.keyClick(palette.field, Qt.Key.Key_Return)

@@ -38,7 +38,6 @@ from clalign.runs.run_file import RunFile, open_run
 from clalign.ui import theme
 from clalign.ui.controllers import picture_controller
 from clalign.ui.models.hit_pages import ALL_PROFILES
-from clalign.ui.models.row_measures import order_by_species
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views import hits_table
 from clalign.ui.views.pictures_view import PicturesView
@@ -468,14 +467,6 @@ def test_species_are_a_column_a_filter_and_an_order(qtbot: Any, shown: tuple[Res
     assert len(names("-species:")) == 2
     assert names("", "species") == ["Homo sapiens", "Homo sapiens", "Mus musculus", "—", "—"]
     assert names("", "species", descending=True) == ["Mus musculus", "Homo sapiens", "Homo sapiens", "—", "—"]
-
-
-def test_rows_of_an_alignment_stand_by_species() -> None:
-    texts = ["x OS=Mus musculus OX=1", "nothing", "y OS=Homo sapiens", "z OS=mus musculus GN=a"]
-    order = order_by_species(texts)
-    assert order is not None
-    assert order.tolist() == [2, 0, 3, 1]
-    assert order_by_species(["nothing"]) is None
 
 
 def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> None:

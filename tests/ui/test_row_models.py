@@ -19,7 +19,7 @@ from clalign.ui.models.row_colors import (
     ramp,
     value_coloring,
 )
-from clalign.ui.models.row_measures import order_of
+from clalign.ui.models.row_measures import order_by_species, order_of
 from clalign.ui.models.row_search import compiled, find_rows, prosite_pattern
 from clalign.ui.models.rows_view import RowsView
 from clalign.ui.theme import contrast
@@ -229,3 +229,11 @@ def test_a_picture_is_of_the_view_as_it_was(view: RowsView) -> None:
     view.set_scheme("zappo")
     view.order = view.order[::-1]
     assert (kept.scheme, names(kept)) == ("clustalx", list(ROWS))
+
+
+def test_rows_of_an_alignment_stand_by_species() -> None:
+    texts = ["x OS=Mus musculus OX=1", "nothing", "y OS=Homo sapiens", "z OS=mus musculus GN=a"]
+    order = order_by_species(texts)
+    assert order is not None
+    assert order.tolist() == [2, 0, 3, 1]
+    assert order_by_species(["nothing"]) is None

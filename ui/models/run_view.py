@@ -23,6 +23,7 @@ from clalign.values.specs import Spec
 
 from .. import formatting
 from .alignment_layout import Layout
+from .file_names import stem
 from .histogram import Histogram, finite, read_histogram
 from .hit_pages import ALL_PROFILES, HitRow
 from .hit_table import HIT_TABLE, TableKind
@@ -497,11 +498,3 @@ class RunView(QObject):
     def query_facts(self) -> tuple[str, list[tuple[str, str]], str] | None:
         """Return heading, facts and a sentence about the query; None if its card says all."""
         return self.card["name"], [("Description", self.card.get("description", ""))], ""
-
-
-def stem(path: str) -> str:
-    """Return the name of a file without its endings."""
-    name = Path(path).name
-    for ending in (".gz", ".bz2", ".xz", ".zst"):
-        name = name.removesuffix(ending)
-    return Path(name).stem or name

@@ -47,7 +47,9 @@ _COMMANDS = (
     Command("sources.paste_sequences", "Paste sequences…", "File", "Ctrl+Shift+V", "content-paste"),
     Command("session.restore", "Open the files of the last session", "File", "", "history",
             tip="What was open when the window was closed last"),
-    Command("hits.export_hits", "Export hits…", "File", "Ctrl+E", "export-variant", no_hits, separator=True),
+    Command("hits.export_hits", "Export hits…", "File", "Ctrl+E", "export-variant", no_hits,
+            "Tables (TSV, CSV, Parquet, BLAST), FASTA, alignments, GFF3, BED, architectures, a report (HTML)",
+            separator=True),
     Command("alignments.save", "Save alignment…", "File", "Ctrl+S", "content-save-outline", no_rows,
             "The selected block, or all of it, as aligned FASTA, Stockholm or Clustal"),
     Command("alignments.export_picture", "Export alignment as picture…", "File", "", "export-variant", no_rows,
@@ -213,6 +215,7 @@ class Actions:
         for command in COMMANDS:
             action = QAction(command.text, window)
             action.setMenuRole(ROLES.get(command.id, QAction.MenuRole.NoRole))
+            action.setWhatsThis(command.tip)
             action.setCheckable(command.is_on is not None)
             if command.keys:
                 action.setShortcut(QKeySequence(command.keys))

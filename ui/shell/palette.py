@@ -1,6 +1,8 @@
-"""The command palette: every command by typing a part of its name."""
+"""The command palette: every command by typing a part of its name, or a word of what it is for."""
 
 from __future__ import annotations
+
+import re
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QSize, QSortFilterProxyModel, Qt
 from PySide6.QtGui import QAction, QColor, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
@@ -20,17 +22,23 @@ from ..views.parts import label
 Index = QModelIndex | QPersistentModelIndex
 ACTION_ROLE = Qt.ItemDataRole.UserRole + 1
 KEYS_ROLE = Qt.ItemDataRole.UserRole + 2
+MEANING_ROLE = Qt.ItemDataRole.UserRole + 3
 ROW_HEIGHT = 28
 WIDTH = 560
 RIGHT = Qt.AlignmentFlag.AlignRight
 
 
+def begins(wanted: str, text: str) -> bool:
+    """Return whether all words of `wanted` begin a word of `text`."""
+    starts = re.findall(r"[^\s…,;:()]+", text.lower())
+    return all(any(start.startswith(word) for start in starts) for word in wanted.lower().split())
+
+
 def matches(wanted: str, text: str) -> bool:
     """Return whether all words of `wanted` begin a word of `text`, or its letters appear in order."""
-    wanted, text = wanted.lower().strip(), text.lower()
-    starts = text.replace("…", " ").split()
-    if all(any(start.startswith(word) for start in starts) for word in wanted.split()):
+    if begins(wanted, text):
         return True
+    wanted, text = wanted.lower().strip(), text.lower()
     rest = iter(text)
     return len(wanted) > 2 and all(letter in rest for letter in wanted if letter != " ")
 
@@ -39,8 +47,8 @@ class _Filter(QSortFilterProxyModel):
     wanted = ""
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
-        text = self.sourceModel().index(row, 0, parent).data()
-        return matches(self.wanted, text or "")
+        index = self.sourceModel().index(row, 0, parent)
+        return matches(self.wanted, index.data() or "") or begins(self.wanted, index.data(MEANING_ROLE) or "")
 
 
 class _Keys(QStyledItemDelegate):
@@ -96,6 +104,7 @@ class CommandPalette(QFrame):
             item = QStandardItem(action.text().replace("&", ""))
             item.setData(keys, KEYS_ROLE)
             item.setData(action, ACTION_ROLE)
+            item.setData(action.whatsThis(), MEANING_ROLE)
             item.setEnabled(action.isEnabled())
             item.setIcon(action.icon())
             item.setToolTip(action.toolTip())

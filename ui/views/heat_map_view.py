@@ -27,10 +27,10 @@ from .. import formatting, theme
 from ..models.heat_map import HeatMap, ramp
 
 NAMES, EDGE = 130.0, 10.0
-LEAST_HEAD, MOST_HEAD = 48.0, 170.0
+LEAST_HEAD, MOST_HEAD = 64.0, 170.0
 """Pixels for names of queries, which stand upright."""
 
-HEAD_SHARE = 0.3
+HEAD_SHARE = 0.4
 """Of the height, what names may take of it at most."""
 
 LETTER = 7.0
