@@ -34,14 +34,10 @@ class _NoBuffer(Struct, frozen=True):
     size: int
 
 
-class _Nowhere(Sequence[Sequence[int]]):
-    """Where tables begin that there are not."""
+MOST_MODELS = 2**16
 
-    def __len__(self) -> int:
-        return 0
-
-    def __getitem__(self, place: Any) -> Any:
-        return ()
+NO_TABLES = AllTables(_NoBuffer(0), np.zeros((MOST_MODELS, 0), np.uint32))
+"""Of so many models; they take no memory."""
 
 
 class Rehearsal:
@@ -108,7 +104,7 @@ class Rehearsal:
     def all_tables(self, name: str, key: object, make: MakeTables) -> AllTables:
         """Return nothing, after the tables are made and counted where that is asked for."""
         self.tables(name, key, make)
-        return AllTables(_NoBuffer(0), _Nowhere())
+        return NO_TABLES
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
         """Return no buffers."""

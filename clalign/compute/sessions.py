@@ -109,12 +109,12 @@ class AllTables(Struct, frozen=True):
     Attributes
     ----------
     whole : buffer
-    starts : sequence of sequence of int
+    starts : uint32[n_models, n_tables]
         Where each table of each model begins, in bytes.
     """
 
     whole: Buffer
-    starts: Sequence[Sequence[int]]
+    starts: npt.NDArray[np.uint32]
 
 
 class Stage(ABC, Generic[Batch_contra, Model_contra, Result_co]):

@@ -165,7 +165,7 @@ class Transfers:
     def all_tables(self, models: Sequence[Tables]) -> AllTables:
         """Return a buffer with copies of the tables of some models."""
         memory, places = self._side_by_side(models)
-        starts = [[start for start, _ in tables] for tables in places]
+        starts = np.array([[start for start, _ in tables] for tables in places], np.uint32)
         if self.in_place:
             return AllTables(self._at(memory, cl.mem_flags.READ_ONLY), starts)
         return AllTables(self.upload(memory, -(-len(memory) // 3)), starts)  # all of it: many models hang on it
@@ -264,7 +264,7 @@ class Transfers:
                 found = again = self._read_here(queue, cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
             else:
                 found, again = self._read_twice(cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
-            if not np.array_equal(found, again):
+            if found is not again and not np.array_equal(found, again):
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) are others each time that they are copied")
             if not np.array_equal(found[n_bytes:], _bytes_of(_MARKS[:16])[n_bytes % 4 :][:n_behind]):
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) are overwritten")

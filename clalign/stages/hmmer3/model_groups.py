@@ -63,26 +63,28 @@ def launch(
     before, after : tuple
         Arguments before and after models, their number, tables and counters.
     """
-    together: dict[tuple[object, ...], tuple[Form, AllTables, list[tuple[object, ...]]]] = {}
+    together: dict[tuple[object, ...], tuple[AllTables, list[tuple[int, int, Form]]]] = {}
     for number, profile in enumerate(profiles):
         form = form_of(profile)
-        tables, starts = _tables(session, profile, form)
+        tables, place = _tables(session, profile, form)
         key = (*form.defines.items(), id(tables))
-        begins = (*starts, 0, 0, 0)[:3]
-        numbers = (*(int(one.view(np.uint32)) for one in form.numbers), 0, 0, 0)[:3]
-        together.setdefault(key, (form, tables, []))[2].append((number, form.vectors, begins, numbers))
-    for form, tables, models in together.values():
+        together.setdefault(key, (tables, []))[1].append((number, place, form))
+    for tables, chosen in together.values():
+        numbers, places, forms = zip(*chosen, strict=True)
+        models = np.zeros(len(chosen), MODEL)
+        models["number"], models["vectors"] = numbers, [form.vectors for form in forms]
+        models["tables"][:, : tables.starts.shape[1]] = tables.starts[list(places)]
+        for k in range(len(forms[0].numbers)):
+            models["numbers"][:, k] = np.array([form.numbers[k] for form in forms]).view(np.uint32)
         session.launch(
-            *kernel, form.defines, *geometry, *before, session.upload(np.array(models, MODEL)),
-            np.uint32(len(models)), tables.whole, session.zeros(4 * len(models)), *after,
+            *kernel, forms[0].defines, *geometry, *before, session.upload(models), np.uint32(len(models)),
+            tables.whole, session.zeros(4 * len(models)), *after,
         )  # fmt: skip
 
 
-def _tables(session: KernelSession, profile: LocalProfile, form: Form) -> tuple[AllTables, Sequence[int]]:
-    """Return the tables of a model with those of all others on its shelf, made once, and where its own begin."""
+def _tables(session: KernelSession, profile: LocalProfile, form: Form) -> tuple[AllTables, int]:
+    """Return the tables of a model with those of all others on its shelf, made once, and its place among them."""
     if profile.shelved is None:
-        tables = session.all_tables(form.name, profile, lambda: [form.make(profile)])
-        return tables, tables.starts[0]
+        return session.all_tables(form.name, profile, lambda: [form.make(profile)]), 0
     shelf, place = profile.shelved.shelf, profile.shelved.place
-    tables = session.all_tables(form.name, shelf, lambda: [form.make(shelf.profile(k)) for k in range(len(shelf))])
-    return tables, tables.starts[place]
+    return session.all_tables(form.name, shelf, lambda: [form.make(shelf.profile(k)) for k in range(len(shelf))]), place
