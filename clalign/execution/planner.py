@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic
 
@@ -91,6 +91,59 @@ class OpenQueries(Generic[Batch]):
             del self._of[id(query.owner)]
 
 
+class Unopened:
+    """The queries that nobody has begun, group by group: an executor stays with one, so that it alone prepares it.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        Of all queries.
+    firsts : sequence of int
+        Places where groups begin.
+    """
+
+    def __init__(self, numbers: Sequence[int], firsts: Sequence[int]) -> None:
+        self._numbers, self._n_left = numbers, len(numbers)
+        ends = [*firsts[1:], len(numbers)]
+        self._left = [range(first, end) for first, end in zip(firsts, ends, strict=True)]
+        self._free = deque(range(len(self._left)))  # groups that no executor is at
+        self._group_of: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return self._n_left
+
+    def take(self, cutter: object = None) -> int | None:
+        """Return the next query, the first of all if it is for nobody; None if there is none."""
+        if not self._n_left:
+            return None
+        group = self._group_of.get(id(cutter))
+        if group is None or not self._left[group]:
+            group = self._next_group(cutter)
+        number = self._numbers[self._left[group][0]]
+        self._left[group] = self._left[group][1:]
+        self._n_left -= 1
+        return number
+
+    def _next_group(self, cutter: object) -> int:
+        while self._free and not self._left[self._free[0]]:
+            self._free.popleft()
+        if cutter is None:
+            return next(group for group, left in enumerate(self._left) if left)
+        if self._free:
+            group = self._free.popleft()
+        else:  # where those that are at it have most to do
+            n_at = Counter(self._group_of.values())
+            group = max(range(len(self._left)), key=lambda group: len(self._left[group]) / max(1, n_at[group]))
+        self._group_of[id(cutter)] = group
+        return group
+
+    def leave(self, cutter: object) -> None:
+        """Take note that an executor begins anew, or not at all."""
+        group = self._group_of.pop(id(cutter), None)
+        if group is not None and group not in self._group_of.values():
+            self._free.appendleft(group)
+
+
 class Planner(Generic[Batch]):
     """Hands out the units of a plan; called by the writer and, in their threads, by all executors.
 
@@ -105,7 +158,7 @@ class Planner(Generic[Batch]):
 
     def __init__(self, plan: Plan[Batch], n_executors: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
         self.plan, self.n_executors = plan, n_executors
-        self._numbers, self._n_unopened = iter(plan.queries), len(plan.queries)
+        self._unopened = Unopened(plan.queries, plan.groups)
         self._open = OpenQueries[Batch]()
         self._ends: deque[Query[Batch]] = deque()
         self._hands = Hands(clock)
@@ -182,7 +235,7 @@ class Planner(Generic[Batch]):
     @property
     def _n_rows_left(self) -> int:
         """Rows that nobody has, of all queries that may be begun."""
-        n_unopened = self._n_unopened if self.plan.phases is None else 0
+        n_unopened = len(self._unopened) if self.plan.phases is None else 0
         return self._open.n_rows + n_unopened * (self.plan.n_rows - self.plan.first_row)
 
     def _unit(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
@@ -256,16 +309,16 @@ class Planner(Generic[Batch]):
     def _chosen(self, run: RunFile, cutter: Cutter[Batch]) -> Query[Batch] | None:
         """Return what came back, or what this executor is at, so that it keeps its rows; then a new one, then any.
 
-        One that has some of the rows looks for a query that lacks them.
+        One that has some of the rows looks for a query that lacks them; all such go through the queries together.
         """
-        if chooses(cutter):
+        if chooses(cutter) and not cutter.has_all():
             suiting = next((query for query in self._open if cutter.has_some_of(query)), None)
             if suiting is not None or len(self._open) > max(2 * self.n_executors, MOST_OPEN):
                 return suiting or self._open.first
             return self._next(run) or self._open.first
-        return self._open.of(None) or self._open.of(cutter) or self._next(run) or self._open.first
+        return self._open.of(None) or self._open.of(cutter) or self._next(run, cutter) or self._open.first
 
-    def _next(self, run: RunFile) -> Query[Batch] | None:
+    def _next(self, run: RunFile, cutter: Cutter[Batch] | None = None) -> Query[Batch] | None:
         """Open the next query that lacks rows; return None if there is none, or one that lacks only its end.
 
         One that needs those before it is not opened while anything of them is to be stored, their ends included.
@@ -273,8 +326,7 @@ class Planner(Generic[Batch]):
         first_row, n_rows = self.plan.first_row, self.plan.n_rows
         if self.plan.phases is not None and (self._hands or self._open or self._ends):
             return None
-        for number in self._numbers:
-            self._n_unopened -= 1
+        while (number := self._unopened.take(cutter)) is not None:
             ranges = list(gaps(run.finished(number), n_rows, first_row))
             if (not ranges and run.best(number) is not None) or not self.plan.is_needed(run, number):
                 continue
@@ -354,6 +406,7 @@ class Planner(Generic[Batch]):
             hand = self._hands.of(cutter)
             self._take_back(units, hand)
             self._hands.forget(hand)
+            self._unopened.leave(cutter)
 
     def _take_back(self, units: Iterable[Unit[Batch]], hand: Hand) -> None:
         for unit in self._hands.let_go(units, hand):

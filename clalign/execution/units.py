@@ -109,7 +109,10 @@ class Cutter(Protocol[Batch]):
 
 @runtime_checkable
 class Choosing(Protocol):
-    """A cutter for a device that has some of the rows at hand, and others not."""
+    """A cutter for a device that has some of the rows at hand, and others not, or can have all."""
+
+    def has_all(self) -> bool:
+        """Whether there is nothing to choose."""
 
     def choose(self, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
         """Return rows that suit it best, within one of some ranges."""
@@ -231,6 +234,8 @@ class Plan(Struct, Generic[Batch], frozen=True):
     trace : callable
         Looks at what may be a hit in several units, of which it gets searches and scores; ends with the reported hits
         of each.
+    groups : sequence of int
+        Places among the queries where groups begin for which a device makes much at a time, such as tables of models.
     """
 
     queries: Sequence[int]
@@ -246,6 +251,7 @@ class Plan(Struct, Generic[Batch], frozen=True):
     start: Callable[[Any, Session, Batch, Midway], Callable[[], Scored[Any]]] = start_in_silence
     start_many: Callable[[Sequence[Any], Session, Batch], Callable[[], Sequence[Scored[Any]]]] | None = None
     trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[list[tuple[Hit, ...]]]] = trace_alone
+    groups: Sequence[int] = (0,)
 
 
 @dataclass(eq=False, slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from threading import Lock
 from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +49,7 @@ MOST_NODES = 1 << 15
 MOST_MODELS = 512
 
 KEPT_SHELVES = 2
-"""Units of two models that follow each other may be asked for in turns."""
+"""Besides those that someone has: units of two models that follow each other may be asked for in turns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,37 +214,44 @@ class Shelves:
         Those of HMMER2 stand on no shelf, and those of different alphabets on different ones.
     compute_composition : bool
         As for `local_profiles.to_local_profile`.
+
+    Attributes
+    ----------
+    firsts : list of int
+        The number of the first model of each shelf.
     """
 
     def __init__(self, hmms: Sequence[Hmm], compute_composition: bool = False) -> None:
         self._hmms, self._compute_composition = hmms, compute_composition
         self._kept: OrderedDict[int, ProfileShelf] = OrderedDict()
+        # Devices that search at the same time are each at another shelf, and hold it.
+        self._in_use: WeakValueDictionary[int, ProfileShelf] = WeakValueDictionary()
         self._making = Lock()
-        self._firsts = [0]
+        self.firsts = [0]
         n_nodes = 0
         for place, hmm in enumerate(hmms):
             n_nodes += hmm.length + 1
             before = hmms[max(0, place - 1)]
             is_other = hmm.origin != before.origin or hmm.alphabet != before.alphabet
-            if place > self._firsts[-1] and (
-                n_nodes > MOST_NODES or place - self._firsts[-1] == MOST_MODELS or is_other
-            ):
-                self._firsts.append(place)
+            if place > self.firsts[-1] and (n_nodes > MOST_NODES or place - self.firsts[-1] == MOST_MODELS or is_other):
+                self.firsts.append(place)
                 n_nodes = hmm.length + 1
 
     def profile(self, number: int) -> LocalProfile | None:
         """Return the profile of a model by its number; None for one of HMMER2."""
         if self._hmms[number].origin == "hmmer2":
             return None
-        at = bisect.bisect_right(self._firsts, number) - 1
-        first = self._firsts[at]
+        at = bisect.bisect_right(self.firsts, number) - 1
+        first = self.firsts[at]
         with self._making:
-            shelf = self._kept.get(first)
+            shelf = self._in_use.get(first)
             if shelf is None:
-                end = self._firsts[at + 1] if at + 1 < len(self._firsts) else len(self._hmms)
-                shelf = self._kept[first] = shelf_of(self._hmms[first:end], self._compute_composition)
-                while len(self._kept) > KEPT_SHELVES:
-                    self._kept.popitem(last=False)
+                end = self.firsts[at + 1] if at + 1 < len(self.firsts) else len(self._hmms)
+                shelf = self._in_use[first] = shelf_of(self._hmms[first:end], self._compute_composition)
+            self._kept[first] = shelf
+            self._kept.move_to_end(first)
+            while len(self._kept) > KEPT_SHELVES:
+                self._kept.popitem(last=False)
         return shelf.profile(number - first)
 
 

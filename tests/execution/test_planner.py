@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,9 +63,10 @@ n_twice, n_together = [0], [0]
 
 
 def planner_of(
-    n_queries: int, n_rows: int, n_executors: int = 1, clock: Callable[[], float] = time.monotonic
-) -> Planner[Any]:
-    plan = Plan[Any](range(n_queries), n_rows, 1.0, lambda run, number: number, lambda device: None)
+    n_queries: int, n_rows: int, n_executors: int = 1, clock: Callable[[], float] = time.monotonic,
+    groups: Sequence[int] = (0,),
+) -> Planner[Any]:  # fmt: skip
+    plan = Plan[Any](range(n_queries), n_rows, 1.0, lambda run, number: number, lambda device: None, groups=groups)
     return Planner(plan, n_executors, clock)
 
 
@@ -79,7 +80,8 @@ def test_every_row_is_stored_once(n_queries: int, n_rows: int, sizes: list[int],
     done = list(zip(edges[::2], edges[1::2], strict=False))
     run: Any = Begun({0: done, 1: [(0, n_rows)] if n_rows else []}, {1} if n_rows else set())
     clock = [0.0]
-    planner, cutters = planner_of(n_queries, n_rows, len(sizes), lambda: clock[0]), [Step(n) for n in sizes]
+    groups = [0, *sorted(chance.sample(range(1, n_queries), chance.randrange(n_queries)) if n_queries else [])]
+    planner, cutters = planner_of(n_queries, n_rows, len(sizes), lambda: clock[0], groups), [Step(n) for n in sizes]
     rows, ends = Counter[tuple[int, int]](), Counter[int]()
     held: list[tuple[Unit[Any], Any]] = []
     n_failures = 9
@@ -184,6 +186,26 @@ def test_each_has_a_query_of_its_own_as_long_as_there_are_some() -> None:
         unit = taken_by(planner, run, cutter)
         taken.append((unit.query.number, unit.first, unit.last))
     assert taken == [(0, 0, 2), (1, 0, 3), (0, 2, 4), (1, 3, 6), (0, 4, 5)], "the last ones are smaller"
+
+
+def test_each_stays_with_a_group_of_queries_and_helps_with_the_largest_when_there_is_no_other() -> None:
+    """So that only one makes the tables of its models, of whichever it is."""
+    run: Any = Begun({}, set())
+    planner, cutters = planner_of(16, 1, 3, groups=[0, 3, 6, 12]), [Step(1) for _ in range(3)]
+
+    def taken(who: int, n: int = 1) -> list[int]:
+        return [taken_by(planner, run, cutters[who]).query.number for _ in range(n)]
+
+    assert taken(0) + taken(1) + taken(2) == [0, 3, 6], "each begins with another one"
+    assert taken(0, 2) + taken(1, 2) + taken(2, 2) == [1, 2, 4, 5, 7, 8]
+    assert taken(0, 2) == [12, 13], "one that nobody is at"
+    assert taken(1) == [9], "that with most left"
+    planner.give_back([], cutters[0])
+    assert taken(2) == [10]
+    assert taken(1) == [11]
+    assert taken(2) == [14], "its holder has gone"
+    assert taken(1) == [15]
+    assert planner.take(run, cutters[1]) is None
 
 
 def test_what_comes_back_is_first_and_cut_as_it_suits_who_asks() -> None:

@@ -175,6 +175,26 @@ def test_shelves_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatc
     assert sum(made) > len(hmms) - 1
 
 
+def test_shelves_that_several_are_at_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices each search with the models of another one."""
+    monkeypatch.setattr(profile_shelves, "MOST_NODES", 200)
+    hmms = library("odd")
+    shelves, n_made = Shelves(hmms), [0]
+    firsts, ends = shelves.firsts, [*shelves.firsts[1:], len(hmms)]
+    assert len(firsts) > profile_shelves.KEPT_SHELVES + 2
+
+    def counted(some: list[Hmm], compute: bool) -> profile_shelves.ProfileShelf:
+        n_made[0] += 1
+        return shelf_of(some, compute)
+
+    monkeypatch.setattr(profile_shelves, "shelf_of", counted)
+    held = [shelves.profile(first) for first in firsts]
+    for step in range(1, max(np.diff([*firsts, len(hmms)]))):
+        held = [shelves.profile(min(first + step, end - 1)) for first, end in zip(firsts, ends, strict=True)]
+    assert n_made[0] == len(firsts)
+    assert len({id(one.shelved.shelf) for one in held if one and one.shelved}) == len(firsts)
+
+
 def test_gains_do_not_leak_from_model_to_model() -> None:
     """The planted fault: without the lift of each model above the next, a good end shows in the model before."""
     shelf = shelf_of(library("odd"))

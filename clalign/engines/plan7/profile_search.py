@@ -109,6 +109,7 @@ class ProfileWork(Struct):
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
             lambda device: Pace.of(device, database, lengths),
             has_host=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps, start_many=start_many,
+            groups=shelves.firsts,
         )  # fmt: skip
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:

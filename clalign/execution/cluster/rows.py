@@ -74,6 +74,10 @@ class WorkersCutter:
         self._cutter, self._worker, self._spread = cutter, worker, spread
         self._lacking: dict[int, tuple[int, int]] = {}
 
+    def has_all(self) -> bool:
+        """Whether there is one shard, which every worker gets, or none."""
+        return self._spread is None or self._spread.outline.n_shards < 2
+
     def choose(self, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
         """Return rows that suit the worker best, within one of some ranges."""
         if self._spread is None:
