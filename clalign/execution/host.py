@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 
@@ -92,6 +93,12 @@ class Host(ExitStack):
         for rehearse in self._helps:
             rehearse(rehearsal)
         return list(rehearsal.programs)
+
+    def seconds_by_kernel(self) -> dict[str, float]:
+        """Return what the kernels took on the card and on the processor, which may have had some each."""
+        seconds = Counter(self._card.seconds_by_kernel)
+        seconds.update({} if self.session is None else self.session.seconds_by_kernel)
+        return dict(seconds)
 
     def session_for(self, beside: Session) -> Session:
         """Return the processor's session; `beside`, one of the card, where there is none."""

@@ -322,8 +322,8 @@ class _Shift:
             try:
                 Executor(session, host, run, writer, tell, has_host and session.device.kind == "cpu").compute()
             finally:
-                seconds = session.seconds_by_kernel | (host.session.seconds_by_kernel if host.session else {})
-                tell(partial(self.end, host.session.device.name if host.session else None, seconds))
+                name = host.session.device.name if host.session else None
+                tell(partial(self.end, name, host.seconds_by_kernel()))
 
     def begin(self, device: Device) -> Writer[Any]:
         """Take note of a device that takes part; return the writer."""

@@ -88,6 +88,16 @@ def test_the_card_does_it_as_long_as_the_processor_lacks_programs(monkeypatch: p
         assert host.session is processor
 
 
+def test_what_kernels_took_on_both_devices_is_added() -> None:
+    card = ReferenceSession(CARD)
+    card.seconds_by_kernel = {"ssv": 1.0, "decoding": 2.0}
+    with Host(card, lambda wish: REFERENCE, nothing_to_check) as host:
+        assert host.seconds_by_kernel() == {"ssv": 1.0, "decoding": 2.0}
+        helper: Any = host.session_for(card)
+        helper.seconds_by_kernel = {"decoding": 0.5, "envelope": 0.25}
+        assert host.seconds_by_kernel() == {"ssv": 1.0, "decoding": 2.5, "envelope": 0.25}
+
+
 def test_without_a_driver_for_the_processor_the_card_does_it() -> None:
     def pick(wish: str) -> Device:
         raise DeviceError("There is no such device.", "Install one.")

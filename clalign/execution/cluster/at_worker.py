@@ -340,8 +340,8 @@ class _Computer:
                 # It reads no run: what would need one is done at home.
                 Executor(session, host, None, self, call, is_own).compute()  # type: ignore[arg-type]
             finally:
-                seconds = session.seconds_by_kernel | (host.session.seconds_by_kernel if host.session else {})
-                self._here.take_note(host.session.device.name if host.session else None, seconds)
+                name = host.session.device.name if host.session else None
+                self._here.take_note(name, host.seconds_by_kernel())
 
     def join(self, cutter: Cutter[Any], gives_way: bool) -> None:
         """Do nothing."""
