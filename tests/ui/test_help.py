@@ -145,6 +145,8 @@ def test_safe_mode_looks_for_nothing_and_opens_nothing(
     assert window.controller.inspector.is_idle
     assert [device.kind for device in window.controller.workspace.devices] == ["reference"]
     assert not window.controller.workspace.sources
+    assert "not looked for" in window.devices.words.text()
+    assert "not looked for" in window.device_words.text()
     window.close()
     assert settings.layout.value("geometry") is None
     window.deleteLater()

@@ -126,5 +126,6 @@ class DeviceController(Controller):
 
     def show_device_summary(self) -> None:
         """Say in the status bar how many devices are ready."""
-        if self._app.workspace.devices_known:
-            self._app.window.device_words.setText(device_words.summary(self._app.workspace.devices))
+        space = self._app.workspace
+        if space.devices_known:
+            self._app.window.device_words.setText(device_words.summary(space.devices, space.devices_sought))

@@ -25,6 +25,10 @@ NO_DEVICE = (
 )
 
 
+NOT_SOUGHT = (
+    "Devices were not looked for (safe mode). Look again finds them; until then the reference computes, slowly."
+)
+
 CLUSTER = "cluster"
 """Stands for a cluster in the list of devices, before its address is known."""
 
@@ -114,11 +118,11 @@ def tuning(value: dict[str, Any]) -> str:
     return f"{value['device']} is tuned after {tried}: {what}."
 
 
-def summary(devices: list[Device]) -> str:
+def summary(devices: list[Device], sought: bool = True) -> str:
     """Return how many devices are ready, for the status bar."""
     real = [d for d in devices if d.kind != "reference"]
     if not real:
-        return "No OpenCL device found"
+        return "No OpenCL device found" if sought else "Devices were not looked for"
     ready = sum(d.is_usable for d in real)
     text = f"{formatting.plural(ready, 'device')} ready"
     other = len(real) - ready

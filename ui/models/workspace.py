@@ -178,6 +178,9 @@ class Workspace(QObject):
         self.sources: dict[str, Source] = {}
         self.devices: list[Device] = []
         self.devices_known = False
+        self.devices_sought = True
+        """Whether devices are looked for; not in safe mode."""
+
         self.device_id = "auto"
         self.profiles_path = ""
         self.sequences_path = ""
@@ -274,8 +277,9 @@ class Workspace(QObject):
         """The sequence file for the next search."""
         return self.sources.get(self.sequences_path)
 
-    def set_devices(self, devices: list[Device]) -> None:
-        """Take over what the probing found; the reference is always there."""
+    def set_devices(self, devices: list[Device], sought: bool = True) -> None:
+        """Take over what the probing found; the reference is always there, also where nothing was `sought`."""
+        self.devices_sought = sought
         known = [device for device in devices if device.id != REFERENCE.id]
         self.devices = [*known, REFERENCE]
         self.devices_known = True

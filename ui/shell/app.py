@@ -50,7 +50,7 @@ def open_window(settings: Settings, worker: list[str], files: list[str], safe_mo
     def begin() -> None:
         controller.session.begin()
         if safe_mode:
-            controller.workspace.set_devices([])
+            controller.workspace.set_devices([], sought=False)
             window.messages.say("note", SAFE_MODE, ("Report a problem…", controller.help.report_problem))
             return
         controller.inspector.find_devices(refresh=False)

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
     QKeySequence,
     QMouseEvent,
     QPainter,
+    QResizeEvent,
     QShortcut,
     QStandardItem,
     QStandardItemModel,
@@ -275,9 +276,8 @@ class DevicePicker(QWidget):
         far = device_words.cluster_line(space.cluster)
         self._add(device_words.CLUSTER, bool(space.cluster), "good" if space.cluster else "note", "Cluster", far)
         self.view.setCurrentIndex(self.items.index(max(0, row_before), 0))
-        n_seen = min(self.items.rowCount(), MOST_SEEN)
-        self.view.setMinimumHeight(n_seen * self.view.sizeHintForRow(0) + 2 * self.view.frameWidth())
         self._show_words()
+        self._claim_room()
 
     def _add(
         self, number: str, chosen: bool, severity: str, name: str, second: str, device: Device | None = None
@@ -290,12 +290,28 @@ class DevicePicker(QWidget):
         item.setToolTip(f"{name}\n{second}{reason}{more}")
         self.items.appendRow(item)
 
+    def _claim_room(self) -> None:
+        """Let some devices, and all of the words below them, be seen."""
+        n_seen = min(self.items.rowCount(), MOST_SEEN)
+        self.view.setMinimumHeight(n_seen * self.view.sizeHintForRow(0) + 2 * self.view.frameWidth())
+        box, words = self.layout(), self.words
+        if box is not None:
+            margins = box.contentsMargins()
+            width = self.width() - margins.left() - margins.right() - 16
+            more = 0 if words.isHidden() else words.heightForWidth(width) - words.minimumSizeHint().height()
+            self.setMinimumHeight(box.minimumSize().height() + max(0, more))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wrap the words anew."""
+        super().resizeEvent(event)
+        self._claim_room()
+
     def _show_words(self) -> None:
         space = self.workspace
         device = space.device
         text = device.problem
         if space.devices_known and len(space.devices) == 1:
-            text = device_words.NO_DEVICE
+            text = device_words.NO_DEVICE if space.devices_sought else device_words.NOT_SOUGHT
         if not space.devices_known:
             text = ""
         self.words.setText(text)
