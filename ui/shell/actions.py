@@ -51,7 +51,7 @@ _COMMANDS = (
             "Tables (TSV, CSV, Parquet, BLAST), FASTA, alignments, GFF3, BED, architectures, a report (HTML)",
             separator=True),
     Command("alignments.save", "Save alignment…", "File", "Ctrl+S", "content-save-outline", no_rows,
-            "The selected block, or all of it, as aligned FASTA, Stockholm or Clustal"),
+            "The selected block, or all of it: Stockholm, aligned FASTA, Clustal, A2M, A3M, PHYLIP, MSF, NEXUS"),
     Command("alignments.export_picture", "Export alignment as picture…", "File", "", "export-variant", no_rows,
             "With names, ruler, tracks and legend as SVG, PDF or PNG"),
     Command("close_page", "Close results", "File", "Ctrl+W", "close", nothing_to_close,
