@@ -22,6 +22,7 @@ COMMAND = "clalign export"
 SHAPES = {
     "alignments": "--noali", "width": "--textw", "accessions": "--acc", "safe_cells": "--safe-tsv",
     "overlaps": "--overlaps", "clans": "--clans", "flank": "--flank", "species": "--species",
+    "taxonomy": "--taxonomy", "taxonomy_column": "--taxonomy-column",
 }  # fmt: skip
 """Flags that shape texts and tables, by the fields of `Outputs`."""
 

@@ -32,7 +32,7 @@ TEXT_WIDTH = 120
 
 NO_TEXT = {
     "noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None, "overlaps": "", "clans": "", "flank": 0,
-    "species": False,
+    "species": False, "taxonomy": "", "taxonomy_column": "",
 }  # fmt: skip
 """What the flags that shape texts and tables say where there are none."""
 
@@ -136,7 +136,11 @@ def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], le
         )
     add_safe_option(group)
     group.add_argument("--species", action="store_true", help="add a last column to the tables of hits and of domains"
-                       " (TSV, CSV, Parquet): the species that descriptions name with OS=")  # fmt: skip
+                       " (TSV, CSV, Parquet): the species that descriptions name with OS= or OX=")  # fmt: skip
+    group.add_argument("--taxonomy", default="", metavar="TABLE", help="as --species, which is looked up in a table"
+                       " first: lines of name, accession, OX number or OS name, tab, species; more may be")  # fmt: skip
+    group.add_argument("--taxonomy-column", default="", metavar="C", help="which column of that table: its name, or its"
+                       " number [2]")  # fmt: skip
     add_place_options(group)
     group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
     if "--acc" in shapes:
@@ -286,6 +290,8 @@ class Outputs(Struct, frozen=True):
         Residues on either side that parts of sequences are written with.
     species : bool
         Whether tables have a column of species.
+    taxonomy, taxonomy_column : str
+        The table that species are looked up in, and which of its columns.
     """
 
     files: tuple[tuple[str, str], ...]
@@ -298,6 +304,8 @@ class Outputs(Struct, frozen=True):
     clans: str = ""
     flank: int = 0
     species: bool = False
+    taxonomy: str = ""
+    taxonomy_column: str = ""
 
     @property
     def shape(self) -> dict[str, Any]:
@@ -311,7 +319,9 @@ class Outputs(Struct, frozen=True):
             "overlaps": self.overlaps,
             "clans": self.clans,
             "flank": self.flank,
-            "species": self.species,
+            "species": self.species or bool(self.taxonomy),
+            "taxonomy": self.taxonomy,
+            "taxonomy_column": self.taxonomy_column,
         }
 
     def choice(self, what: str) -> dict[str, Any]:
@@ -331,8 +341,12 @@ class Outputs(Struct, frozen=True):
         trace : str, optional
             The file of a trace that will be written.
         """
+        from clalign.formats.taxonomy import species_rule
         from clalign.formats.writers import check_writable
 
+        if self.taxonomy_column and not self.taxonomy:
+            raise OptionError("--taxonomy-column is of a table.", "Name the table with --taxonomy.")
+        species_rule(self.taxonomy, self.taxonomy_column)
         taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path != "-"}
         if run is not None:
             taken[Path(run).resolve()] = "the run"
@@ -397,4 +411,6 @@ def outputs_of(
         arguments.clans,
         arguments.flank,
         arguments.species,
+        arguments.taxonomy,
+        arguments.taxonomy_column,
     )

@@ -19,7 +19,7 @@ def write_outfmt(source: Source, stream: TextIO) -> int:
         return write_outfmt7(source, stream)
     names = columns_of(asked)
     found = (row for _, group in source.pair_groups() for row in group)
-    count = write_lines(stream, (outfmt_line(row, names) for row in found))
+    count = write_lines(stream, (outfmt_line(row, names, source.species) for row in found))
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return count
 
@@ -30,7 +30,7 @@ def write_outfmt7(source: Source, stream: TextIO) -> int:
     origin, count, n_queries = source.origin, 0, 0
     fields = f"# Fields: {', '.join(FIELDS.get(name, name) for name in names)}"
     for card, group in source.pair_groups(every=True):
-        lines = [outfmt_line(row, names) for row in group]
+        lines = [outfmt_line(row, names, source.species) for row in group]
         said = f"{plain(card['name'])} {plain(card['description'] or '')}".strip()
         head = [f"# clalign {origin.program} {origin.version}", f"# Query: {said}", f"# Database: {source.looked_in}"]
         write_lines(stream, [*head, *[fields] * bool(lines), f"# {len(lines)} hits found", *lines])

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from clalign.formats.tables import digits, plain
-from clalign.values.species import species_in
+from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 Kind = Literal["text", "number", "whole number", "percent", "places", "picture"]
 """What cells hold: ``places`` are a first and a last one, a ``picture`` is drawn beside its number."""
@@ -96,10 +96,23 @@ LENGTH = Column("length", "Length", "Residues of the sequence", "whole number", 
                 value=lambda r: r.hit.length)  # fmt: skip
 ACCESSION = Column("accession", "Accession", "From the sequence file", sort="accession", file="target_accession",
                    meaning="accession of the target", value=lambda r: r.hit.accession)  # fmt: skip
-SPECIES = Column("species", "Species", "What the description names with OS=", sort="species", file="species",
-                 meaning="what the description of the target, in hmmscan of the query, names with OS=",
-                 value=lambda r: species_in(r.card["description"] if getattr(r, "is_scan", False)
-                                            else r.hit.description))  # fmt: skip
+
+
+def species_column(rule: SpeciesRule) -> Column:
+    """Return the column of the species that a rule tells."""
+
+    def value(row: Any) -> str:
+        if getattr(row, "is_scan", False):
+            return rule.of(row.card["name"], row.card["accession"] or "", row.card["description"] or "")
+        return rule.of(row.hit.name, row.hit.accession, row.hit.description)
+
+    where = f"; looked up in {rule.path}" if rule.path else ""
+    tip = "What the description names with OS=, else the number after OX=; or what a table of taxonomy says"
+    meaning = "species of the target, in hmmscan of the query: what its description names with OS= or OX="
+    return Column("species", "Species", tip, sort="species", file="species", meaning=f"{meaning}{where}", value=value)
+
+
+SPECIES = species_column(FROM_DESCRIPTIONS)
 VERIFIED = Column("verified", "Verified", "Computed again on the reference: equal, or differs", sort="verified")
 QUERY = Column("profile", "Query", "Query that the sequence is a hit of", sort="profile", file="query",
                meaning="name of the query: a profile in hmmsearch, a sequence in hmmscan and sw",

@@ -14,12 +14,13 @@ from msgspec import Struct
 
 import clalign
 from clalign.databases.loading import load_database
-from clalign.engines.columns import SPECIES, Column, table_lines
+from clalign.engines.columns import Column, species_column, table_lines
 from clalign.engines.engine import engine_of, spec_of
 from clalign.engines.run_sources import as_given
 from clalign.errors import DamagedRun, OptionError
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import PARTIAL, Card, Provenance
+from clalign.formats.taxonomy import species_rule
 from clalign.formats.writers import EXACT, AlignedRow, fasta_record, table_stream, whole_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.hit_rows import HITS_AT_ONCE, unwritable
@@ -29,6 +30,7 @@ from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
 from clalign.values.shards import ShardRows
+from clalign.values.species import SpeciesRule
 
 LINES_AT_ONCE = 256
 """Lines that are written together."""
@@ -72,6 +74,9 @@ class Choice(Struct, frozen=True):
         Residues on either side that parts of sequences are written with.
     species : bool
         Whether the tables of hits and of domains have a last column with the species of each sequence.
+    taxonomy, taxonomy_column : str
+        The table that species are looked up in, and which of its columns, by name or number; empty for the
+        descriptions, and for the second.
     """
 
     hits: Sequence[int] | None = None
@@ -86,6 +91,8 @@ class Choice(Struct, frozen=True):
     clans: str = ""
     flank: int = 0
     species: bool = False
+    taxonomy: str = ""
+    taxonomy_column: str = ""
 
 
 class Cards(Sequence[Card]):
@@ -159,6 +166,11 @@ class Source(ABC):
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
 
     @cached_property
+    def species(self) -> SpeciesRule:
+        """What tells the species of sequences."""
+        return species_rule(self.choice.taxonomy, self.choice.taxonomy_column)
+
+    @cached_property
     def notes(self) -> dict[tuple[int, int], str]:
         """What users have written beside hits, by number of the query and row of the target."""
         return self.run.notes()
@@ -204,7 +216,7 @@ class Source(ABC):
     def columns(self, table: str) -> tuple[Column, ...]:
         """Return the columns of one of the engine's tables, and those that were asked for besides."""
         usual: tuple[Column, ...] = engine_of(self.run).part("tables")[table]
-        return (*usual, SPECIES) if self.choice.species else usual
+        return (*usual, species_column(self.species)) if self.choice.species else usual
 
     @property
     def is_protein(self) -> bool:

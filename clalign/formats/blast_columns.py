@@ -16,7 +16,7 @@ WORDS = {
     "saccver": "accession of the target",
     "sacc": "accession of the target",
     "stitle": "description of the target",
-    "sscinames": "species of the target, as its description names it with OS=",
+    "sscinames": "species of the target, as its description names it with OS= or OX=, or as a table of taxonomy does",
     "slen": "residues of the target",
     "qstart": "first residue of the query",
     "qend": "last residue of the query",

@@ -13,7 +13,7 @@ from msgspec import Struct
 from clalign.formats.tables import Card, plain
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.hits import Domain, Hit, PairFacts
-from clalign.values.species import species_in
+from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 _COMPLEMENTS = {name: str.maketrans(alphabet.complement or {}) for name, alphabet in ALPHABETS.items()}
 """Of upper-case letters, by the name of the alphabet."""
@@ -178,6 +178,8 @@ def _query_covered(row: PairRow) -> float:
     return percent(covered(domain.profile_range for domain in row.hit.domains), row.card["length"])
 
 
+SPECIES = "sscinames"
+
 VALUES: dict[str, Callable[[PairRow], Any]] = {
     "qseqid": lambda row: plain(row.card["name"]),
     "qacc": lambda row: plain(row.card["accession"] or row.card["name"]),
@@ -187,7 +189,6 @@ VALUES: dict[str, Callable[[PairRow], Any]] = {
     "saccver": lambda row: plain(row.hit.accession or row.hit.name),
     "sacc": lambda row: plain(row.hit.accession or row.hit.name),
     "stitle": lambda row: plain(row.hit.description),
-    "sscinames": lambda row: plain(species_in(row.hit.description)) or NOT_KNOWN,
     "slen": lambda row: row.hit.length,
     "qstart": lambda row: row.query_ends[0],
     "qend": lambda row: row.query_ends[1],
@@ -213,12 +214,16 @@ VALUES: dict[str, Callable[[PairRow], Any]] = {
     "btop": lambda row: row.btop,
     "cigar": lambda row: row.domain.cigar,
 }
-"""What the columns of BLAST's tables hold of an alignment."""
+"""What the columns of BLAST's tables hold of an alignment, but the species."""
 
 
-def outfmt_line(row: PairRow, names: Sequence[str]) -> str:
-    """Return the line of an alignment with BLAST's columns."""
-    return "\t".join(str(VALUES[name](row)) for name in names)
+def outfmt_line(row: PairRow, names: Sequence[str], species: SpeciesRule = FROM_DESCRIPTIONS) -> str:
+    """Return the line of an alignment with BLAST's columns; `species` tells that of the target."""
+    return "\t".join(_species_cell(row, species) if name == SPECIES else str(VALUES[name](row)) for name in names)
+
+
+def _species_cell(row: PairRow, species: SpeciesRule) -> str:
+    return plain(species.of(row.hit.name, row.hit.accession, row.hit.description)) or NOT_KNOWN
 
 
 def json_object(card: Card, hit: Hit, note: str = "") -> dict[str, Any]:

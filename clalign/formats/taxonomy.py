@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clalign.errors import InputError, OptionError
 from clalign.formats.sources import TextReader, decoded, opened
-from clalign.values.species import Taxonomy
+from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule, Taxonomy
 
 HINT = "Give lines of name, accession, OX number or OS name, then a tab, then the species; more columns may follow."
 
@@ -43,6 +43,20 @@ def read_taxonomy(path: str) -> Taxonomy:
     if not of:
         raise InputError(path, "the table has no lines.", HINT)
     return Taxonomy(of, heads)
+
+
+def species_rule(path: str, words: str = "") -> SpeciesRule:
+    """Return what tells species by a column of a table, see `column_named`; without a table by descriptions.
+
+    Raises
+    ------
+    InputError, OptionError
+        As `read_taxonomy` and `column_named` do.
+    """
+    if not path:
+        return FROM_DESCRIPTIONS
+    taxonomy = read_taxonomy(path)
+    return SpeciesRule(taxonomy, column_named(taxonomy, words), path)
 
 
 def column_named(taxonomy: Taxonomy, words: str) -> int:

@@ -33,7 +33,7 @@ from clalign.runs.schema import (
     TABLES,
     general_statements,
 )
-from clalign.values.species import species_in
+from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 CHECKPOINT_PAGES = 8192
 """Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run does so, too."""
@@ -70,6 +70,9 @@ class RunConnection(sqlite3.Connection):
 
     declared: Declaration
     declared_checks: dict[str, Check]
+    species: SpeciesRule = FROM_DESCRIPTIONS
+    """What SQL's ``species_of(name, accession, description)`` answers by."""
+
     is_abandoned: Callable[[], bool] | None = None
     """Tells whether nobody waits any more for the question that is being answered; it then ends with an error."""
 
@@ -213,7 +216,7 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
     for setting in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {setting}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-    connection.create_function("species_in", 1, lambda text: species_in(text or ""), deterministic=True)
+    connection.create_function("species_of", 3, lambda *words: connection.species.of(*(word or "" for word in words)))
     connection.row_factory = lambda cursor, row: connection.checked(cursor, row)
     return connection
 

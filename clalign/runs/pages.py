@@ -23,13 +23,14 @@ from clalign.runs.queries import significant_sql
 from clalign.runs.run_file import open_connection, open_run
 from clalign.runs.schema import ORDER, PLAIN_NAMES, SHORT_NAME
 from clalign.values.hits import Hit
+from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 ALL_QUERIES = -1
 """In place of the number of a query: the hits of all of them, one sequence after the other."""
 
 QUERY_NAME = "(SELECT queries.name FROM queries WHERE queries.id = hits.query)"
 TEXTS = ("description", "name", "accession")
-SPECIES = "species_in(description)"
+SPECIES = "species_of(targets.name, targets.accession, description)"
 
 VALUES = {
     **{name: name for name in ("evalue", "score", "bias", "raw", "length", "best_score", "best_evalue", "verified")},
@@ -97,6 +98,8 @@ class HitQuery(Struct, frozen=True):
         Whether in the original order of all queries the hits of each stand together, not those of each sequence.
     among : PickedHits or None
         Only some of these.
+    species : SpeciesRule
+        What tells species, which are sorted and filtered by.
     """
 
     path: Path
@@ -108,6 +111,7 @@ class HitQuery(Struct, frozen=True):
     score: str = "score"
     by_query: bool = False
     among: PickedHits | None = None
+    species: SpeciesRule = FROM_DESCRIPTIONS
 
 
 class ListedHit(NamedTuple):
@@ -192,6 +196,7 @@ class HitPages:
     def __init__(self, query: HitQuery, keep: int | None = None, context: JobContext | None = None) -> None:
         self.query = query
         self._connection = open_connection(query.path)
+        self._connection.species = query.species
         with left_by(self._connection, context):
             self._list()
         self.keep = keep

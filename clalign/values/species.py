@@ -25,6 +25,12 @@ def taxon_in(description: str) -> str:
     return found[1] if found else ""
 
 
+def species_of(description: str) -> str:
+    """Return the species that a description names: with ``OS=``, else its taxon with ``OX=``; empty for neither."""
+    taxon = taxon_in(description)
+    return species_in(description) or (f"taxon {taxon}" if taxon else "")
+
+
 class Taxonomy(Struct, frozen=True):
     """What a table says of sequences or of taxa.
 
@@ -44,9 +50,37 @@ class Taxonomy(Struct, frozen=True):
 
         Without an entry it is what the description names; `UNKNOWN` if that is nothing.
         """
-        species = species_in(description)
-        for key in (name, accession, *name.split("|"), taxon_in(description), species):
+        for key in (name, accession, *name.split("|"), taxon_in(description), species_in(description)):
             cells = self.of.get(key) if key else None
             if cells is not None:
                 return (cells[column] if column < len(cells) else "") or UNKNOWN
-        return UNKNOWN if column or not species else species
+        return UNKNOWN if column else species_of(description) or UNKNOWN
+
+
+class SpeciesRule(Struct, frozen=True, eq=False):
+    """Tells the species of sequences, in tables, orders, filters and pictures; equal to nothing but itself.
+
+    Attributes
+    ----------
+    taxonomy : Taxonomy
+        What is looked up first; empty for nothing.
+    column : int
+        Which of its cells is told.
+    path : str
+        The file of the table.
+    """
+
+    taxonomy: Taxonomy = Taxonomy()
+    column: int = 0
+    path: str = ""
+
+    def of(self, name: str, accession: str, description: str) -> str:
+        """Return the species of a sequence; empty if it is not known."""
+        if not self.taxonomy.of:
+            return species_of(description)
+        found = self.taxonomy.group(name, accession, description, self.column)
+        return "" if found == UNKNOWN else found
+
+
+FROM_DESCRIPTIONS = SpeciesRule()
+"""The rule without a table."""

@@ -266,6 +266,14 @@ def test_tables_have_the_species_last_if_that_is_asked_for(small_run: Path, what
     flag = {"tsv": "--tsv", "domtsv": "--domtsv", "csv": "--csv", "domcsv": "--domcsv"}[what]
     assert main(["export", "--species", flag, str(out), str(small_run)]) == 0
     assert out.read_text() == written(small_run, what, species=True)
+    table = small_run.with_name("taxonomy.tsv")
+    table.write_text("#taxon\tspecies\tkind\n9606\thuman\tape\n")
+    asked = ["--taxonomy", str(table), "--taxonomy-column", "kind"]
+    assert main(["export", *asked, flag, str(out), str(small_run)]) == 0
+    assert out.read_text() == written(small_run, what, species=True).replace(f"{split}Homo sapiens\n", f"{split}ape\n")
+    assert main(["export", *asked[2:], flag, str(out), str(small_run)]) == ExitCode.INPUT
+    table.write_text("no tab\n")
+    assert main(["export", *asked, flag, str(out), str(small_run)]) == ExitCode.UNREADABLE
 
 
 def test_no_cell_is_a_formula_if_that_is_asked_for(small_run: Path) -> None:

@@ -44,7 +44,7 @@ from clalign.ui.views.pictures_view import PicturesView
 from clalign.ui.views.results_page import ResultsPage
 from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
 from clalign.values.drawings import Words
-from clalign.values.species import UNKNOWN, Taxonomy, species_in, taxon_in
+from clalign.values.species import UNKNOWN, Taxonomy
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -190,16 +190,6 @@ def test_species_are_counted_and_the_unknown_too(profile_run: Path, tmp_path: Pa
     assert rows == {"human": 2, "mouse": 1, "Mus musculus": 1, UNKNOWN: 1}
     rows = {name: n for name, n, *_ in read_picture(profile_run, Asked("species", None, str(lineage), "order")).rows()}
     assert rows == {"Primates": 2, "Rodentia": 1, UNKNOWN: 2}
-
-
-def test_words_of_species() -> None:
-    text = "Kinase OS=Escherichia coli (strain K12) OX=83333 GN=x PE=1 SV=2"
-    assert (species_in(text), taxon_in(text)) == ("Escherichia coli (strain K12)", "83333")
-    assert species_in("OS=Homo sapiens") == "Homo sapiens"
-    assert species_in("no POS=tion here") == species_in("") == ""
-    known = Taxonomy({"83333": ("Bacteria",), "P1": ("mine",)})
-    assert known.group("sp|P1|A_ECOLI", "", text) == "mine"
-    assert known.group("x", "-", text) == "Bacteria"
 
 
 @pytest.mark.parametrize(
@@ -398,10 +388,19 @@ def test_species_are_listed_and_looked_up(
     lineage.write_text("#key\tspecies\torder\nHomo sapiens\thuman\tPrimates\n")
     window.controller.pictures.set_taxonomy(view, str(lineage))
     qtbot.waitUntil(lambda: view.species.rows[0]["cells"][0] == "human")
+    hits, place = page.run.hits, page.run.table.place("species")
+
+    def listed() -> list[str]:
+        return [str(hits.data(hits.index(row, place))) for row in range(hits.n_shown)]
+
+    hits.set_order("species", True)
+    qtbot.waitUntil(lambda: listed() == ["Mus musculus", "human", "human", "—", "—"])
     assert view.columns.isVisible()
     view.columns.setCurrentIndex(1)
     view.columns.activated.emit(1)
     qtbot.waitUntil(lambda: view.species.rows[0]["cells"][0] == "Primates")
+    hits.set_filter("species:primat")
+    qtbot.waitUntil(lambda: listed() == ["Primates"] * 2)
     lineage.write_text("no tabs\n")
     window.controller.pictures.set_taxonomy(view, str(lineage))
     qtbot.waitUntil(lambda: "line 1" in message_text(window))

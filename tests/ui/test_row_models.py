@@ -24,7 +24,8 @@ from clalign.ui.models.row_search import compiled, find_rows, prosite_pattern
 from clalign.ui.models.rows_view import RowsView
 from clalign.ui.theme import contrast
 from clalign.values.column_statistics import N_LETTERS, count_letters
-from clalign.values.row_alignments import RowAlignment
+from clalign.values.row_alignments import RowAlignment, RowNotes
+from clalign.values.species import SpeciesRule, Taxonomy
 
 
 def composition(rows: list[bytes]) -> tuple[np.ndarray, Composition]:
@@ -233,7 +234,16 @@ def test_a_picture_is_of_the_view_as_it_was(view: RowsView) -> None:
 
 def test_rows_of_an_alignment_stand_by_species() -> None:
     texts = ["x OS=Mus musculus OX=1", "nothing", "y OS=Homo sapiens", "z OS=mus musculus GN=a"]
-    order = order_by_species(texts)
+    rows = RowAlignment(np.zeros((4, 1), np.uint8), [f"s{n}/1-9" for n in range(4)], texts)
+    order = order_by_species(rows)
     assert order is not None
     assert order.tolist() == [2, 0, 3, 1]
-    assert order_by_species(["nothing"]) is None
+    table = Taxonomy({"s1": ("Aa",), "Mus musculus": ("",)})
+    looked_up = order_by_species(rows, SpeciesRule(table))
+    assert looked_up is not None
+    assert looked_up.tolist() == [1, 2, 3, 0]
+    assert order_by_species(RowAlignment(rows.cells[:1], ["s1"], ["nothing"])) is None
+    noted = RowNotes(rows=[("s0/1-9", "OS", "Zea mays"), ("s1/1-9", "OS", "Bos taurus"), ("s1/1-9", "AC", "P1")])
+    order = order_by_species(RowAlignment(rows.cells[:2], rows.names[:2], ["", "x"], noted))
+    assert order is not None
+    assert order.tolist() == [1, 0]

@@ -61,7 +61,9 @@ class HitController(Controller):
         self._app.settings.change(export_folder=str(Path(path).absolute().parent), export_form=what)
         self._app.window.sheets.close_sheet()
         named = f"{before}{columns}" if columns else ""
-        run = str(page.run.path)
+        run, species = str(page.run.path), page.run.hits.query.species
+        if species.path and (shape.get("species") or columns):
+            shape |= {"taxonomy": species.path, "taxonomy_column": str(species.column + 2)}
 
         def write(ids: list[int] | None) -> None:
             self._jobs.export(run, what, path, ids, named, is_safe, **shape)

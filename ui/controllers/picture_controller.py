@@ -14,7 +14,8 @@ from shiboken6 import isValid
 
 from clalign.engines.pictures import KINDS, Asked, read_picture, write_numbers
 from clalign.errors import ClalignError
-from clalign.formats.taxonomy import read_taxonomy
+from clalign.formats.taxonomy import column_named, read_taxonomy
+from clalign.values.species import SpeciesRule, Taxonomy
 
 from .. import formatting
 from ..desk.app_context import AppContext, Controller
@@ -36,6 +37,7 @@ class PictureController(Controller):
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
+        self._tables: WeakKeyDictionary[PicturesView, Taxonomy] = WeakKeyDictionary()
         self._latest: WeakKeyDictionary[PicturesView, Asked] = WeakKeyDictionary()
 
     def connect_page(self, page: ResultsPage) -> None:
@@ -69,6 +71,7 @@ class PictureController(Controller):
         run, asked = page.run, self._asked(page, wish)
         if not run.cards:
             return
+        self._tell_species(page, view, wish)
         path, key = run.path, (str(run.path), "picture")
         if self._latest.get(view, asked) != asked:  # the same one is read to its end: a search adds hits all the time
             self._app.files.forget(key)
@@ -100,6 +103,15 @@ class PictureController(Controller):
 
         self._app.files.ask_long(key, lambda context: read_picture(path, asked, context), take)
 
+    def _tell_species(self, page: ResultsPage, view: PicturesView, wish: Asked) -> None:
+        """Let all that tells species do so by the table that was chosen for the picture."""
+        taxonomy, known = self._tables.get(view), page.run.hits.query.species
+        if taxonomy is None:
+            return
+        column = column_named(taxonomy, wish.column)
+        if known.taxonomy is not taxonomy or known.column != column:
+            page.run.hits.set_species(SpeciesRule(taxonomy, column, wish.taxonomy))
+
     def choose_hits(self, page: ResultsPage, view: PicturesView, hits: npt.NDArray[np.int64]) -> None:
         """Select hits in the table, as far as it shows them."""
         n_picked = len(hits)
@@ -130,6 +142,7 @@ class PictureController(Controller):
                 words = str(answer) if isinstance(answer, ClalignError) else told(answer, "It could not be read")
                 self._app.say("caution", f"The table of taxonomy is not used. {words}")
                 return
+            self._tables[view] = answer
             n = max(map(len, answer.of.values()))
             heads = (*answer.heads, *(f"column {place + 2}" for place in range(len(answer.heads), n)))
             view.set_taxonomy(path, [(head, str(place + 2)) for place, head in enumerate(heads[:n])])

@@ -24,7 +24,7 @@ from ..formatting import told
 from ..models.architectures import Architectures, Asked, Bars, question
 from ..models.hit_pages import HitRow
 from ..models.overview import question as overview_question
-from ..models.row_measures import order_by_species
+from ..models.row_measures import SPECIES, order_by_species
 from ..models.rows_view import RowsView
 
 if TYPE_CHECKING:
@@ -260,17 +260,17 @@ class ResultsController(Controller):
             if (scores == scores).any():
                 rows.scores["Score (bits)"] = scores
             if by_species is not None:
-                rows.own_orders["Species"] = by_species
+                rows.own_orders[SPECIES] = by_species
             sequences = formatting.plural(alignment.n_rows, "row")
             panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, aligned by the paths that were found")
             self._alignments.connect_rows(panel)
             rows.begin()
             self._app.update_actions()
 
-        path = run.path
+        path, species = run.path, run.hits.query.species
 
         def read(context: JobContext) -> tuple[Any, ...]:
             alignment, scores = read_hit_alignment(path, number, significant, context)
-            return alignment, scores, order_by_species(alignment.descriptions)
+            return alignment, scores, order_by_species(alignment, species)
 
         self._app.files.ask_long((str(path), "aligned"), read, take)

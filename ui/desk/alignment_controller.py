@@ -17,11 +17,12 @@ from clalign.formats.recognize import recognize
 from clalign.formats.row_alignments import list_alignments, read_rows
 from clalign.formats.row_writers import ENDINGS, FORMS, Part, form_of, write_rows
 from clalign.formats.writers import whole_file
-from clalign.jobs import Event
+from clalign.jobs import Event, JobContext
 from clalign.values.row_alignments import RowAlignment
 
 from .. import formatting
 from ..formatting import told
+from ..models.row_measures import Rows, order_by_species
 from ..models.workspace import Offer, Source, stamp_of
 from .app_context import AppContext, Controller
 from .picture_files import copy_picture
@@ -182,13 +183,17 @@ class AlignmentController(Controller):
                 share = formatting.percent(event.value["done"] / event.value["total"])
                 page.say("Reading the alignment", f"{name}: {share}", can_stop=True)
 
-        def take(answer: RowAlignment | Exception) -> None:
+        def read(context: JobContext) -> tuple[RowAlignment, Rows | None]:
+            alignment = read_rows(path, number, context)
+            return alignment, order_by_species(alignment)
+
+        def take(answer: tuple[RowAlignment, Rows | None] | Exception) -> None:
             if not isValid(page) or self.pages.get(path) is not page:
                 return
             if isinstance(answer, Exception):
                 page.say("This alignment cannot be shown", told(answer, "The file could not be read"))
                 return
-            page.show_alignment(answer)
+            page.show_alignment(*answer)
             if self.page is page:
                 page.setFocus()
             if number == 0:
@@ -196,7 +201,7 @@ class AlignmentController(Controller):
             self._app.update_actions()
             self.shown.emit(path)
 
-        self._app.files.ask_long((path, "rows"), lambda context: read_rows(path, number, context), take, note)
+        self._app.files.ask_long((path, "rows"), read, take, note)
 
     def _list(self, path: str, page: RowsPage) -> None:
         """Offer the other alignments of the file."""

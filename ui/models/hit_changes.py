@@ -29,7 +29,7 @@ class HitChanges(QObject):
         super().__init__(parent)
         self._run, self._query = run, run.profile
         self._counted: dict[int, int] = {}
-        self._is_growing = False
+        self._is_growing = self._is_other = False
         self._soon = QTimer(self, singleShot=True, interval=STALE_MS)
         self._soon.timeout.connect(self.hits_changed)
         run.hits.shown_changed.connect(self._look)
@@ -50,6 +50,8 @@ class HitChanges(QObject):
             self._counted[query] = n_hits
         if is_new and not self._soon.isActive():
             self._soon.start()
-        if run.profile != self._query and not run.hits.is_busy:
-            self._query = run.profile
+        self._is_other |= run.profile != self._query
+        self._query = run.profile
+        if self._is_other and not run.hits.is_busy:
+            self._is_other = False
             self.query_changed.emit()

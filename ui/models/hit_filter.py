@@ -78,7 +78,7 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
     Words and quoted phrases are looked for in name, accession and description, whatever their case;
     with ``-`` before them they must be missing. After ``note:`` they are looked for in what the user has
     written beside a hit; ``note:`` alone finds every hit that has a note. After ``species:`` they are looked for in
-    what descriptions name with OS=.
+    what descriptions name with OS= or OX=, or what a table of taxonomy says.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from msgspec.structs import asdict
 
 from clalign.engines.columns import HITS, Column, Kind, Sets
-from clalign.values.species import species_in
+from clalign.runs.pages import HitQuery
 
 from .. import formatting
 from .hit_filter import HIT_WORDS, FilterWords
@@ -28,6 +28,7 @@ class Hits(Protocol):
     """What a cell may ask of the table besides its row."""
 
     cards: list[dict[str, Any]]
+    query: HitQuery
 
     def is_significant(self, row: HitRow) -> bool:
         """Return whether a hit is significant."""
@@ -150,7 +151,7 @@ CELLS: dict[str, tuple[Cell | None, int, bool]] = {
     "score": (lambda r, m: formatting.score(r.score), 84, True),
     "length": (lambda r, m: formatting.count(r.length), 70, False),
     "accession": (lambda r, m: r.accession, 100, False),
-    "species": (lambda r, m: species_in(r.description) or "—", 150, False),
+    "species": (lambda r, m: m.query.species.of(r.name, r.accession, r.description) or "—", 150, False),
     "verified": (lambda r, m: r.verified or "—", 76, False),
     "profile": (lambda r, m: str(m.cards[r.profile]["name"]), 120, False),
 }

@@ -21,6 +21,7 @@ from clalign.runs.connection import unreadable
 from clalign.runs.pages import HitQuery, PickedHits
 from clalign.runs.queries import is_significant
 from clalign.runs.run_file import write_note
+from clalign.values.species import SpeciesRule
 
 from .. import formatting, theme
 from .glossary import explanation
@@ -58,6 +59,7 @@ class HitsModel(QAbstractTableModel):
     shown_changed = Signal()
     busy_changed = Signal(bool)
     note_refused = Signal(str)
+    species_changed = Signal()
     note_changed = Signal(int, int, str, str)
     """Query and row of the target, the note before, and the one now."""
 
@@ -154,6 +156,11 @@ class HitsModel(QAbstractTableModel):
     def set_order(self, sort: str | None, descending: bool) -> None:
         """Sort by a key of `clalign.runs.pages.VALUES`, or by None for the original order."""
         self._ask(replace(self.query, sort=sort, descending=descending))
+
+    def set_species(self, rule: SpeciesRule) -> None:
+        """Tell species by another rule, in the column, in orders and in filters."""
+        self._ask(replace(self.query, species=rule))
+        self.species_changed.emit()
 
     def refresh(self) -> None:
         """Look for hits that were added."""

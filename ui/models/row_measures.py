@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,9 +20,15 @@ from clalign.values.column_statistics import (
     count_letters,
 )
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, is_residue
-from clalign.values.species import species_in
+from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 Rows = npt.NDArray[np.int64]
+
+SPECIES = "Species"
+"""What the order of rows by species is called."""
+
+PLACE = re.compile(r"/\d+-\d+$")
+"""Stands behind the name of a sequence of which a row is a part."""
 
 COLUMNS = 2048
 """Columns that are measured together."""
@@ -113,9 +120,13 @@ def order_by_name(alignment: RowAlignment) -> Rows:
     return order_of([name.casefold() for name in alignment.names])
 
 
-def order_by_species(descriptions: Sequence[str]) -> Rows | None:
-    """Return the rows by the species that their descriptions name, the others last; None if none names one."""
-    species = [species_in(text).lower() for text in descriptions]
+def order_by_species(alignment: RowAlignment, rule: SpeciesRule = FROM_DESCRIPTIONS) -> Rows | None:
+    """Return the rows by their species, those of which it is not known last; None if it is known of none."""
+    noted = {(name, tag): text for name, tag, text in alignment.notes.rows if tag in ("AC", "OS")}  # of Stockholm files
+    species = []
+    for name, description in zip(alignment.names, alignment.descriptions, strict=True):
+        words = f"{description} OS={noted[name, 'OS']}" if (name, "OS") in noted else description
+        species.append(rule.of(PLACE.sub("", name), noted.get((name, "AC"), ""), words).lower())
     if not any(species):
         return None
     return order_of([name or LAST for name in species])

@@ -17,7 +17,7 @@ FILTER_ROWS = [
     ("E<1e-5", "E-value; likewise score, bias, len, domains, domE, domscore with <, <=, =, >=, >"),
     (
         'species:"Homo sapiens"',
-        "Hits of a species, which descriptions name with OS=",
+        "Hits of a species: OS= or OX= in descriptions, or a table of taxonomy chosen on Pictures",
     ),
     ("note:check", "Hits with this text in your note; note: alone finds all that have one"),
     ("score>20 len>200", "Several parts must all hold"),

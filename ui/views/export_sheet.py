@@ -155,7 +155,7 @@ class ExportSheet(Sheet):
         self._columns_line.setVisible(named is not None)
         self.with_species = QCheckBox("A column with the species")
         safe_tip = "Puts ' before names that begin with =, +, - or @"
-        species_tip = "The last one: what descriptions name with OS="
+        species_tip = "The last one: OS= or OX= of descriptions, or what a table of taxonomy chosen on Pictures says"
         self._tips: dict[QWidget, str] = {
             self._columns_line: "", self.is_safe: safe_tip, self.with_species: species_tip, self._flank_line: "",
         }  # fmt: skip

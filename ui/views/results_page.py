@@ -276,6 +276,7 @@ class ResultsPage(QWidget):
         self.changes = HitChanges(run, self)
         self.changes.hits_changed.connect(lambda: ask_again(*of_run, *of_query))
         self.changes.query_changed.connect(lambda: ask_again(*of_query))
+        run.hits.species_changed.connect(lambda: ask_again(self._aligned))
         self.report.copy_asked.connect(self.action_asked)
         defer(self, self._make_hits)
         self.tabs.currentChanged.connect(lambda _: self._look())

@@ -23,6 +23,7 @@ from clalign.values.row_alignments import RowAlignment
 
 from .. import formatting, theme
 from ..models.row_colors import RAMPS, SCHEME_WORDS, SCHEMES
+from ..models.row_measures import SPECIES, Rows
 from ..models.row_search import MODES
 from ..models.rows_view import CONSENSUS, RowsView, Selection
 from .choices import NarrowBox
@@ -407,10 +408,12 @@ class RowsPage(QWidget):
         self.numbers.setCurrentIndex(number)
         self.numbers.setVisible(len(titles) > 1)
 
-    def show_alignment(self, alignment: RowAlignment) -> RowsView:
-        """Show an alignment."""
+    def show_alignment(self, alignment: RowAlignment, by_species: Rows | None = None) -> RowsView:
+        """Show an alignment, and offer the order of its rows by species, if there is one."""
         self.close_view()
         view = RowsView(alignment, self)
+        if by_species is not None:
+            view.own_orders[SPECIES] = by_species
         self.panel = panel = RowsPanel(view)
         for signal, own in (
             (panel.save_asked, self.save_asked), (panel.export_asked, self.export_asked), (panel.said, self.said),

@@ -74,9 +74,8 @@ COMMANDS = {
         " E-values, alignments. With --pairs, --pair-list or --long given pairs are aligned instead.",
         examples=(
             "clalign sw queries.fasta proteins.fasta",
-            "clalign sw --matrix BLOSUM45 --gapopen 14 --gapextend 2 -E 1e-3 --tsv hits.tsv queries.fasta"
-            " proteins.fasta.gz",
-            'clalign sw --outfmt "6 std qcovs cigar" -o hits.tsv --device gpu queries.fasta proteins.fasta',
+            'clalign sw --matrix BLOSUM45 --gapopen 14 --gapextend 2 -E 1e-3 --outfmt "6 std cigar" -o hits.tsv'
+            " --device gpu queries.fasta proteins.fasta.gz",
             "clalign sw --match 1 --mismatch -1 --strand plus --sam hits.sam reads.fastq genome.fasta",
             "clalign sw --pairs --mode global --scores scores.tsv a.fasta b.fasta",
             "clalign sw --long --run mitochondria.clalign human.fasta orangutan.fasta",

@@ -19,12 +19,11 @@ from clalign.engines.pictures.species import SpeciesSummary
 from clalign.engines.pictures.stages import Stages
 from clalign.errors import OptionError
 from clalign.formats.tables import plain
-from clalign.formats.taxonomy import column_named, read_taxonomy
+from clalign.formats.taxonomy import species_rule
 from clalign.formats.writers import replaced_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
-from clalign.values.species import Taxonomy
 
 __all__ = ["KINDS", "Asked", "HitPicture", "picture_of", "read_picture", "write_numbers", "write_rows"]
 
@@ -102,8 +101,8 @@ def _stages(numbers: HitNumbers, asked: Asked) -> HitPicture:
 
 
 def _species(numbers: HitNumbers, asked: Asked) -> HitPicture:
-    taxonomy = read_taxonomy(asked.taxonomy) if asked.taxonomy else Taxonomy()
-    return SpeciesSummary(numbers, taxonomy, column_named(taxonomy, asked.column))
+    rule = species_rule(asked.taxonomy, asked.column)
+    return SpeciesSummary(numbers, rule.taxonomy, rule.column)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -116,7 +115,7 @@ KINDS: Mapping[str, Kind] = {
     "scores": Kind("Scores of all", "How many targets have which score, hits or not, beside what chance would give",
                    _scores, True, False),
     "filters": Kind("Filters", "How many targets pass each stage of the search", _stages, True, False),
-    "species": Kind("Species", "Hits by species, from OS= in the descriptions or from a table of taxonomy", _species),
+    "species": Kind("Species", "Hits by species, from OS= or OX= in descriptions or a table of taxonomy", _species),
 }  # fmt: skip
 """The pictures by their names."""
 

@@ -64,7 +64,7 @@ class SpeciesSummary(HitPicture):
         self.title = f"{numbers.of}: hits by {what}"
         n_targets = sum(len(one.targets) for one in self.counts)
         unknown = sum(len(one.targets) for one in self.counts if one.name == UNKNOWN)
-        source = "the table of taxonomy, else OS= in the descriptions" if taxonomy.of else "OS= in the descriptions"
+        source = "the table of taxonomy, else the descriptions" if taxonomy.of else "OS= or OX= in the descriptions"
         self.sentence = f"{plural(n_targets, 'sequence')} with hits, of {len(named):,} {what} by {source}."
         if unknown:
             self.sentence += f" Of {unknown:,} it is unknown."
