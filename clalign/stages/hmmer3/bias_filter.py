@@ -58,7 +58,7 @@ class BiasFilterStage(ScoringStage):
         head = (*session.residues(batch), terms.null_loop, terms.null, chosen.rows, chosen.count)
         launch(
             session, ("bias_filter_item", "bias_filter"), geometry, profiles, form_of,
-            (*head, np.uint32(chosen.most)), (scores,),
+            (*head, np.uint32(chosen.most)), (scores,), chosen.chosen,
         )  # fmt: skip
         return scores
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.compute.geometry import in_turns
 from clalign.compute.sessions import Argument, Buffer, KernelSession
@@ -14,7 +15,7 @@ from clalign.stages.hmmer3.bias_filter import BIAS_FILTER
 from clalign.stages.hmmer3.forward import FORWARD
 from clalign.stages.hmmer3.msv import MSV
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, length_buffers, length_terms_of
-from clalign.stages.hmmer3.ssv import SSV, SsvCells, bytes_of
+from clalign.stages.hmmer3.ssv import SSV, SsvCells, byte_numbers
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
 from clalign.values.devices import Device
 from clalign.values.filters import FilterLimits, least_difference
@@ -30,6 +31,9 @@ SELECT_ITEMS = 256
 """Work-items a compute unit of a GPU that look through lists; a CPU has one."""
 
 SELECT_GROUP = 64
+
+FEW_SEQUENCES = 64
+"""Of fewer, of which one in fifty passes the first filter by chance, many models find none."""
 
 EVERYTHING = object()
 
@@ -133,13 +137,27 @@ class Cascade:
     def limits_of(self, model: FilterModel) -> tuple[int | np.float32, ...]:
         """Return what `LIMITS` says of a model."""
         least = self.session.cached("least scores", model, lambda: least_scores(model))
-        scores = bytes_of(self.session, model.profile)
-        return scores.begin, scores.bias, least.msv, least.sure, least.viterbi, least.forward
+        return *byte_numbers(self.session, model.profile), least.msv, least.sure, least.viterbi, least.forward
 
     def start(self) -> Callable[[], list[Filtered]]:
-        """Enqueue everything; return what waits for the results of each model."""
+        """Enqueue everything; return what waits for the results of each model.
+
+        Of few sequences most models find none, so the later filters are enqueued for those that do, when that is known.
+        """
+        passed = self.after_bytes(SSV.enqueue(self.session, self.batch, self.profiles))
+        if self.n_models == 1 or self.n > FEW_SEQUENCES:
+            return self.later(passed)
+        fetch_counts = self.session.fetch(passed.count, self.n_models, np.uint32)
+
+        def collect() -> list[Filtered]:
+            chosen = tuple(np.flatnonzero(fetch_counts()).tolist())
+            return self.later(replace(passed, chosen=chosen))()
+
+        return collect
+
+    def later(self, passed: RowList) -> Callable[[], list[Filtered]]:
+        """Enqueue the filters after MSV; return what waits for the results of each model."""
         session, batch, terms = self.session, self.batch, self.terms
-        passed = self.after_bytes(SSV.enqueue(session, batch, self.profiles))
         to_forward = self.after_bias(passed)
         scores = FORWARD.enqueue(session, batch, self.profiles, to_forward, terms)
         numbers = np.uint32(self.n), np.uint32(self.n_models)
@@ -169,7 +187,7 @@ class Cascade:
 
     def after_bias(self, passed: RowList) -> RowList:
         """Enqueue the bias and the Viterbi filter; return what passes both."""
-        to_viterbi, to_forward = self.new_list(), self.new_list()
+        to_viterbi, to_forward = self.new_list(passed.chosen), self.new_list(passed.chosen)
         is_used = self.models[0].limits.bias
         scores = self.bias
         if is_used:
@@ -186,10 +204,10 @@ class Cascade:
         )  # fmt: skip
         return to_forward
 
-    def new_list(self) -> RowList:
-        """Return empty lists with room for every sequence."""
+    def new_list(self, chosen: tuple[int, ...] | None = None) -> RowList:
+        """Return empty lists with room for every sequence, of which those of some models may be filled."""
         rows = self.session.allocate(4 * self.n * self.n_models)
-        return RowList(rows, self.session.zeros(4 * self.n_models), self.n, self.n_models)
+        return RowList(rows, self.session.zeros(4 * self.n_models), self.n, self.n_models, chosen)
 
     def select(self, entry: str, *arguments: Argument) -> None:
         """Enqueue a kernel that looks through lists."""

@@ -61,7 +61,7 @@ class ForwardStage(ScoringStage):
         head = (*session.residues(batch), terms.move, chosen.rows, chosen.count)
         scores = session.allocate(4 * chosen.room)
         if self.shape_on(session.device) == "vector":
-            launch_vector(session, profiles, (*head, np.uint32(chosen.most)), self.defines, scores)
+            launch_vector(session, profiles, (*head, np.uint32(chosen.most)), self.defines, scores, chosen.chosen)
         else:
             (profile,) = profiles
             launch_lanes(session, profile, chosen.most, head, self.defines, scores)
@@ -74,8 +74,9 @@ def launch_vector(
     head: tuple[Argument, ...],
     choices: Choices,
     scores: Buffer,
+    chosen: Sequence[int] | None = None,
 ) -> None:
-    """Enqueue the shape for CPUs."""
+    """Enqueue the shape for CPUs, for some of the models."""
 
     def make(one: LocalProfile) -> Tables:
         return striped_tables(session, one)
@@ -85,7 +86,9 @@ def launch_vector(
         defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
         return Form(defines, "striped forward", make, vectors)
 
-    launch(session, ("forward_vector", "forward"), one_a_core(session.device), profiles, form_of, head, (scores,))
+    launch(
+        session, ("forward_vector", "forward"), one_a_core(session.device), profiles, form_of, head, (scores,), chosen
+    )
 
 
 def launch_lanes(

@@ -48,6 +48,7 @@ def launch(
     form_of: Callable[[LocalProfile], Form],
     before: tuple[Argument, ...],
     after: tuple[Argument, ...],
+    chosen: Sequence[int] | None = None,
 ) -> None:
     """Enqueue a kernel on some models, one launch for all that share program and tables.
 
@@ -62,18 +63,20 @@ def launch(
     form_of : callable
     before, after : tuple
         Arguments before and after models, their number, tables and counters.
+    chosen : sequence of int, optional
+        Numbers of the models for which there is something to do; by default all.
     """
-    together: dict[tuple[object, ...], tuple[AllTables, list[tuple[int, int, Form]]]] = {}
-    for number, profile in enumerate(profiles):
-        form = form_of(profile)
-        tables, place = _tables(session, profile, form)
-        key = (*form.defines.items(), id(tables))
-        together.setdefault(key, (tables, []))[1].append((number, place, form))
-    for tables, chosen in together.values():
-        numbers, places, forms = zip(*chosen, strict=True)
-        models = np.zeros(len(chosen), MODEL)
+    together: dict[tuple[object, ...], list[tuple[int, LocalProfile, Form]]] = {}
+    for number in range(len(profiles)) if chosen is None else chosen:
+        profile, form = profiles[number], form_of(profiles[number])
+        shelf = profile if profile.shelved is None else profile.shelved.shelf
+        together.setdefault((*form.defines.items(), form.name, id(shelf)), []).append((number, profile, form))
+    for found in together.values():
+        numbers, those, forms = zip(*found, strict=True)
+        tables, places = _tables(session, those, forms[0], is_passing=chosen is not None)
+        models = np.zeros(len(found), MODEL)
         models["number"], models["vectors"] = numbers, [form.vectors for form in forms]
-        models["tables"][:, : tables.starts.shape[1]] = tables.starts[list(places)]
+        models["tables"][:, : tables.starts.shape[1]] = tables.starts[places]
         for k in range(len(forms[0].numbers)):
             models["numbers"][:, k] = np.array([form.numbers[k] for form in forms]).view(np.uint32)
         session.launch(
@@ -82,9 +85,21 @@ def launch(
         )  # fmt: skip
 
 
-def _tables(session: KernelSession, profile: LocalProfile, form: Form) -> tuple[AllTables, int]:
-    """Return the tables of a model with those of all others on its shelf, made once, and its place among them."""
-    if profile.shelved is None:
-        return session.all_tables(form.name, profile, lambda: [form.make(profile)]), 0
-    shelf, place = profile.shelved.shelf, profile.shelved.place
-    return session.all_tables(form.name, shelf, lambda: [form.make(shelf.profile(k)) for k in range(len(shelf))]), place
+class _Passing:
+    """Stands for tables that are needed once; they go with it."""
+
+
+def _tables(
+    session: KernelSession, profiles: Sequence[LocalProfile], form: Form, is_passing: bool
+) -> tuple[AllTables, list[int]]:
+    """Return the tables of models of one shelf, or of one that stands alone, and the places of these models in them.
+
+    Those of all models on the shelf are made together, once; `is_passing` ones are made of just these models.
+    """
+    shelved = [profile.shelved for profile in profiles if profile.shelved is not None]
+    if is_passing or not shelved:
+        key = _Passing() if is_passing else profiles[0]
+        return session.all_tables(form.name, key, lambda: [form.make(one) for one in profiles]), [*range(len(profiles))]
+    shelf = shelved[0].shelf
+    tables = session.all_tables(form.name, shelf, lambda: [form.make(shelf.profile(k)) for k in range(len(shelf))])
+    return tables, [one.place for one in shelved]

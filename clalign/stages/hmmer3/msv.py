@@ -12,7 +12,7 @@ from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tab
 from clalign.stages.hmmer3.model_groups import Form, launch
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.shelf_tables import of_each
-from clalign.stages.hmmer3.ssv import bytes_of
+from clalign.stages.hmmer3.ssv import byte_numbers
 from clalign.values.alphabets import N_CODES
 from clalign.values.local_profiles import NEVER_BYTE, LocalProfile, byte_scores, length_terms
 from clalign.values.sequences import SequenceBatch
@@ -103,8 +103,8 @@ def _launch_vector(
 
 
 def _numbers(session: KernelSession, profile: LocalProfile) -> tuple[np.int32, np.int32]:
-    scores = bytes_of(session, profile)
-    return np.int32(scores.begin), np.int32(scores.bias)
+    begin, bias = byte_numbers(session, profile)
+    return np.int32(begin), np.int32(bias)
 
 
 def _launch_lanes(

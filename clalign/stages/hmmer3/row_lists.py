@@ -27,12 +27,15 @@ class RowList(Struct, frozen=True):
     most : int
         The most that there may be.
     n_models : int
+    chosen : tuple of int, optional
+        Numbers of the models of which anything may be listed; by default of all.
     """
 
     rows: Buffer
     count: Buffer
     most: int
     n_models: int = 1
+    chosen: tuple[int, ...] | None = None
 
     @property
     def room(self) -> int:

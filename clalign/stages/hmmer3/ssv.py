@@ -59,6 +59,15 @@ def bytes_of(session: KernelSession, profile: LocalProfile) -> ByteScores:
     return session.cached("byte scores", profile, lambda: byte_scores(profile))
 
 
+def byte_numbers(session: KernelSession, profile: LocalProfile) -> tuple[int, int]:
+    """Return the cost from B to any node and the bias of the 8-bit scores of a profile."""
+    if profile.shelved is None:
+        scores = bytes_of(session, profile)
+        return scores.begin, scores.bias
+    _, bias, begin = profile.shelved.shelf.byte_scores
+    return int(begin[profile.shelved.place]), int(bias[profile.shelved.place])
+
+
 def biased_scores_of(session: KernelSession, profile: LocalProfile) -> npt.NDArray[np.int8]:
     """Return bias less cost of each letter at each node (int8[N_CODES, M])."""
     if profile.shelved is not None:

@@ -129,7 +129,7 @@ def launch_vector(session: KernelSession, profiles: Sequence[LocalProfile], rows
 
     launch(
         session, ("viterbi_filter_vector", "viterbi_filter"), one_a_core(session.device), profiles, form_of,
-        (*rows.head, np.uint32(rows.chosen.most)), (rows.scores,),
+        (*rows.head, np.uint32(rows.chosen.most)), (rows.scores,), rows.chosen.chosen,
     )  # fmt: skip
 
 
