@@ -44,7 +44,7 @@ def test_as_the_plain_filters(session: Session, n_nodes: int, limits: FilterLimi
 
 
 @pytest.mark.parametrize("n_copies", [1, 5], ids=["later filters for some", "all for all"])
-@pytest.mark.parametrize("limits", [FilterLimits(), FilterLimits(0.5, 0.3, 0.1, bias=False), FilterLimits(1e-30)])
+@pytest.mark.parametrize("limits", [FilterLimits(), FilterLimits(0.5, 0.3, 0.1, bias=False)])
 def test_many_models_at_once_as_each_alone(any_session: Session, limits: FilterLimits, n_copies: int) -> None:
     """Of programs and tables of their own, on a shelf and on none; of some nothing passes, and some rows are empty."""
     rng = np.random.default_rng(11)
@@ -56,8 +56,7 @@ def test_many_models_at_once_as_each_alone(any_session: Session, limits: FilterL
     assert (len(batch) > FEW_SEQUENCES) == (n_copies > 1)
     models = [FilterModel(profile, limits) for profile in profiles]
     together = any_session.run(FILTERS_OF_MANY, batch, models)
-    some = {len(found.rows) > 0 for found in together}
-    assert some == {False} if limits.f1 == 1e-30 else some == {True, False} or not limits.bias
+    assert {len(found.rows) > 0 for found in together} == {True, False} or not limits.bias
     for found, model in zip(together, models, strict=True):
         found.check()
         alone = any_session.run(FILTERS, batch, model)
@@ -91,9 +90,10 @@ def test_nothing_passes(any_session: Session) -> None:
     rng = np.random.default_rng(6)
     profile = random_local_profile(rng, 25)
     for batch in (SequenceBatch.from_texts([]), SequenceBatch.from_texts(["", "", "*", "GGG"])):
-        found = any_session.run(FILTERS, batch, FilterModel(profile, FilterLimits(1e-30, 1e-30, 1e-30)))
-        assert len(found.rows) == 0
-        assert np.isnan(found.msv).tolist() == (batch.lengths == 0).tolist()
+        model = FilterModel(profile, FilterLimits(1e-30, 1e-30, 1e-30))
+        for found in (any_session.run(FILTERS, batch, model), *any_session.run(FILTERS_OF_MANY, batch, [model] * 3)):
+            assert len(found.rows) == 0
+            assert np.isnan(found.msv).tolist() == (batch.lengths == 0).tolist()
 
 
 def test_long_targets_of_long_models_take_msv(session: Session) -> None:

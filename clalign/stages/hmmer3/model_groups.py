@@ -96,10 +96,12 @@ def _tables(
 
     Those of all models on the shelf are made together, once; `is_passing` ones are made of just these models.
     """
+    if is_passing:
+        tables = session.all_tables(form.name, _Passing(), lambda: [form.make(one) for one in profiles])
+        return tables, [*range(len(profiles))]
     shelved = [profile.shelved for profile in profiles if profile.shelved is not None]
-    if is_passing or not shelved:
-        key = _Passing() if is_passing else profiles[0]
-        return session.all_tables(form.name, key, lambda: [form.make(one) for one in profiles]), [*range(len(profiles))]
+    if not shelved:  # the same one, maybe several times
+        return session.all_tables(form.name, profiles[0], lambda: [form.make(profiles[0])]), [0] * len(profiles)
     shelf = shelved[0].shelf
     tables = session.all_tables(form.name, shelf, lambda: [form.make(shelf.profile(k)) for k in range(len(shelf))])
     return tables, [one.place for one in shelved]
