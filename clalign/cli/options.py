@@ -247,7 +247,7 @@ def progress_mode(arguments: argparse.Namespace) -> ProgressMode:
 def device_of(arguments: argparse.Namespace) -> str:
     """Return the device that was asked for: the flag, else the variable, else ``auto``."""
     words, cluster = str(arguments.device or os.environ.get("CLALIGN_DEVICE") or "auto"), vars(arguments).get("cluster")
-    if not cluster:
+    if cluster is None:
         return words
     if cluster_of(cluster) is None or "@" in cluster:
         raise OptionError(

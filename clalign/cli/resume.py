@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _device_of(arguments: argparse.Namespace, spec: Spec) -> str | None:
     """Return the device to go on with, None for that of the run; a cluster alone keeps the words for its workers."""
-    if not arguments.cluster:
+    if arguments.cluster is None:
         return None if arguments.device is None else str(arguments.device)
     if arguments.device is None:
         arguments.device = str(spec.to_dict()["device"])

@@ -17,7 +17,7 @@ from clalign.cli.options import add_progress_options, progress_mode, spec_of
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
 from clalign.engines.engine import Engine, engine_with, engines
-from clalign.errors import OptionError
+from clalign.errors import OptionError, quoted
 from clalign.values.shards import FLAG, MOST, Shard, ShardRows
 from clalign.values.specs import Spec
 from clalign.values.typed_numbers import count
@@ -51,7 +51,8 @@ if [ -z "$part" ]; then
 fi
 cd {here}
 mkdir -p {folder}
-clalign="${{CLALIGN:-{program}}}"
+clalign="${{CLALIGN:-}}"
+[ -n "$clalign" ] || clalign={program}
 run={folder}/$(printf '{pattern}' "$part")
 if [ -e "$run" ]; then
     exec "$clalign" resume --progress plain -o /dev/null "$run"
@@ -87,7 +88,7 @@ class Planned(Struct, frozen=True):
 
     def command(self, number: int) -> str:
         """Return the command that searches a part."""
-        own = [FLAG, str(Shard(number, self.n)), "--run", str(Path(self.folder, self.pattern % number))]
+        own = [FLAG, str(Shard(number, self.n)), "--run", f"{self.folder}/{self.pattern % number}"]
         return shlex.join(["clalign", self.words[0], *own, "-o", os.devnull, *self.words[1:]])
 
     @property
@@ -99,8 +100,9 @@ class Planned(Struct, frozen=True):
     def script(self, path: str) -> str:
         """Return a script that schedulers run as an array job."""
         return SCRIPT.format(
-            n=self.n, script=shlex.quote(path), merge=self.merge, here=shlex.quote(os.getcwd()), flag=FLAG,
-            folder=shlex.quote(self.folder), program=shutil.which("clalign") or "clalign", pattern=self.pattern,
+            n=self.n, script=shlex.quote(no_option(path)), merge=self.merge, here=shlex.quote(os.getcwd()), flag=FLAG,
+            folder=shlex.quote(self.folder), program=shlex.quote(shutil.which("clalign") or "clalign"),
+            pattern=self.pattern,
             name=self.words[0], words=shlex.join(self.words[1:]),
         )  # fmt: skip
 
@@ -180,7 +182,22 @@ def _planned(arguments: argparse.Namespace) -> Planned:
     dataclasses.replace(spec, **{"shard": f"1/{arguments.n}"})  # raises what is wrong with it
     if "-" in spec.paths:
         raise OptionError("Standard input (-) is there for one part only.", "Give it as a file.")
-    return Planned(words, spec, arguments.n, arguments.folder)
+    _check_lines(arguments, words)
+    return Planned(words, spec, arguments.n, no_option(str(Path(arguments.folder))))
+
+
+def no_option(path: str) -> str:
+    """Return a path that no program takes for an option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
+def _check_lines(arguments: argparse.Namespace, words: tuple[str, ...]) -> None:
+    """Refuse names with line ends where each line is a command, or a comment."""
+    named = [("--folder", arguments.folder), ("--script", arguments.script or "")]
+    for what, name in [*named, *(("the search", word) for word in (words if arguments.commands else ()))]:
+        if "\n" in name or "\r" in name:
+            hint = "Rename it; in the search itself a --script takes it as it is."
+            raise OptionError(f"There is a line end in {quoted(name)} ({what}), and each command has one line.", hint)
 
 
 def _has_parts(engine: Engine) -> bool:

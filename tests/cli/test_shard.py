@@ -69,6 +69,53 @@ def test_the_script_searches_the_part_that_a_scheduler_names(here: Path) -> None
     assert (none.returncode, "Which of the 2 parts?" in none.stderr) == (2, True)
 
 
+@pytest.fixture
+def noting(here: Path) -> Path:
+    """A program that notes what it is called with, in place of clalign; its name is odd as well."""
+    program = here / "it's $(exit 7)" / "clalign"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nprintf "%s\\0" "$@" >> "$NOTED"\n')
+    program.chmod(0o755)
+    return program
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="schedulers of Windows take no scripts of this kind")
+@pytest.mark.parametrize("odd", ["two  spaces", "it's", '"$HOME`id`"', "back\\slash", "*?[a]", "-dash", "two\nlines"])
+def test_names_come_as_they_are_to_the_commands_of_parts(
+    odd: str, here: Path, noting: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(noting.parent), prepend=":")
+    monkeypatch.setenv("NOTED", str(here / "noted"))
+    (here / odd).write_bytes(Path(PROTEINS).read_bytes())
+    is_one_line = "\n" not in odd
+    script, folder = ("-script.sh", f"{odd} parts") if is_one_line else ("script.sh", "parts")
+    search = ["hmmsearch", "--", PROFILE, odd]
+    assert main(["shard", "2", f"--script={script}", f"--folder={folder}", *search]) == 0
+    clear = f"./{folder}" if folder.startswith("-") else folder
+    run = f"{clear}/hmmsearch-2-of-2.clalign"
+    subprocess.run(["bash", "--", script, "2"], check=True, capture_output=True)
+    told = (here / "noted").read_text().split("\0")
+    flags = ["--shard", "2/2", "--run", run]
+    assert told == ["hmmsearch", *flags, "--progress", "plain", "-o", "/dev/null", *search[1:], ""]
+    assert (here / folder).is_dir()
+    capsys.readouterr()
+    assert (main(["shard", "2", "--commands", f"--folder={folder}", *search]) == 0) is is_one_line
+    if is_one_line:
+        command = capsys.readouterr().out.splitlines()[1]
+        (here / "noted").unlink()
+        subprocess.run(["sh", "-c", command], check=True)
+        assert (here / "noted").read_text().split("\0") == ["hmmsearch", *flags, "-o", "/dev/null", *search[1:], ""]
+
+
+@pytest.mark.parametrize("flag", ["--script", "--folder"])
+def test_names_with_line_ends_would_be_commands_in_the_comments_of_a_script(
+    flag: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["shard", "2", flag, "a\nexit", "--script", "b\nexit", *SEARCH]) == ExitCode.INPUT
+    assert "line end" in capsys.readouterr().err
+    assert not list(here.iterdir())
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

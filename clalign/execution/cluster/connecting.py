@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import logging
 import os
 import time
@@ -263,16 +264,43 @@ def _client(library: Any, address: str, stack: ExitStack) -> Any:
     n = n_local(address)
     if n is not None:
         return library.Client(stack.enter_context(_local(library, n, stack)), set_as_default=False)
+    found = _address_in(address) if address.endswith(".json") else address
     try:
-        given = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
-        if "scheduler_file" in given and not os.path.exists(address):
-            raise DeviceNotFound(f"There is no file {address}.", "Give the one that the scheduler of Dask writes.")
-        return library.Client(**given, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+        asyncio.run(_greeted(library, found))
+        return library.Client(found, timeout=CONNECT_SECONDS, set_as_default=False)
+    except Exception as error:  # what is no scheduler may answer anything
         raise DeviceNotFound(
             f"No scheduler of Dask answers at {address} ({_first_line(error)}).",
             "Start one with: dask scheduler; or take workers on this machine: local:4.",
         ) from None
+
+
+def _address_in(path: str) -> str:
+    """Return the address that a scheduler has written into a file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return str(json.load(file)["address"])
+    except FileNotFoundError:
+        raise DeviceNotFound(f"There is no file {path}.", "Give the one that the scheduler of Dask writes.") from None
+    except OSError as error:
+        raise DeviceNotFound(f"{path} cannot be read ({_first_line(error)}).", "See who may read it.") from None
+    except (ValueError, LookupError, TypeError):
+        raise DeviceNotFound(
+            f"{path} names no address of a scheduler.",
+            "Give the file that is written by: dask scheduler --scheduler-file scheduler.json",
+        ) from None
+
+
+async def _greeted(library: Any, address: str) -> None:
+    """Connect, and see that it is Dask that answers, which the library would wait for without end."""
+    security = library.Security().get_connection_args("client")
+    connecting = library.comm.connect(address, timeout=CONNECT_SECONDS, **security)
+    try:
+        (await asyncio.wait_for(connecting, 2 * CONNECT_SECONDS)).abort()
+    except MemoryError:  # the first bytes are taken for a number of more
+        raise ConnectionError("what answers there speaks another language") from None
+    except TimeoutError as error:
+        raise TimeoutError(_first_line(error) if str(error) else "it takes the connection and says nothing") from None
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,0 +1,70 @@
+"""Addresses of clusters that make no sense, or where no scheduler answers, are told of before anything is started."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from clalign.cli.options import device_of
+from clalign.errors import DeviceNotFound, OptionError
+from clalign.execution.cluster import connecting
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"workers": {}}', '{"address": "tcp://127.0.0.1:9"'])
+def test_a_file_that_no_scheduler_wrote_is_told_of(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(text)
+    with pytest.raises(DeviceNotFound, match="names no address"), connecting.Connection(str(path)):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (b"", "says nothing"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "another language"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "another language"),
+    ],
+)
+def test_what_is_no_scheduler_is_not_waited_for(said: bytes, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was stopped, or another program behind that port."""
+    monkeypatch.setattr(connecting, "CONNECT_SECONDS", 2.0)
+    taken = list[socket.socket]()
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(server.accept()[0])
+                taken[-1].sendall(said)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(DeviceNotFound, match=words), connecting.Connection(address):
+            pass
+        for one in taken:
+            one.close()
+
+
+@pytest.mark.parametrize("address", ["local:0", "local:257", "local:99999999999"])
+def test_no_workers_and_too_many_are_refused_before_any_is_started(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "_local", lambda *_: pytest.fail("they were started"))
+    with pytest.raises(OptionError, match="workers") as caught, connecting.Connection(address):
+        pass
+    assert "from 1 to 256" in caught.value.hint
+    assert connecting.n_local("local:256") == 256
+    assert connecting.n_local("tcp://local:1") is None
+
+
+@pytest.mark.parametrize("address", ["", "local", "local:x", "local:-1", "local:1.5", "host:8786", "http://host:8786"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    """An empty variable of a script as well: the search would run here."""
+    with pytest.raises(OptionError, match="no address of a scheduler"):
+        device_of(SimpleNamespace(device=None, cluster=address))  # type: ignore[arg-type]
