@@ -69,7 +69,7 @@ class PicturesView(AskedView):
         self.setLayout(stacked(self._tools(), (self._stack, 1), self._foot(), spacing=0))
         self.setFocusProxy(self.kinds)
         self._show_tools()
-        self.say("Pictures of the hits", "They appear here as soon as there are hits.")
+        self.say("Pictures of the hits", "They are being read.")
 
     def _tools(self) -> QWidget:
         self.kinds = shrinking(QComboBox())

@@ -111,11 +111,11 @@ class RowsPanel(QWidget):
         self.schemes, self.orders = NarrowBox(), NarrowBox()
         self._fill_schemes()
         self._fill_orders()
-        for box, name, letters in ((self.schemes, "Colors of the cells", 15), (self.orders, "Order of the rows", 8)):
+        for box, name, letters in ((self.schemes, "Colors of the cells", 12), (self.orders, "Order of the rows", 8)):
             box.setAccessibleName(name)
             box.setToolTip(name)
             box.setMinimumContentsLength(letters)
-            box.setMaximumWidth(180)
+            box.setMaximumWidth(150)
         self.schemes.activated.connect(lambda: self.choose_scheme(self.schemes.currentData()))
         self.orders.activated.connect(lambda: view.sort(self.orders.currentData()))
         tip = "Differences only: dots where a row agrees with the consensus, or with the row that it is compared with"
