@@ -32,7 +32,7 @@ class AlignedHits(AskedView):
         self._stack.addWidget(self.empty)
         top = row((self.words, 1), self.significant, margins=(12, 6, 12, 2))
         self.setLayout(stacked(top, (self._stack, 1), spacing=0))
-        self.say("All hits aligned", "They appear here as soon as there are hits.")
+        self.say("All hits aligned", "They are being read.")
 
     def _wish(self, significant: bool) -> None:
         self.wish = significant

@@ -53,7 +53,7 @@ class ArchitectureView(AskedView):
         self.setLayout(stacked(self._tools(), (self._stack, 1), foot, spacing=0))
         self.canvas.domain_chosen.connect(self.domain_chosen)
         self.canvas.described.connect(lambda text: self.words.setText(text.replace("\n", " · ")))
-        self.say("Domain architectures", "They appear here as soon as there are hits.")
+        self.say("Domain architectures", "They are being read.")
 
     def _tools(self) -> QWidget:
         self.rules = shrinking(QComboBox())
