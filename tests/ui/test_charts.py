@@ -13,7 +13,9 @@ from clalign.ui import formatting, theme
 from clalign.ui.engines.plan7.calibration import fit_chart
 from clalign.ui.engines.plan7.histogram import ProfileHistogram
 from clalign.ui.engines.plan7.logo_painter import fitting
+from clalign.ui.models.figures import Bar, BarChart
 from clalign.ui.models.histogram import Histogram
+from clalign.ui.views import figure_painter
 from clalign.ui.views.alignment_painter import LinePainter
 from clalign.ui.views.details import LEAST_WIDTH, FactsCard
 from clalign.ui.views.facts_paragraph import FACTS, WORDS, FactsParagraph
@@ -170,6 +172,23 @@ def test_legends_show_the_colors_that_are_drawn(view: HistogramView, tokens: the
         assert tokens.caution in colors_of(kind, tokens)
     fit = {"name": "f", "mu": 1.0, "lambda": 0.7, "n": 3, "histogram": {"low": 0, "width": 1, "counts": [1, 2]}}
     assert [kind for kind, _ in fit_chart(fit).legend] == ["bars", "calibration"]
+
+
+@pytest.mark.parametrize("others", [(), (0.001,)], ids=["inside", "before"])
+def test_the_number_of_a_bar_to_the_left_is_not_taken_for_that_of_the_mark(
+    others: tuple[float, ...], qtbot: Any
+) -> None:
+    bars = Bar("slow", 0.3, 1.6, "0.30×"), *(Bar("slower", value, None, "") for value in others)
+    image = QImage(800, 300, QImage.Format.Format_RGB32)
+    image.fill(theme.LIGHT.surface)
+    painter, seen = QPainter(image), []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(figure_painter, "_words", lambda _, area, side, text, color: seen.append((text, area)))
+        figure_painter.paint_chart(painter, image.rect().toRectF(), BarChart("", "", bars, log=True), theme.LIGHT)
+    painter.end()
+    number = next(area for text, area in seen if text == "0.30×")
+    one = next(area.center().x() for text, area in seen if text == "1")
+    assert number.right() < one
 
 
 def test_names_and_numbers_take_no_more_room_than_they_need(qtbot: Any) -> None:

@@ -17,6 +17,9 @@ from .wait_sign import WaitLine
 
 TYPING_MS = 150
 
+WIDEST_LIST = 520
+"""Pixels of the list of architectures, however much room there is; sequences get the rest."""
+
 
 class ArchitectureView(AskedView):
     """Asks for architectures when it is looked at, and shows them."""
@@ -37,6 +40,7 @@ class ArchitectureView(AskedView):
         self.canvas = ArchitectureCanvas()
         self.groups = TextTable(GROUP_COLUMNS, self)
         self.table = LabTable(self.groups, "Architectures")
+        self.table.setMaximumWidth(WIDEST_LIST)
         self.table.row_chosen.connect(lambda _: self._show_chosen())
         self.empty = EmptyPanel("layers-outline", "", "")
         self.words = WaitLine("Reading the domains", "muted")
@@ -62,6 +66,7 @@ class ArchitectureView(AskedView):
             self.rules.addItem(text, key)
             self.rules.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
         self.rules.setMinimumContentsLength(18)
+        self.rules.setMaximumWidth(WIDEST_LIST)
         self.rules.activated.connect(lambda: self._wish(rule=self.rules.currentData()))
         self.significant = QCheckBox("Significant only")
         self.significant.setChecked(True)

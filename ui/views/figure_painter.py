@@ -205,7 +205,12 @@ def _paint_bar(
         diamond(painter, QPointF(scale(beside), middle), colors)
         if 0 <= scale(beside) - reach < 70:
             reach = scale(beside) + 6
-    if value is not None:
+    if value is not None and end < start - 1:
+        # A bar to the left has its number at its own end, before it or in it: beyond the other it would be the mark's.
+        wide = _metrics(painter).horizontalAdvance(text)
+        left = end - 6 - wide if end - 6 - wide >= scale(scale.low) else end + 6
+        _words(painter, QRectF(left, line.top(), wide + 2, line.height()), LEFT, text, colors.text)
+    elif value is not None:
         # The number keeps clear of the mark, whichever is further right.
         _words(painter, QRectF(reach + 6, line.top(), 120, line.height()), LEFT, text, colors.text)
 

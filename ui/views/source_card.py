@@ -31,6 +31,7 @@ class LengthBars(QWidget):
         self._bins = bins
         self.setMinimumHeight(56)
         self.setAccessibleName("Distribution of lengths")
+        self.setMaximumWidth(900)
         self.setToolTip(
             "\n".join(f"{formatting.span(a, b)}: {formatting.plural(n, 'sequence')}" for a, b, n in bins if n)
         )

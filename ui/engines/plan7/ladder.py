@@ -142,8 +142,9 @@ def _told(view: RungView) -> str:
     differ = f"{formatting.plural(wrong, 'measurement')} with other scores than the reference"
     verdict = differ if wrong else "all scores equal the reference"
     return (
-        f"{device['name']} · {model['name']}, {formatting.plural(model['length'], 'node')} · {sequences}, "
-        f"{formatting.count(database['n_residues'])} residues · {verdict if view.n_done else 'nothing was run'}"
+        f"{device['name']} · {verdict if view.n_done else 'nothing was run'} · {model['name']}, "
+        f"{formatting.plural(model['length'], 'node')} · {sequences}, "
+        f"{formatting.count(database['n_residues'])} residues"
     )
 
 

@@ -187,6 +187,10 @@ class Lane(QWidget):
         painter.drawText(box, int(CENTER), text)
 
 
+LARGEST = 1100, 400
+"""Pixels of the pictures on screens that have more room."""
+
+
 class NodeInspector(QWidget):
     """Words on the left, residues and transitions on the right."""
 
@@ -200,6 +204,9 @@ class NodeInspector(QWidget):
         pictures = ScrolledCard((0, 8, 12, 8), 6)  # where the page is low they are not squeezed into each other
         pictures.box.addWidget(self.bars, 1)
         pictures.box.addWidget(self.lane, 1)
+        for picture in (self.bars, self.lane):
+            picture.setMaximumSize(*LARGEST)
+        pictures.box.addStretch(0)
         self.setLayout(row((scroll, 5), (pictures, 5), spacing=-1))
 
     def show_node(self, profile: ShownProfile | None, node: int) -> None:

@@ -33,6 +33,10 @@ LEAST_COLUMNS = (
 )  # fmt: skip
 
 
+HIGHEST = 900
+"""Pixels of the logo on screens that have more room: its letters are no wider there."""
+
+
 class LeastLikedSheet(Sheet):
     """What costs a sequence most; choosing a line goes to its node."""
 
@@ -91,6 +95,7 @@ class ProfileView(QWidget):
         above.setLayout(stacked(self._tools(), self.overview, (self.logo, 1), spacing=0))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
+        above.setMaximumHeight(HIGHEST)
         self._stack.addWidget(split(above, self.inspector, shares=(3, 2)))
         self.setLayout(stacked(self._head, (self._stack, 1), spacing=-1))
         self.logo.node_chosen.connect(self._show_node)
