@@ -119,11 +119,11 @@ class Cards(Sequence[Card]):
     def __getitem__(self, number: int | slice) -> Card | list[Card]:
         if isinstance(number, slice):
             return [self._read(one) for one in range(*number.indices(self._n))]
-        if not 0 <= number < self._n:
-            raise IndexError(number)
         return self._read(number)
 
     def _card(self, number: int) -> Card:
+        if not 0 <= number < self._n:
+            raise IndexError(number)
         card = self._run.card(number)
         if not card:
             raise DamagedRun(self._run.path, f"its query {number} is missing")

@@ -14,7 +14,7 @@ import math
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, RunBusy
 from clalign.runs import older
 from clalign.runs.declarations import Declaration, declaration_of
-from clalign.runs.kinds import KINDS, Check, checks_of
+from clalign.runs.kinds import KINDS, Check, all_fit, checks_of
 from clalign.runs.plain_data import FACTS, parsed
 from clalign.runs.schema import (
     APPLICATION_ID,
@@ -145,16 +145,31 @@ class RunConnection(sqlite3.Connection):
         described, checks = self._last_kinds
         if described is not cursor.description:
             described = cursor.description
-            found = (
-                self._is_row if column[0] == "row" else self.declared_checks.get(column[0], CHECKS.get(column[0]))
-                for column in described
-            )
-            checks = tuple((place, check) for place, check in enumerate(found) if check is not None)
+            checks = self._checks(described)
             self._last_kinds = described, checks
         for place, check in checks:
             if not check(row[place]):
                 raise DamagedRun(self.path, f"its {described[place][0]} is {_shown(row[place])}")
         return row
+
+    def _checks(self, described: Sequence[tuple[Any, ...]]) -> tuple[tuple[int, Check], ...]:
+        """Return the places of the columns of which it is known what may stand there, and what tells it."""
+        found = (
+            self._is_row if column[0] == "row" else self.declared_checks.get(column[0], CHECKS.get(column[0]))
+            for column in described
+        )
+        return tuple((place, check) for place, check in enumerate(found) if check is not None)
+
+    def columns(self, *question: Any) -> dict[str, tuple[Any, ...]]:
+        """Return the columns of an answer by their names, which differ, checked as `checked` does it row by row."""
+        cursor = self.execute(*question)
+        cursor.row_factory = None
+        rows, described = cursor.fetchall(), cursor.description
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(described)
+        if not all(all_fit(check, columns[place]) for place, check in self._checks(described)):
+            for row in rows:  # tells what is wrong, and where first
+                self.checked(cursor, row)
+        return {column[0]: values for column, values in zip(described, columns, strict=True)}
 
     def _is_row(self, value: Any) -> bool:
         """Return whether a value is the row of a sequence that was searched."""

@@ -5,7 +5,7 @@ Rooms above tell where that is found (`clalign.runs.find_declaration`); here no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
@@ -21,6 +21,10 @@ KEYS = {"hits": "hit count", "parts": "hit count, number place", "batches": "que
         "pieces": "query place, number place", "unfinished": "query place, first count, number place",
         "": "number count"}  # fmt: skip
 """What a row of an engine's table is of, and the columns of the key that the row has."""
+
+
+Fields = dict[str, Iterable[Any]]
+"""Values of the fields of many things, by the names of the fields."""
 
 
 class EngineTable(Struct, frozen=True, kw_only=True):
@@ -43,7 +47,8 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     row : callable
         Returns the values that are written of a `Hit` or `Domain`; None for no row. Those of a batch come with it.
     read : callable
-        Takes the fields of a `Hit` or `Domain` that is read, and the values; sets what they say.
+        Takes the fields of all the `Hit` or `Domain` that are read, as columns by their names, and its own columns, in
+        which all values of one that it has no row of are None; sets what they say.
     older : str
         SQL of the same rows, keys included, in the tables of version 3.
     """
@@ -52,7 +57,7 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     columns: str
     of: Literal["hits", "parts", "batches", "pieces", "unfinished", ""] = ""
     row: Callable[[Any], tuple[Any, ...] | None] = lambda written: None
-    read: Callable[[dict[str, Any], tuple[Any, ...]], None] = lambda fields, values: None
+    read: Callable[[Fields, Sequence[Sequence[Any]]], None] = lambda fields, columns: None
     older: str = ""
 
     @property

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, islice, repeat
+from typing import Any, NamedTuple, TypeVar
 
 from clalign.errors import DamagedRun, RunBusy
 from clalign.runs.connection import RunConnection
-from clalign.runs.declarations import KEYS, EngineTable, Judge
+from clalign.runs.declarations import KEYS, EngineTable, Fields, Judge
 from clalign.runs.kinds import columns_of
 from clalign.runs.plain_data import parsed_card
 from clalign.runs.schema import ORDER, TABLES
@@ -25,9 +27,7 @@ _HIT = (
     "hits.id, query, hits.row, input_index, name, accession, description, length, score, bias, evalue, raw, n_parts,"
     " log_pvalue, included"
 )
-_PARTS = columns_of(TABLES["parts"][0])
-_PART = ", ".join(f"parts.{name}" for name in _PARTS)
-_N_HIT, _N_PART = len(_HIT.split(",")), len(_PARTS)
+_PART = ", ".join(f"parts.{name}" for name in columns_of(TABLES["parts"][0]))
 
 
 class _Query(NamedTuple):
@@ -37,16 +37,12 @@ class _Query(NamedTuple):
     judge: Judge | None
 
 
-class _Place(NamedTuple):
-    """Where in a row what a table of an engine tells is, and what reads it."""
+Columns = dict[str, tuple[Any, ...]]
 
-    read: Callable[[dict[str, Any], tuple[Any, ...]], None]
-    start: int
-    end: int
+Made = TypeVar("Made", Hit, Domain)
 
-
-_Own = tuple[Sequence[_Place], Sequence[_Place]]
-"""Of rows of hits, and of parts."""
+UNJUDGED = (None, True, True)
+"""What is said of the parts of hits of which all are significant."""
 
 
 class HitRows:
@@ -142,38 +138,66 @@ class HitRows:
         """Return those of some hits, by their ids, that are there."""
         declared = self._connection.declared
         chosen = f"IN ({','.join('?' * len(ids))})"
-        own = declared.of("hits"), declared.of("parts")
-        parts: dict[int, list[tuple[Any, ...]]] = {number: [] for number in ids}
-        for row in self._connection.execute(
-            f"SELECT {_PART}{_more(own[1])} FROM parts {joined(own[1])} WHERE parts.hit {chosen}"
+        own = declared.of("parts")
+        parts = self._connection.columns(
+            f"SELECT {_PART}{_more(own)} FROM parts {joined(own)} WHERE parts.hit {chosen}"
             " ORDER BY parts.hit, parts.number",
             ids,
-        ):
-            parts[row[0]].append(row)
-        found = self._connection.execute(
-            f"SELECT {_HIT}{_more(own[0])} FROM hits LEFT JOIN targets ON targets.row = hits.row {joined(own[0])}"
-            f" WHERE hits.id {chosen}",
+        )
+        own = declared.of("hits")
+        hits = self._connection.columns(
+            f"SELECT {_HIT}{_more(own)} FROM hits LEFT JOIN targets ON targets.row = hits.row {joined(own)}"
+            f" WHERE hits.id {chosen} ORDER BY hits.id",
             ids,
-        ).fetchall()
+        )
         self._check_counts()
-        places = _places(own[0], _N_HIT), _places(own[1], _N_PART)
-        return {row[0]: self._hit(row, parts[row[0]], places) for row in found}
+        return dict(zip(hits["id"], self._hits(hits, self._parts(hits, parts)), strict=True))
 
-    def _hit(self, row: tuple[Any, ...], parts: list[tuple[Any, ...]], own: _Own) -> Hit:
-        number, included = row[1], bool(row[14])
-        query, n_reported = self._query(number), 0
-        if query.judge is not None and query.judge.n_targets is None:
-            n_reported = self._counted(number, row[2])
-        fields: dict[str, Any] = {"is_included": included, "query": query.card.get("name", "")}
-        _read(own[0], row, fields)
-        domains = tuple(_domain(part, own[1], query.judge, n_reported, included) for part in parts)
-        values: tuple[Any, ...] = (*row[2:10], _known(row[10]), row[11], domains, *row[12:14])
-        hit = Hit(*values, **fields)
-        wrong = unsound(hit) if query.card else "no query"
-        wrong = wrong or self._connection.declared.unsound(query.card, hit)
-        if wrong is not None:
-            raise DamagedRun(self._connection.path, f"the hit {hit.name} has {wrong}")
-        return hit
+    def _hits(self, found: Columns, parts: Iterable[tuple[Domain, ...]]) -> Iterator[Hit]:
+        """Yield hits whose columns and parts were read."""
+        declared = self._connection.declared
+        cards = [self._query(number).card for number in found["query"]]
+        fields: Fields = {
+            **found, "evalue": _known(found["evalue"]), "domains": parts, "n_domains": found["n_parts"],
+            "is_included": map(bool, found["included"]), "estimates": repeat(None), "filters": repeat(None),
+            "query": [card.get("name", "") for card in cards],
+        }  # fmt: skip
+        for hit, card in zip(_made(Hit, fields, declared.of("hits"), found), cards, strict=True):
+            wrong = unsound(hit) if card else "no query"
+            wrong = wrong or declared.unsound(card, hit)
+            if wrong is not None:
+                raise DamagedRun(self._connection.path, f"the hit {hit.name} has {wrong}")
+            yield hit
+
+    def _parts(self, hits: Columns, found: Columns) -> Iterator[tuple[Domain, ...]]:
+        """Yield the parts of each hit, in the order of the hits."""
+        judges = dict(zip(hits["id"], map(self._judge, hits["query"], hits["row"], hits["included"]), strict=True))
+        if not judges.keys() >= set(found["hit"]):  # hits that were dropped meanwhile
+            are_there = [number in judges for number in found["hit"]]
+            found = {name: tuple(compress(column, are_there)) for name, column in found.items()}
+        evalues, targets = _known(found["evalue"]), list(zip(found["target_start"], found["target_end"], strict=True))
+        judged = [
+            judge.judgment(score, evalue, log_pvalue, n_reported, included) if judge is not None else UNJUDGED
+            for (judge, n_reported, included), score, evalue, log_pvalue in zip(
+                map(judges.__getitem__, found["hit"]), found["score"], evalues, found["log_pvalue"], strict=True
+            )
+        ]
+        conditional, are_reported, are_included = zip(*judged, strict=True) if judged else ((), (), ())
+        fields: Fields = {
+            **found, "evalue": evalues, "profile_range": zip(found["query_start"], found["query_end"], strict=True),
+            "target_range": targets, "envelope": targets, "accuracy": repeat(None), "pair": repeat(None),
+            "text": list(map(AlignmentText, found["query_text"], found["match"], found["target_text"])),
+            "conditional_evalue": conditional, "is_reported": are_reported, "is_included": are_included,
+        }  # fmt: skip
+        parts, counts = _made(Domain, fields, self._connection.declared.of("parts"), found), Counter(found["hit"])
+        of_hit = {number: tuple(islice(parts, n)) for number, n in counts.items()}
+        return (of_hit.get(number, ()) for number in hits["id"])
+
+    def _judge(self, query: int, row: int, included: int) -> tuple[Judge | None, int, bool]:
+        """Return what the parts of a hit are judged by, and how many hits and whether this one count for it."""
+        judge = self._query(query).judge
+        n_reported = self._counted(query, row) if judge is not None and judge.n_targets is None else 0
+        return judge, n_reported, bool(included)
 
     def begin(self) -> None:
         """Take note of what the file holds now, before it is asked which parts are reported."""
@@ -189,11 +213,10 @@ class HitRows:
         self, query: int, row: int, included: bool, score: float, evalue: float | None, log_pvalue: float | None
     ) -> tuple[bool, bool]:
         """Return whether a part of a hit is reported, and whether it is significant, given what is known of it."""
-        judge = self._query(query).judge
+        judge, n_reported, _ = self._judge(query, row, included)
         if judge is None:
-            return True, True
-        n_reported = self._counted(query, row) if judge.n_targets is None else 0
-        return judge.judgment(score, _known(evalue), log_pvalue, n_reported, included)[1:]
+            return UNJUDGED[1:]
+        return judge.judgment(score, known(evalue), log_pvalue, n_reported, included)[1:]
 
     def judge_in_sql(self, queries: Sequence[int]) -> None:
         """Let questions ask ``is_reported(query, row, score, evalue, log_pvalue)`` of parts of the hits of queries."""
@@ -205,7 +228,7 @@ class HitRows:
         def is_reported(query: int, row: int, score: float, evalue: float | None, log_pvalue: float | None) -> bool:
             judge = judges.get(query)
             n_reported = counts.get(row if column == "row" else query, 0)
-            return judge is None or judge.judgment(score, _known(evalue), log_pvalue, n_reported, True)[1]
+            return judge is None or judge.judgment(score, known(evalue), log_pvalue, n_reported, True)[1]
 
         self._connection.create_function("is_reported", 5, is_reported)
 
@@ -253,22 +276,11 @@ def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) 
             yield (*key, *values)
 
 
-def _places(tables: Sequence[EngineTable], start: int) -> list[_Place]:
-    """Return where in a row the columns of tables of an engine are, the first of them at `start`."""
-    places = []
-    for table in tables:
-        end = start + len(table.names)
-        places.append(_Place(table.read, start, end))
-        start = end
-    return places
-
-
-def _read(own: Sequence[_Place], row: tuple[Any, ...], fields: dict[str, Any]) -> None:
-    """Set the fields that tables of an engine tell of."""
-    for read, start, end in own:
-        values = row[start:end]
-        if values.count(None) < end - start:
-            read(fields, values)
+def _made(kind: type[Made], fields: Fields, own: Sequence[EngineTable], found: Columns) -> Iterator[Made]:
+    """Yield hits or parts, given columns for all of their fields and those that were read."""
+    for table in own:
+        table.read(fields, [found[name] for name in table.names])
+    return map(kind, *map(fields.__getitem__, kind.__struct_fields__))
 
 
 def unsound(hit: Hit) -> str | None:
@@ -277,10 +289,12 @@ def unsound(hit: Hit) -> str | None:
     Whoever shows a hit relies on it: no part of an alignment is outside of it.
     """
     for part in hit.domains:
-        if any(start > end for start, end in (part.profile_range, part.target_range, part.envelope)):
-            return "a domain that ends before it begins"
-        rows = [row for row in (part.text.model, part.text.match, part.text.target, part.text.posterior) if row]
-        if len({len(row) for row in rows}) > 1 or (rows and not part.states):
+        for start, end in (part.profile_range, part.target_range, part.envelope):
+            if start > end:
+                return "a domain that ends before it begins"
+        text = part.text
+        lengths = {len(text.model), len(text.match), len(text.target), len(text.posterior)} - {0}
+        if len(lengths) > 1 or (lengths and not part.states):
             return "an alignment of unequal rows"
     return None
 
@@ -288,13 +302,13 @@ def unsound(hit: Hit) -> str | None:
 def unwritable(hit: Hit, query_length: int) -> str | None:
     """Return in words what keeps a hit from being written, though it can be verified; None if there is nothing."""
     for part in hit.domains:
-        states, text = part.states, part.text
-        if any(len(row) != len(states) for row in (text.model, text.match, text.target, text.posterior or states)):
+        states, text, n = part.states, part.text, len(part.states)
+        if not n == len(text.model) == len(text.match) == len(text.target) == len(text.posterior or states):
             return "an alignment of unequal rows"
-        ends = [last - first for first, last in (part.profile_range, part.target_range)]
-        if states and ends != [len(states) - states.count("I"), len(states) - states.count("D")]:
+        (first_node, last_node), (first, last) = part.profile_range, part.target_range
+        if states and (last_node - first_node, last - first) != (n - states.count("I"), n - states.count("D")):
             return "an alignment of another length than its ends say"
-        if part.profile_range[1] > query_length or part.target_range[1] > hit.length:
+        if last_node > query_length or last > hit.length:
             return "an alignment beyond the end of its query or its sequence"
     return None
 
@@ -307,23 +321,10 @@ def _row_of(number: int, query: int, hit: Hit, order: tuple[float, str | None]) 
     )  # fmt: skip
 
 
-def _domain(
-    row: tuple[Any, ...], own: Sequence[_Place], judge: Judge | None, n_reported: int, is_included: bool
-) -> Domain:
-    _, number, score, bias, evalue, *places, raw, states, model, match, target, log_pvalue = row[:_N_PART]
-    fields: dict[str, Any] = {
-        "envelope": (places[2], places[3]), "text": AlignmentText(model, match, target), "log_pvalue": log_pvalue
-    }  # fmt: skip
-    _read(own, row, fields)
-    if judge is not None:
-        judged = judge.judgment(score, _known(evalue), log_pvalue, n_reported, is_included)
-        fields["conditional_evalue"], fields["is_reported"], fields["is_included"] = judged
-    return Domain(
-        number, score, bias, _known(evalue), (places[0], places[1]), (places[2], places[3]), raw=raw, states=states,
-        **fields,
-    )  # fmt: skip
-
-
-def _known(value: float | None) -> float:
+def known(value: float | None) -> float:
     """Return what SQLite keeps as NULL: not a number."""
     return math.nan if value is None else value
+
+
+def _known(values: Sequence[float | None]) -> Sequence[float]:
+    return list(map(known, values))

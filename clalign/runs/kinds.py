@@ -6,7 +6,7 @@ A column is declared as ``name kind``, several with commas between; a kind with 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -79,6 +79,22 @@ def sql_of(name: str, declared: str, key: str) -> str:
 def checks_of(declared: str) -> dict[str, Check]:
     """Return what tells, by the name of a column, whether a value may stand there."""
     return {name: _check(kind) for name, kind in columns_of(declared).items()}
+
+
+def all_fit(check: Check, values: Sequence[Any]) -> bool:
+    """Return whether all values of a column may stand there, several times as fast as one by one.
+
+    What lies between two numbers with a fraction that may, may, too.
+    """
+    kinds = set(map(type, values))
+    if type(None) in kinds:
+        kinds.remove(type(None))
+        values = [value for value in values if value is not None]
+        if not check(None):
+            return False
+    if kinds == {float}:
+        return check(min(values)) and check(max(values))
+    return all(map(check, set(values) if kinds == {int} else values))
 
 
 def _check(kind: str) -> Check:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -231,9 +232,9 @@ class Hit(Struct, frozen=True):
     @property
     def reported_domains(self) -> tuple[Domain, ...]:
         """The domains that pass the thresholds for domains."""
-        return tuple(domain for domain in self.domains if domain.is_reported)
+        return tuple([domain for domain in self.domains if domain.is_reported])
 
     @property
     def best_domain(self) -> Domain | None:
         """The domain with the highest score, the first one of equal ones."""
-        return max(self.domains, key=lambda domain: domain.score, default=None)
+        return max(self.domains, key=attrgetter("score"), default=None)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from clalign.runs.declarations import Card, Declaration, EngineTable
+from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
 from clalign.runs.plain_data import (
     ALPHABET,
     ANY_CARD,
@@ -32,9 +33,8 @@ def _of_alignment(alignment: Domain) -> tuple[Any, ...] | None:
     return pair.strand, pair.n_identical, pair.n_positive, pair.n_gaps, pair.n_gap_residues
 
 
-def _read_alignment(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
-    if values[0] is not None:
-        fields["pair"] = PairFacts(*values)
+def _read_alignments(fields: Fields, columns: Sequence[Sequence[Any]]) -> None:
+    fields["pair"] = [None if values[0] is None else PairFacts(*values) for values in zip(*columns, strict=True)]
 
 
 def order(card: Card, hit: Hit) -> tuple[float, str | None]:
@@ -91,7 +91,7 @@ ALIGNMENTS = EngineTable(
     of="parts",
     columns="strand sign?, identical place?, positive place?, gaps place?, gap_residues place?",
     row=_of_alignment,
-    read=_read_alignment,
+    read=_read_alignments,
     older="SELECT hit, number, strand, identical, positive, gaps, gap_residues FROM {domains} WHERE strand IS NOT NULL",
 )
 

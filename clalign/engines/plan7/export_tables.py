@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TextIO
 
 from clalign.engines.export import write_lines, write_table
 from clalign.engines.plan7 import hmmer3_tables
-from clalign.engines.plan7.export_source import (
-    Source,
-    hits,
-    places,
-    queries,
-    sides,
-    widths,
-)
+from clalign.engines.plan7.export_source import Query, Source, hits, places, queries, sides, widths
+from clalign.engines.plan7.hmmer3_tables import Widths
 from clalign.formats import json_lines
 from clalign.runs.queries import is_significant
 from clalign.values.hits import Domain, Hit
@@ -36,12 +31,15 @@ def write_tblout(source: Source, stream: TextIO) -> int:
         both = widths(source, query)
         if i == 0:
             write_lines(stream, hmmer3_tables.tblout_header(*both))
-        for number, hit in hits(source, query):
-            n = sum(domain.is_included for domain in hit.domains) * is_significant(hit)
-            row = hmmer3_tables.tblout_row(*sides(source, number, hit), *both, n)
-            count += write_lines(stream, [row])
+        count += write_lines(stream, _hit_rows(source, query, both))
     write_lines(stream, hmmer3_tables.footer(source.origin))
     return count
+
+
+def _hit_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
+    for number, hit in hits(source, query):
+        n = sum([domain.is_included for domain in hit.domains]) if is_significant(hit) else 0
+        yield hmmer3_tables.tblout_row(*sides(source, number, hit), *both, n)
 
 
 def write_domtblout(source: Source, stream: TextIO) -> int:
@@ -51,13 +49,16 @@ def write_domtblout(source: Source, stream: TextIO) -> int:
         both = widths(source, query)
         if i == 0:
             write_lines(stream, hmmer3_tables.domtblout_header(*both))
-        for number, hit in hits(source, query):
-            card, target = sides(source, number, hit)
-            for place, domain in places(source, number, hit):
-                row = hmmer3_tables.domtblout_row(card, target, domain, place, *both)
-                count += write_lines(stream, [row])
+        count += write_lines(stream, _domain_rows(source, query, both))
     write_lines(stream, hmmer3_tables.footer(source.origin))
     return count
+
+
+def _domain_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
+    for number, hit in hits(source, query):
+        card, target = sides(source, number, hit)
+        for place, domain in places(source, number, hit):
+            yield hmmer3_tables.domtblout_row(card, target, domain, place, *both)
 
 
 def write_pfamtblout(source: Source, stream: TextIO) -> int:

@@ -103,7 +103,7 @@ def _hit_line(hit: Hit, width: int, room: int | None, layout: Layout) -> str:
 
 
 def domain_lines(entries: Iterable[tuple[Card, Hit]], layout: Layout) -> Iterator[str]:
-    """Yield the domains of each hit, and their alignments.
+    """Yield the domains of each hit, and their alignments, as one text of several lines.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def domain_lines(entries: Iterable[tuple[Card, Hit]], layout: Layout) -> Iterato
     is_empty = True
     for card, hit in entries:
         is_empty = False
-        yield from _domains_of_hit(card, hit, layout)
+        yield "\n".join(_domains_of_hit(card, hit, layout))
     if is_empty:
         yield ""
         yield "   [No targets detected that satisfy reporting thresholds]"
@@ -172,7 +172,7 @@ def alignment_lines(card: Card, hit: Hit, domain: Domain, layout: Layout) -> lis
     model, target = layout.shown(card["name"], card["accession"]), layout.shown(hit.name, hit.accession)
     width = max(len(model), len(target))
     ends = (domain.profile_range[0] + 1, domain.profile_range[1], domain.target_range[0] + 1, domain.target_range[1])
-    digits = max(len(str(end)) for end in ends)
+    digits = len(str(max(ends)))
     n, text = len(domain.states), domain.text
     columns = layout.width - width - 2 * digits - 5 if layout.width else n
     if columns < n:
@@ -191,9 +191,9 @@ def alignment_lines(card: Card, hit: Hit, domain: Domain, layout: Layout) -> lis
         lines += [f"{indent}{row[block]} {tag}" for tag, row in rows if row]
         first, last = (residue, residue + n_residues - 1) if n_residues else ("-", "-")
         lines += (
-            _row(model, text.model[block], node, node + n_nodes - 1, (width, digits)),
+            f"  {model:>{width}s} {node:>{digits}} {text.model[block]} {node + n_nodes - 1:<{digits}}",
             f"{indent}{text.match[block]}",
-            _row(target, letters, first, last, (width, digits)),
+            f"  {target:>{width}s} {first:>{digits}} {letters} {last:{'<' if n_residues else '>'}{digits}}",
         )
         if text.posterior:
             lines.append(f"{indent}{text.posterior[block]} PP")
@@ -202,11 +202,6 @@ def alignment_lines(card: Card, hit: Hit, domain: Domain, layout: Layout) -> lis
 
 
 _ANNOTATIONS = (("CS", "structure"), ("RF", "reference"))
-
-
-def _row(name: str, text: str, first: int | str, last: int | str, widths: tuple[int, int]) -> str:
-    side = ">" if last == "-" else "<"
-    return f"  {name:>{widths[0]}s} {first:>{widths[1]}} {text} {last:{side}{widths[1]}}"
 
 
 def _annotation(symbols: str, domain: Domain) -> str:

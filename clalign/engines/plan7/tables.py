@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from clalign.engines.plan7.domain_limits import domain_limits
-from clalign.runs.declarations import Card, Declaration, EngineTable
+from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
 from clalign.runs.plain_data import ANY_CARD, FACTS, any_number, count, each, finite, positive, size, text, truth
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
+
+Made = TypeVar("Made")
 
 _ESTIMATES = ("expected", "n_regions", "n_clustered", "n_overlaps", "n_envelopes")
 _FILTERS = ("msv", "bias_filter", "viterbi", "forward")
@@ -23,10 +26,17 @@ def _of_hit(hit: Hit) -> tuple[Any, ...] | None:
     return *(estimates or (None,) * 5), *(filters or (None,) * 4)
 
 
-def _read_hit(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
-    said, filters = values[: len(_ESTIMATES)], values[len(_ESTIMATES) :]
-    fields["estimates"] = DomainEstimates(*said) if said[0] is not None else None
-    fields["filters"] = FilterScores(*filters) if filters[0] is not None else None
+def _read_hits(fields: Fields, columns: Sequence[Sequence[Any]]) -> None:
+    said, scores = columns[: len(_ESTIMATES)], columns[len(_ESTIMATES) :]
+    fields["estimates"] = _made(DomainEstimates, said)
+    fields["filters"] = _made(FilterScores, scores)
+
+
+def _made(kind: type[Made], columns: Sequence[Sequence[Any]]) -> Iterable[Made | None]:
+    """Return things of a kind, None where the first column has no value."""
+    if None not in columns[0]:
+        return map(kind, *columns)
+    return [None if values[0] is None else kind(*values) for values in zip(*columns, strict=True)]
 
 
 def _of_domain(domain: Domain) -> tuple[Any, ...] | None:
@@ -35,12 +45,17 @@ def _of_domain(domain: Domain) -> tuple[Any, ...] | None:
     return *domain.envelope, domain.text.posterior, domain.accuracy
 
 
-def _read_domain(fields: dict[str, Any], values: tuple[Any, ...]) -> None:
-    start, end, posterior, fields["accuracy"] = values
-    if start is not None and end is not None:
-        fields["envelope"] = start, end
-    text: AlignmentText = fields["text"]
-    fields["text"] = AlignmentText(text.model, text.match, text.target, posterior or "")
+def _read_domains(fields: Fields, columns: Sequence[Sequence[Any]]) -> None:
+    starts, ends, posteriors, fields["accuracy"] = columns
+    aligned, texts = fields["target_range"], fields["text"]
+    fields["envelope"] = [
+        whole if start is None or end is None else (start, end)
+        for start, end, whole in zip(starts, ends, aligned, strict=True)
+    ]
+    fields["text"] = [
+        AlignmentText(text.model, text.match, text.target, posterior) if posterior else text
+        for text, posterior in zip(texts, posteriors, strict=True)
+    ]
 
 
 def order(card: Card, hit: Hit) -> tuple[float, str | None]:
@@ -70,10 +85,11 @@ def unsound(card: Card, hit: Hit) -> str | None:
         return "no P-value, or no estimates of its domains"
     if said is not None and None in (said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes):
         return "half of the estimates of its domains"
-    if is_hmmer3 and any(domain.log_pvalue is None or domain.accuracy is None for domain in hit.domains):
-        return "a domain without a P-value"
-    if is_hmmer3 and any(domain.states and not domain.text.posterior for domain in hit.domains):
-        return "an alignment without posterior probabilities"
+    for domain in hit.domains if is_hmmer3 else ():
+        if domain.log_pvalue is None or domain.accuracy is None:
+            return "a domain without a P-value"
+        if domain.states and not domain.text.posterior:
+            return "an alignment without posterior probabilities"
     return None
 
 
@@ -103,7 +119,7 @@ HITS = EngineTable(
     columns="expected positive?, n_regions place?, n_clustered place?, n_overlaps place?, n_envelopes place?,"
     " msv number?, bias_filter number?, viterbi number?, forward number?",
     row=_of_hit,
-    read=_read_hit,
+    read=_read_hits,
     older=f"SELECT id AS hit, {', '.join((*_ESTIMATES, *_FILTERS))} FROM {{hits}}"
     " WHERE expected IS NOT NULL OR msv IS NOT NULL",
 )
@@ -113,7 +129,7 @@ DOMAINS = EngineTable(
     of="parts",
     columns="env_start place?, env_end place?, posterior text?, accuracy share?",
     row=_of_domain,
-    read=_read_domain,
+    read=_read_domains,
     older="SELECT hit, number, env_start, env_end, posterior, accuracy FROM {domains}"
     " WHERE accuracy IS NOT NULL OR posterior <> '' OR env_start <> ali_start OR env_end <> ali_end",
 )
