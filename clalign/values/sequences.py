@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -136,17 +136,18 @@ class SequenceDatabase:
 
     def header(self, row: int) -> tuple[str, str, str]:
         """Return name, accession and description of a row."""
-        return next(self.headers(np.array([row], np.int64)))
+        ((name,), (accession,), (description,)) = self.headers(np.array([row], np.int64))
+        return name, accession, description
 
-    def headers(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[str, str, str]]:
-        """Yield name, accession and description of chosen rows."""
+    def headers(self, rows: npt.NDArray[np.int64]) -> tuple[list[str], list[str], list[str]]:
+        """Return names, accessions and descriptions of chosen rows."""
         begins, ends = self.text_offsets[rows].tolist(), self.text_offsets[rows + 1].tolist()
+        found: tuple[list[str], list[str], list[str]] = [], [], []
         for begin, end in zip(begins, ends, strict=True):
-            text = self.text[begin:end].tobytes().decode("utf-8", "replace")
-            name, accession, description = text.split("\t", 2)
-            if not (name.isprintable() and accession.isprintable() and description.isprintable()):
-                name, accession, description = (part.translate(_VISIBLE) for part in (name, accession, description))
-            yield name, accession, description
+            parts = self.text[begin:end].tobytes().decode("utf-8", "replace").split("\t", 2)
+            for column, part in zip(found, parts, strict=True):
+                column.append(part if part.isprintable() else part.translate(_VISIBLE))
+        return found
 
     def row_named(self, name: str) -> int:
         """Return the first row, in the order of the input, of a sequence with this name.
@@ -176,6 +177,11 @@ class SequenceDatabase:
         codes: npt.NDArray[np.uint8] = self.codes[int(self.offsets[row]) : int(self.offsets[row + 1])]
         return codes
 
+    def residues_of(self, rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.uint8]]:
+        """Return the letter codes of each of chosen rows."""
+        begins, ends = self.offsets[rows].tolist(), self.offsets[rows + 1].tolist()
+        return [self.codes[begin:end] for begin, end in zip(begins, ends, strict=True)]
+
     def batch(self, first: int, last: int) -> SequenceBatch:
         """Return the rows from `first` up to but not including `last` as a batch."""
         start, end = int(self.offsets[first]), int(self.offsets[last])
@@ -184,10 +190,10 @@ class SequenceDatabase:
 
     def select(self, rows: npt.NDArray[np.int64]) -> SequenceBatch:
         """Return chosen rows, copied together, as a batch."""
-        begins, ends = self.offsets[rows], self.offsets[rows + 1]
-        offsets = np.concatenate([[0], np.cumsum(ends - begins)]).astype(np.int32)
-        codes = [self.codes[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
-        return SequenceBatch(np.concatenate([np.empty(0, np.uint8), *codes]), offsets, rows.astype(np.int64))
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        codes = np.concatenate([np.empty(0, np.uint8), *self.residues_of(rows)])
+        return SequenceBatch(codes, offsets, rows.astype(np.int64))
 
     @classmethod
     def from_sequences(cls, sequences: Iterable[Sequence], alphabet: Alphabet, source: str = "") -> SequenceDatabase:

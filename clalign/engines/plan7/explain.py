@@ -16,7 +16,7 @@ from clalign.databases.profile_library import load_library
 from clalign.engines.plan7.funnel import STAGES, in_sentence
 from clalign.engines.plan7.hmmer2_search import NO_LIMIT, Hmmer2Search
 from clalign.engines.plan7.hmmer3_domains import define_domains
-from clalign.engines.plan7.hmmer3_search import Candidate, Hmmer3Search
+from clalign.engines.plan7.hmmer3_search import Candidates, Hmmer3Search
 from clalign.engines.plan7.hmmer3_thresholds import ALL_SCORES
 from clalign.engines.plan7.preparing import prepare_search
 from clalign.engines.plan7.profile_search import check_unchanged, of_the_profiles_kind
@@ -165,7 +165,8 @@ def _steps_of_hmmer3(search: Hmmer3Search, row: int, session: Session) -> list[S
     if not n:
         return steps
     relaxed = replace(search, thresholds=replace(search.thresholds, evalue=NO_LIMIT, score=None))
-    (hit,) = relaxed.hits([Candidate(row, domains, null, FilterScores(0.0, None, None, None), 0)])
+    filters = FilterScores(0.0, None, None, None)
+    (hit,) = relaxed.hits(Candidates(np.array([row]), [domains], np.array([null], np.float32), [filters], [0]))
     return [*steps, _report_step(search, hit, came)]
 
 

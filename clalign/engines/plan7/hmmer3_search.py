@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import compress, islice, repeat, starmap
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,7 @@ from clalign.engines.plan7.targets import SearchableBatch, Targets
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
 from clalign.stages.hmmer3.filters import FILTERS, FILTERS_OF_MANY, PASSED_FORWARD, Filtered, FilterModel
-from clalign.values.alignments import AlignmentText
-from clalign.values.envelopes import Envelope, RowProfiles, TargetDomains
+from clalign.values.envelopes import RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
 from clalign.values.local_profiles import (
@@ -61,33 +62,29 @@ CANDIDATES_AT_ONCE = 1024
 """Candidates whose hits are made together."""
 
 
-class Candidate(Struct, frozen=True):
-    """A target that may be a hit.
+class Candidates(Struct, frozen=True):
+    """Targets that may be hits, as columns.
 
     Attributes
     ----------
-    row : int
+    rows : int64[n]
         Of the database.
-    found : TargetDomains
-    null : float
-        Score of the null model in nats.
-    filters : FilterScores
-    raw : int
-        What is kept of its MSV score.
+    found : sequence of TargetDomains
+    null : float32[n]
+        Scores of the null model in nats.
+    filters : sequence of FilterScores
+    raws : sequence of int
+        What is kept of their MSV scores.
     """
 
-    row: int
-    found: TargetDomains
-    null: float
-    filters: FilterScores
-    raw: int
+    rows: npt.NDArray[np.int64]
+    found: Sequence[TargetDomains]
+    null: npt.NDArray[np.float32]
+    filters: Sequence[FilterScores]
+    raws: Sequence[int]
 
-    @property
-    def estimates(self) -> DomainEstimates:
-        """What is said of its domains."""
-        found = self.found
-        counts = found.n_regions, found.n_clustered, found.n_overlaps, found.n_envelopes
-        return DomainEstimates(found.expected, *counts)
+
+_COUNTS = attrgetter("expected", "n_regions", "n_clustered", "n_overlaps", "n_envelopes")
 
 
 class Hmmer3Search(Struct, frozen=True):
@@ -177,100 +174,79 @@ class Hmmer3Search(Struct, frozen=True):
     def reported(self, scored: Found, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
         """Yield the hits among some survivors of all filters, given their domains."""
         reduced, filtered, survivors = scored.details
-        positions = filtered.rows[places]
-        raws = self._in_thousandths(reduced, filtered.msv[positions], positions)
-        values = zip(
-            survivors.rows[places].tolist(), domains, reduced.terms.null[positions],
-            filter_scores(survivors, places), raws.tolist(), strict=True,
-        )  # fmt: skip
-        candidates = (Candidate(*each) for each in values if each[1].envelopes)
-        while some := list(itertools.islice(candidates, CANDIDATES_AT_ONCE)):
-            yield from self.hits(some)
+        with_any = np.flatnonzero([len(found.envelopes) > 0 for found in domains])
+        for first in range(0, len(with_any), CANDIDATES_AT_ONCE):
+            chosen = with_any[first : first + CANDIDATES_AT_ONCE]
+            some = places[chosen]
+            positions = filtered.rows[some]
+            yield from self.hits(Candidates(
+                survivors.rows[some], [domains[place] for place in chosen.tolist()], reduced.terms.null[positions],
+                filter_scores(survivors, some),
+                self._in_thousandths(reduced, filtered.msv[positions], positions).tolist(),
+            ))  # fmt: skip
 
-    def hits(self, candidates: list[Candidate]) -> list[Hit]:
-        """Return those of some targets that are reported, with their domains."""
-        database, limits = self.targets.database, self.thresholds
-        rows = np.array([candidate.row for candidate in candidates], np.int64)
+    def hits(self, candidates: Candidates) -> Iterator[Hit]:
+        """Yield those of some targets that are reported, with their domains."""
+        database, limits, rows, found = self.targets.database, self.thresholds, candidates.rows, candidates.found
         lengths = database.offsets[rows + 1] - database.offsets[rows]
-        null = np.array([candidate.null for candidate in candidates], np.float32)
-        found = [candidate.found for candidate in candidates]
-        scores = target_scores(found, null, lengths, without_null2=self.without_null2)
+        scores = target_scores(found, candidates.null, lengths, without_null2=self.without_null2)
         log_pvalues = hmmer3_log_tail(scores.score, limits.calibration).tolist()
         evalues = [hmmer3_evalue(value, limits.n_targets) for value in log_pvalues]
-        bits, biases = scores.score.tolist(), scores.bias.tolist()
-        reported = [place for place in range(len(bits)) if limits.reports(bits[place], evalues[place])]
-        domains = self._domains(candidates, reported, scores)
-        of_reported = rows[reported]
-        inputs, headers = database.order[of_reported].tolist(), database.headers(of_reported)
-        sizes = lengths.tolist()
-        return [
-            Hit(
-                row=candidates[place].row,
-                input_index=input_index,
-                name=name,
-                accession=accession,
-                description=description,
-                length=sizes[place],
-                score=bits[place],
-                bias=biases[place],
-                evalue=evalues[place],
-                raw=candidates[place].raw,
-                domains=of_hit,
-                n_domains=len(candidates[place].found.envelopes),
-                log_pvalue=log_pvalues[place],
-                is_included=limits.includes(bits[place], evalues[place]),
-                estimates=candidates[place].estimates,
-                filters=candidates[place].filters,
+        bits = scores.score.tolist()
+        are_reported = list(map(limits.reports, bits, evalues))
+        of_reported = rows[are_reported]
+        names, accessions, descriptions = database.headers(of_reported)
+        domains, found, filters, raws, bits, evalues, log_pvalues = (
+            list(compress(column, are_reported))
+            for column in (
+                self._domains(candidates, are_reported, scores), found, candidates.filters, candidates.raws, bits,
+                evalues, log_pvalues,
             )
-            for place, input_index, (name, accession, description), of_hit in zip(
-                reported, inputs, headers, domains, strict=True
-            )
-        ]
+        )  # fmt: skip
+        return map(
+            Hit, of_reported.tolist(), database.order[of_reported].tolist(), names, accessions, descriptions,
+            lengths[are_reported].tolist(), bits, scores.bias[are_reported].tolist(), evalues, raws, domains,
+            [len(one.envelopes) for one in found], log_pvalues, map(limits.includes, bits, evalues),
+            starmap(DomainEstimates, map(_COUNTS, found)), filters,
+        )  # fmt: skip
 
     def _domains(
-        self, candidates: list[Candidate], reported: list[int], scores: TargetScores
+        self, candidates: Candidates, are_reported: Sequence[bool], scores: TargetScores
     ) -> Iterator[tuple[Domain, ...]]:
-        """Yield the domains of each candidate that is reported."""
-        begins, shown = scores.begins.tolist(), []
-        for place in reported:
-            found, begin = candidates[place].found, begins[place]
-            hidden = repeats(found, scores.domain_score[begin : begins[place + 1]])
-            shown.append([n for n in range(len(found.envelopes)) if n not in hidden])
-        pairs = [(candidates[place], n) for place, numbers in zip(reported, shown, strict=True) for n in numbers]
-        envelopes = [candidate.found.envelopes[n] for candidate, n in pairs]
-        texts = hmmer3_alignment_texts(
-            [envelope.path for envelope in envelopes],
-            [envelope.posterior for envelope in envelopes],
-            self.profile,
-            [self.targets.database.residues(candidate.row) for candidate, _ in pairs],
-        )
-        log_pvalues = hmmer3_log_tail(scores.domain_score, self.thresholds.calibration).tolist()
-        numbers = list(zip(scores.domain_score.tolist(), scores.domain_bias.tolist(), log_pvalues, strict=True))
-        for place, chosen in zip(reported, shown, strict=True):
-            found, begin = candidates[place].found, begins[place]
-            yield tuple(
-                self._domain(number, found.envelopes[n], next(texts), *numbers[begin + n])
-                for number, n in enumerate(chosen, 1)
-            )
+        """Yield the domains of each candidate; of one that is not reported none."""
+        begins, shown = scores.begins.tolist(), list[tuple[int, int, int]]()
+        for place in np.flatnonzero(are_reported).tolist():
+            found = candidates.found[place]
+            hidden = repeats(found, scores.domain_score[begins[place] : begins[place + 1]])
+            kept = [n for n in range(len(found.envelopes)) if n not in hidden]
+            shown += zip(repeat(place), kept, range(1, len(kept) + 1))
+        counts = Counter(place for place, _, _ in shown)
+        domains = self._shown_domains(candidates, shown, scores)
+        return (tuple(islice(domains, counts[place])) for place in range(len(are_reported)))
 
-    def _domain(
-        self, number: int, envelope: Envelope, text: AlignmentText, score: float, bias: float, log_pvalue: float
-    ) -> Domain:
-        path = envelope.path
-        return Domain(
-            number=number,
-            score=score,
-            bias=bias,
-            evalue=hmmer3_evalue(log_pvalue, self.thresholds.n_targets),
-            profile_range=path.profile_range,
-            target_range=path.target_range,
-            envelope=(envelope.first, envelope.last),
-            raw=round(1000.0 * (score + bias)),
-            states=path.states,
-            text=text,
-            log_pvalue=log_pvalue,
-            accuracy=envelope.accuracy,
-        )
+    def _shown_domains(
+        self, candidates: Candidates, shown: Sequence[tuple[int, int, int]], scores: TargetScores
+    ) -> Iterator[Domain]:
+        """Yield envelopes as domains, given the places of their candidates, theirs among these' and their numbers."""
+        if not shown:
+            return iter(())
+        owners, places, numbers = zip(*shown, strict=True)
+        envelopes = [candidates.found[owner].envelopes[place] for owner, place in zip(owners, places, strict=True)]
+        paths, ends = [envelope.path for envelope in envelopes], [(each.first, each.last) for each in envelopes]
+        chosen = scores.begins[np.array(owners)] + np.array(places)
+        bits, biases = scores.domain_score[chosen], scores.domain_bias[chosen]
+        log_pvalues = hmmer3_log_tail(bits, self.thresholds.calibration).tolist()
+        return map(
+            Domain, numbers, bits.tolist(), biases.tolist(),
+            [hmmer3_evalue(value, self.thresholds.n_targets) for value in log_pvalues],
+            [path.profile_range for path in paths], [path.target_range for path in paths], ends,
+            np.rint(1000.0 * (bits + biases)).astype(np.int64).tolist(), [path.states for path in paths],
+            hmmer3_alignment_texts(
+                paths, [envelope.posterior for envelope in envelopes], self.profile,
+                self.targets.database.residues_of(candidates.rows[np.array(owners)]),
+            ),
+            log_pvalues, [envelope.accuracy for envelope in envelopes],
+        )  # fmt: skip
 
     def described(self, raw: int, row: int) -> dict[str, Any]:
         """Return name, MSV score and its E-value of a target that need not be a hit."""
@@ -404,14 +380,14 @@ def survivors_in_bits(reduced: SearchableBatch, filtered: Filtered) -> Survivors
         )
 
 
-def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> Iterator[FilterScores]:
-    """Yield the scores of some survivors."""
+def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> list[FilterScores]:
+    """Return the scores of some survivors."""
     columns = []
     for scores in (survivors.bias, survivors.viterbi, survivors.forward):
         known = scores[places].astype(object)
         known[np.isnan(scores[places])] = None
         columns.append(known.tolist())
-    return map(FilterScores, survivors.msv[places].tolist(), *columns)
+    return list(map(FilterScores, survivors.msv[places].tolist(), *columns))
 
 
 def prepare_hmmer3_search(
