@@ -15,7 +15,7 @@ from clalign import tracing
 from clalign.compute.sessions import Session, Steps
 from clalign.errors import OutOfDeviceMemory
 from clalign.execution.host import Host
-from clalign.execution.units import Batch, Cutter, Plan, Scored, Storing, Unit, trace_alone
+from clalign.execution.units import Batch, Cutter, Finished, Plan, Scored, Storing, Unit, trace_alone
 from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
@@ -106,8 +106,8 @@ class Taker(Protocol[Batch]):
     def forget(self, units: Iterable[Unit[Batch]]) -> None:
         """Take note that units are not being computed any more."""
 
-    def store(self, unit: Unit[Batch], scored: Scored[Any], result: BatchResult, device: Device) -> None:
-        """Take a result."""
+    def store(self, found: Sequence[Finished[Batch]], device: Device) -> None:
+        """Take results."""
 
     def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
         """Take what is to be stored at the end of a query."""
@@ -417,7 +417,8 @@ class Executor(Generic[Batch]):
         )
 
     def _deliver(self, found: Sequence[_Found[Batch]], hits_of: Sequence[tuple[Hit, ...]]) -> None:
-        """Have units stored, each with its hits."""
+        """Have units stored together, each with its hits."""
+        results: list[Finished[Batch]] = []
         for job, hits in zip(found, hits_of, strict=True):
             unit, scored = job.unit, job.scored
             packed = job.packed.result()  # the scores are made there
@@ -427,7 +428,8 @@ class Executor(Generic[Batch]):
             )  # fmt: skip
             self._held.remove(unit)
             self.planner.delivered(unit, self.cutter, job.cells)
-            self.tell(partial(self.writer.store, unit, scored, result, self.session.device))
+            results.append(Finished(unit, result, scored.hits_of))
+        self.tell(partial(self.writer.store, results, self.session.device))
 
     def _conclude(self, unit: Unit[Batch], tracer: Session) -> None:
         self._in_hand = ()

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 from msgspec import Struct
 
 from clalign.compute.sessions import Session, Steps
-from clalign.runs.batches import BIN, Kept
+from clalign.runs.batches import BIN, BatchResult, Kept
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.hits import Hit, Scores
@@ -303,3 +303,11 @@ class Unit(Struct, Generic[Batch], frozen=True):
     def is_end(self) -> bool:
         """Whether all rows are stored, and the query is to be concluded."""
         return self.first == self.last
+
+
+class Finished(Struct, Generic[Batch], frozen=True):
+    """What was found in a unit; `hits_of` are hits of other queries, with the numbers of these."""
+
+    unit: Unit[Batch]
+    result: BatchResult
+    hits_of: Sequence[tuple[int, Hit]] = ()

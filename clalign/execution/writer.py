@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clalign import tracing
 from clalign.execution.planner import Planner
-from clalign.execution.units import Batch, Query, Scored, Storing, Unit
+from clalign.execution.units import Batch, Finished, Query, Storing, Unit
 from clalign.jobs import JobContext
 from clalign.runs.run_file import BatchResult, RunFile
 from clalign.sizes import rate_of_run
@@ -20,6 +20,10 @@ from clalign.values.profiles import IMPOSSIBLE
 
 SPEEDS_SECONDS = 0.1
 """Of several devices speeds and shares are looked at this often: with a thousand that takes longer than to store."""
+
+
+UNITS_AT_ONCE = 16
+"""Units that are stored in one transaction: readers wait for its end, and a job that is to stop, too."""
 
 
 class Share(Struct):
@@ -156,22 +160,32 @@ class Writer(Generic[Batch]):
         for unit in units:
             self._midway.pop(unit, None)
 
-    def store(self, unit: Unit[Batch], scored: Scored[Any], result: BatchResult, device: Device) -> None:
-        """Store what a device found in a unit, unless another one was faster."""
-        if not self.planner.is_wanted(unit):
-            return
-        with tracing.span("store a batch", "storing", query=unit.query.number, hits=len(result.hits)):
-            self.run.add_batch(result, scored.hits_of)
+    def store(self, found: Sequence[Finished[Batch]], device: Device) -> None:
+        """Store what a device found in some units, all of it or nothing, unless another one was faster."""
+        wanted = [one for one in found if self.planner.is_wanted(one.unit)]
+        for first in range(0, len(wanted), UNITS_AT_ONCE):
+            some = wanted[first : first + UNITS_AT_ONCE]
+            n_hits = sum(len(one.result.hits) for one in some)
+            span = tracing.span("store batches", "storing", query=some[0].unit.query.number, hits=n_hits)
+            with span, self.run.transaction():
+                for one in some:
+                    self.run.add_batch(one.result, one.hits_of)
+            for one in some:
+                self._take_note(one, device)
+
+    def _take_note(self, found: Finished[Batch], device: Device) -> None:
+        """Take note of a unit that is stored, and tell of it."""
+        unit, result, hits_of = found.unit, found.result, found.hits_of
         self.forget([unit])
         self.done_cells += result.cells
         self.device_seconds += result.seconds
         self.share_of(device).cells += result.cells
         query, plan = unit.query, self.planner.plan
-        query.n_hits += len(result.hits) + len(scored.hits_of)
+        query.n_hits += len(result.hits) + len(hits_of)
         if query.best is not None:
             query.best = _better(query.best, result)
         self.planner.stored(unit)
-        number = scored.hits_of[-1][0] if scored.hits_of else query.number
+        number = hits_of[-1][0] if hits_of else query.number
         if plan.phases is not None:
             self._cells_of[number] += result.cells
         self._progress(number)

@@ -14,7 +14,7 @@ import math
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,6 +23,7 @@ from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, Ru
 from clalign.runs import older
 from clalign.runs.declarations import Declaration, declaration_of
 from clalign.runs.kinds import KINDS, Check, all_fit, checks_of
+from clalign.runs.ownership import taken
 from clalign.runs.plain_data import FACTS, parsed
 from clalign.runs.schema import (
     APPLICATION_ID,
@@ -79,6 +80,7 @@ class RunConnection(sqlite3.Connection):
     _n_rows: int | None = None
     _steps_left: float = LEAST_STEPS
     _is_sized = False
+    _is_writing = False
     _last_kinds: tuple[Any, tuple[tuple[int, Check], ...]] = (None, ())
 
     def execute(self, *question: Any) -> sqlite3.Cursor:
@@ -115,6 +117,23 @@ class RunConnection(sqlite3.Connection):
         """Write many rows, which may take any time."""
         self._steps_left = math.inf
         return super().executemany(*question)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write all that is written within it, or nothing; one within another is a part of that."""
+        if self._is_writing:
+            yield
+            return
+        self._is_writing = True
+        try:
+            with self:
+                yield
+        except sqlite3.OperationalError as error:
+            raise unwritable(self.path, error) from error
+        except sqlite3.IntegrityError as error:
+            raise taken(self.path) from error
+        finally:
+            self._is_writing = False
 
     def declare(self, declared: Declaration) -> None:
         """Take note of what the engine of the run declares."""

@@ -13,6 +13,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -27,7 +28,6 @@ from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, un
 from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.hit_rows import HitRows
-from clalign.runs.ownership import taken
 from clalign.runs.plain_data import BEST, DETAILS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
 from clalign.runs.unfinished import Unfinished
@@ -72,16 +72,9 @@ class RunFile:
         """Close the file."""
         self.connection.close()
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Write all that is written within it, or nothing."""
-        try:
-            with self.connection:
-                yield
-        except sqlite3.OperationalError as error:
-            raise unwritable(self.path, error) from error
-        except sqlite3.IntegrityError as error:
-            raise taken(self.path) from error
+    def transaction(self) -> AbstractContextManager[None]:
+        """Write all that is written within it, or nothing; one within another is a part of that."""
+        return self.connection.transaction()
 
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""

@@ -120,7 +120,7 @@ def test_both_processes_and_the_device_are_on_one_clock(traced: Traced) -> None:
 
 def test_what_takes_time_is_named(traced: Traced) -> None:
     names = {span.name for spans in traced.tracks.values() for span in spans}
-    assert {"open a device", "read the inputs", "checksum of the sequences", "prepare a query", "store a batch",
+    assert {"open a device", "read the inputs", "checksum of the sequences", "prepare a query", "store batches",
             "make hits", "pack scores", "wait for results", "look among kept programs",
             "load modules"} <= names  # fmt: skip
 

@@ -20,7 +20,7 @@ from clalign.execution.cluster.ends import Ends
 from clalign.execution.cluster.members import MOST_TOGETHER, TASK_SECONDS, Parcels, RemoteDevice, Worker, named
 from clalign.execution.cluster.rows import UNIT_PATIENCE, Spread, WorkersCutter
 from clalign.execution.pace import Pace
-from clalign.execution.units import Scored, Unit
+from clalign.execution.units import Finished, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.runs.batches import unpack_scores
@@ -365,7 +365,7 @@ class Home:
             assert packed is not None
             values = unpack_scores(packed.blob, unit.first, unit.last, writer.run.path)
             scores = Scores(np.arange(unit.first, unit.last, dtype=np.int64), values.astype(np.int32, copy=False))
-            writer.store(unit, Scored(scores, None, hits_of=one.hits_of), replace(result, scores=scores), device)
+            writer.store([Finished(unit, replace(result, scores=scores), one.hits_of)], device)
             if self._parcels is not None and not unit.query.n_left:
                 self._parcels.done_with(unit.query.number)
 
