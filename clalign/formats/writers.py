@@ -11,11 +11,10 @@ import secrets
 import stat
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-import numpy as np
 from msgspec import Struct
 
 from clalign.control_characters import escaped
@@ -313,15 +312,54 @@ class AlignedRow(Struct, frozen=True):
         return f"{self.name}/{self.start}-{self.end}"
 
 
-def insert_lengths(row: AlignedRow, length: int) -> list[int]:
-    """Return the residues inserted after each of the nodes 0..length (0: before the first)."""
-    counts, node = [0] * (length + 1), row.first_node
-    for state in row.states:
-        if state == "I":
-            counts[node] += 1
-        else:
-            node += 1
-    return counts
+def make_room(row: AlignedRow, inserts: list[int]) -> None:
+    """Let so many columns stand after each of the nodes 0..length (0: before the first) as a row has inserts there."""
+    for node, start, end in inserts_of(row):
+        inserts[node] = max(inserts[node], end - start)
+
+
+def inserts_of(row: AlignedRow) -> Iterator[tuple[int, int, int]]:
+    """Yield how many nodes lie before each insert of a row, its first column and one past its last."""
+    inserted = row.first_node
+    for found in _INSERTS.finditer(row.states):
+        start, end = found.span()
+        yield inserted + start, start, end
+        inserted -= end - start
+
+
+def consensus_text(row: AlignedRow, text: str, length: int, delete: str) -> str:
+    """Return what a text has in the columns of a row that are nodes, with a character for those that it lacks."""
+    if "D" in row.states:
+        text = "".join([
+            delete * len(found[0]) if found[0][0] == "D" else text[found.start() : found.end()]
+            for found in _DELETES.finditer(row.states)
+        ])  # fmt: skip
+    if "I" in row.states:
+        text = "".join([text[found.start() : found.end()] for found in _NODES.finditer(row.states)])
+    return (delete * row.first_node + text).ljust(length, delete)
+
+
+_INSERTS, _DELETES, _NODES = re.compile("I+"), re.compile("D+|[MI]+"), re.compile("[MD]+")
+
+
+def woven(consensus: str, inserted: Iterable[tuple[int, str, int]], inserts: Sequence[tuple[int, int]]) -> str:
+    """Return consensus columns and inserts in order.
+
+    Parameters
+    ----------
+    consensus : str
+        A character for each node.
+    inserted : iterable of (int, str, int)
+        For each insert of a row how many nodes lie before it, its text, and how many characters stand left in its room.
+    inserts : sequence of (int, int)
+        How many nodes lie before each room for inserts, and its columns.
+    """
+    texts, columns, before = {node: (text, left) for node, text, left in inserted}, list[str](), 0
+    for node, n in inserts:
+        text, left = texts.get(node, ("", 0))
+        columns.append(f"{consensus[before:node]}{text[:left]}{'.' * (n - len(text))}{text[left:]}")
+        before = node
+    return "".join([*columns, consensus[before:]])
 
 
 def aligned_text(row: AlignedRow, inserts: list[int]) -> str:
@@ -330,22 +368,9 @@ def aligned_text(row: AlignedRow, inserts: list[int]) -> str:
     Match columns hold upper-case residues or ``-``, insert columns lower-case residues or ``.``, filled up
     from the left.
     """
-    length = len(inserts) - 1
-    matches, inserted = ["-"] * length, [""] * (length + 1)
-    node = row.first_node
-    for state, letter in zip(row.states, row.text, strict=True):
-        if state == "I":
-            inserted[node] += letter.lower()
-            continue
-        if state == "M":
-            matches[node] = letter.upper()
-        node += 1
-    columns = [f"{inserted[0]:.<{inserts[0]}s}"] if inserts[0] else []
-    for k in range(length):
-        columns.append(matches[k])
-        if inserts[k + 1]:
-            columns.append(f"{inserted[k + 1]:.<{inserts[k + 1]}s}")
-    return "".join(columns)
+    consensus = consensus_text(row, row.text.upper(), len(inserts) - 1, "-")
+    found = [(node, row.text[start:end].lower(), end - start) for node, start, end in inserts_of(row)]
+    return woven(consensus, found, [(node, n) for node, n in enumerate(inserts) if n])
 
 
 def annotation_text(symbols: str, inserts: list[int]) -> str:
@@ -372,12 +397,10 @@ def stockholm_lines(
     Rows are named ``name/from-to``. Names that occur again get a number.
     """
     length: int = card["length"]
-    longest = np.zeros(length + 1, np.int64)
-    width = 0
+    inserts, width = [0] * (length + 1), 0
     for name, row in _named(rows()):
-        np.maximum(longest, insert_lengths(row, length), out=longest)
+        make_room(row, inserts)
         width = max(width, len(name))
-    inserts = [int(n) for n in longest]
     yield "# STOCKHOLM 1.0"
     for tag, key in (("ID", "name"), ("AC", "accession"), ("DE", "description")):
         if card[key]:

@@ -20,6 +20,7 @@ from clalign.values.hits import Domain, Hit, PairFacts
 
 _GAPS = re.compile("I+|D+")
 GAPS = "-.~_"
+_NO_GAPS, _DELETES = str.maketrans(dict.fromkeys(GAPS, "X")), re.compile("D+|[MI]+")
 _OTHER_WAY = str.maketrans("ID", "DI")
 
 
@@ -92,8 +93,13 @@ def _pair_row(source: Source, number: int, hit: Hit, domain: Domain) -> PairRow:
 
 def _residues(domain: Domain) -> str:
     """Return the target's side; a gap character that was searched as a residue must not look like a gap."""
-    letters = zip(domain.states, domain.text.target, strict=True)
-    return "".join("X" if state != "D" and letter in GAPS else letter for state, letter in letters)
+    states, text = domain.states, domain.text.target
+    if "D" not in states:
+        return text.translate(_NO_GAPS)
+    return "".join([
+        text[run.start() : run.end()].translate({} if run[0].startswith("D") else _NO_GAPS)
+        for run in _DELETES.finditer(states)
+    ])  # fmt: skip
 
 
 def _aligned_row(hit: Hit, domain: Domain) -> AlignedRow:

@@ -7,12 +7,12 @@ rows are numbered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from clalign.formats.tables import Card
-from clalign.formats.writers import AlignedRow, annotation_text, insert_lengths
+from clalign.formats.writers import AlignedRow, annotation_text, consensus_text, inserts_of, make_room, woven
 
 BLOCK = 200
 """Columns of a block."""
@@ -26,12 +26,11 @@ class _Means:
         self.counts = np.zeros(length, np.int64)
 
     def add(self, row: AlignedRow) -> None:
-        node = row.first_node
-        for state, symbol in zip(row.states, row.posterior, strict=True):
-            if state == "M":
-                self.totals[node] += _probability(symbol)
-                self.counts[node] += 1
-            node += state != "I"
+        states, symbols = (np.frombuffer(text.encode("ascii"), np.uint8) for text in (row.states, row.posterior))
+        matches = states == ord("M")
+        nodes = row.first_node - 1 + np.cumsum(states != ord("I"))[matches]
+        self.totals[nodes] += _PROBABILITIES[symbols[matches]]
+        self.counts[nodes] += 1
 
     def text(self) -> str:
         return "".join(
@@ -39,11 +38,10 @@ class _Means:
         )
 
 
-def _probability(symbol: str) -> float:
-    """Return what a symbol stands for, in single precision as HMMER has it."""
-    if symbol == "*":
-        return 1.0
-    return 0.01 if symbol == "0" else float(np.float32(int(symbol) / 10.0))
+_PROBABILITIES = np.full(256, np.nan)
+"""What a symbol stands for, in single precision as HMMER has it."""
+_PROBABILITIES[list(b"123456789")] = np.arange(1, 10, dtype=np.float32) / np.float32(10.0)
+_PROBABILITIES[list(b"0*")] = 0.01, 1.0
 
 
 def _symbol(mean: float) -> str:
@@ -71,15 +69,14 @@ def hmmer3_stockholm_lines(
         Columns of a block; 0 for one block.
     """
     length: int = card["length"]
-    longest, means, n_rows, n_accessions = np.zeros(length + 1, np.int64), _Means(length), 0, 0
+    inserts, means, n_rows, n_accessions = [0] * (length + 1), _Means(length), 0, 0
     places = set[str]()
     for row in rows():
-        np.maximum(longest, insert_lengths(row, length), out=longest)
+        make_room(row, inserts)
         means.add(row)
         places.add(row.place)
         n_rows += 1
         n_accessions += bool(row.accession)
-    inserts = [int(n) for n in longest]
     n_digits = len(str(n_rows)) if len(places) < n_rows else 0
     width = max(map(len, places)) + (n_digits and n_digits + 1)
 
@@ -108,41 +105,28 @@ def _blocks(
     named: Callable[[], Iterable[tuple[str, AlignedRow]]], inserts: list[int], means: str, width: int, block: int
 ) -> Iterator[str]:
     label = max(width + len("#=GR  PP"), len("#=GC PP_cons"))
-    n = len(means) + sum(inserts)
+    n, rooms = len(means) + sum(inserts), [(node, room) for node, room in enumerate(inserts) if room]
     for start in range(0, n, block or n):
         part = slice(start, start + (block or n))
         if start:
             yield ""
         for name, row in named():
-            text, posterior = centered_text(row, inserts)
+            text, posterior = centered_text(row, len(means), rooms)
             yield f"{name:<{label}s} {text[part]}"
             yield f"{f'#=GR {name:<{width}s} PP':<{label}s} {posterior[part]}"
         yield f"{'#=GC PP_cons':<{label}s} {annotation_text(means, inserts)[part]}"
         yield f"{'#=GC RF':<{label}s} {annotation_text('x' * len(means), inserts)[part]}"
 
 
-def centered_text(row: AlignedRow, inserts: list[int]) -> tuple[str, str]:
-    """Return a row of the alignment and of its posterior probabilities."""
-    length = len(inserts) - 1
-    matches, certainties = ["-"] * length, ["."] * length
-    inserted, doubts = [""] * (length + 1), [""] * (length + 1)
-    node = row.first_node
-    for state, letter, symbol in zip(row.states, row.text, row.posterior, strict=True):
-        if state == "I":
-            inserted[node] += letter.lower()
-            doubts[node] += symbol
-            continue
-        if state == "M":
-            matches[node], certainties[node] = letter.upper(), symbol
-        node += 1
-    # HMMER halves the number of letters, which a stop is not.
-    halves = [sum(map(str.isalpha, text)) // 2 for text in inserted]
-    return _woven(matches, inserted, inserts, halves), _woven(certainties, doubts, inserts, halves)
-
-
-def _woven(matches: list[str], inserted: list[str], inserts: list[int], halves: list[int]) -> str:
-    """Return consensus columns and inserts in order; of each insert so many stand left as `halves` says."""
-    columns = []
-    for match, text, n, left in zip(["", *matches], inserted, inserts, halves, strict=True):
-        columns.append(f"{match}{text[:left]}{'.' * (n - len(text))}{text[left:]}")
-    return "".join(columns)
+def centered_text(row: AlignedRow, length: int, rooms: Sequence[tuple[int, int]]) -> tuple[str, str]:
+    """Return a row of the alignment and of its posterior probabilities; `rooms` as `woven` takes them."""
+    letters, doubts = list[tuple[int, str, int]](), list[tuple[int, str, int]]()
+    for node, start, end in inserts_of(row):
+        text = row.text[start:end].lower()
+        left = sum(map(str.isalpha, text)) // 2  # HMMER halves the number of letters, which a stop is not
+        letters.append((node, text, left))
+        doubts.append((node, row.posterior[start:end], left))
+    return (
+        woven(consensus_text(row, row.text.upper(), length, "-"), letters, rooms),
+        woven(consensus_text(row, row.posterior, length, "."), doubts, rooms),
+    )
