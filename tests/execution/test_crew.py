@@ -112,7 +112,9 @@ def test_any_order_of_results_gives_the_same(
             n = is_result.index(False) if False in is_result else len(self.there)
             call = self.there.pop(chance.randrange(n) if n else 0)
             if n:
-                order.append((call.args[0].query.number, call.args[0].first))
+                given = call.args[0]
+                units = [one.unit for one in given] if isinstance(given, list) else [given]
+                order.extend((unit.query.number, unit.first) for unit in units)
             return call
 
     stores: list[Any] = []

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from clalign.execution import planner as module
 from clalign.execution.hands import LATE, Hands
 from clalign.execution.planner import Planner
-from clalign.execution.units import Phase, Plan, Query, Scored, Unit
+from clalign.execution.units import Finished, Phase, Plan, Query, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult
@@ -46,6 +47,8 @@ class Begun:
 
     def add_batch(self, *given: Any) -> None:
         """Keep nothing."""
+
+    transaction = nullcontext
 
 
 class Step:
@@ -249,7 +252,7 @@ def test_the_writer_counts_what_is_done() -> None:
     for unit in reversed([taken_by(planner, run, cutter), taken_by(planner, run, cutter)]):
         scores = Scores(np.arange(unit.first, unit.last), np.array([7, 7], np.int32))
         result = BatchResult(0, unit.first, unit.last, scores, (), 1e6, 0.5, "device")
-        writer.store(unit, Scored(scores, None), result, REFERENCE)
+        writer.store([Finished(unit, result)], REFERENCE)
         assert unit.query.best == (7, unit.first), "of equal ones the first"
     assert (writer.done_cells, writer.new_cells) == (2e6, 2e6)
     before, rate, after = writer.seconds, writer.gcups, writer.seconds

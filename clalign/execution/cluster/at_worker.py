@@ -30,7 +30,7 @@ from clalign.execution.cluster import shards
 from clalign.execution.cluster.parcels import Reference, unpacked
 from clalign.execution.executor import Executor
 from clalign.execution.host import Host
-from clalign.execution.units import Cutter, Plan, Query, Scored, Storing, Unit
+from clalign.execution.units import Cutter, Finished, Plan, Query, Storing, Unit
 from clalign.runs.batches import BatchResult
 from clalign.values.devices import Device
 from clalign.values.hits import Hit, Scores
@@ -405,13 +405,14 @@ class _Computer:
         """Return nothing."""
         return []
 
-    def store(self, unit: Unit[Any], scored: Scored[Any], result: BatchResult, device: Device) -> None:
-        """Send a result home."""
-        with self._changed:
-            waiting = self._waiting.pop(unit, None)
-        if waiting is not None:
-            nothing = Scores(np.empty(0, np.int64), np.empty(0, np.int32))
-            waiting.answer.set_result(Found(replace(result, scores=nothing), scored.hits_of, waiting.warnings))
+    def store(self, found: Sequence[Finished[Any]], device: Device) -> None:
+        """Send results home."""
+        nothing = Scores(np.empty(0, np.int64), np.empty(0, np.int32))
+        for one in found:
+            with self._changed:
+                waiting = self._waiting.pop(one.unit, None)
+            if waiting is not None:
+                waiting.answer.set_result(Found(replace(one.result, scores=nothing), one.hits_of, waiting.warnings))
 
     def conclude(self, unit: Unit[Any], storing: Storing) -> None:
         """Never called: ends of queries are computed at home."""
