@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.05
-"""How often it is asked whether the worker is done with a query."""
+"""How often it is asked whether the worker is done with a query of which it tells nothing."""
 
 CHUNK = 1 << 20
 """Letters that are copied at once."""
@@ -97,7 +97,7 @@ class Following(QuietContext):
 
     def __init__(self, path: Path, wanted: dict[str, dict[str, Any]]) -> None:
         self._path = path
-        self._is_over = threading.Event()
+        self._is_over, self._news = threading.Event(), threading.Event()
         self._written: dict[str, tuple[IO[str], Provenance]] = {}
         self._threads = {
             what: threading.Thread(target=self._write, args=(what, how), daemon=True) for what, how in wanted.items()
@@ -111,8 +111,9 @@ class Following(QuietContext):
         """Whether it may have looked into the run."""
         return self._has_begun
 
-    def begin(self) -> None:
-        """Begin: the run has its queries, and something is stored."""
+    def look(self) -> None:
+        """Look at the run: it has its queries, and something more is stored."""
+        self._news.set()
         if not self._has_begun:
             self._has_begun = True
             for thread in self._threads.values():
@@ -166,7 +167,8 @@ class Following(QuietContext):
                 return
             if state in ("failed", "stopped"):
                 raise Cancelled
-            self._is_over.wait(LOOK_SECONDS)
+            self._news.wait(LOOK_SECONDS)
+            self._news.clear()
             self.check()
 
     def take(self, what: str, stream: TextIO) -> bool:
@@ -174,6 +176,7 @@ class Following(QuietContext):
         thread = self._threads.get(what)
         if thread is None or not self._has_begun:
             return False
+        self._news.set()
         thread.join()
         file, origin = self._written.pop(what, (None, None))
         if file is None:
@@ -197,6 +200,7 @@ class Following(QuietContext):
     def close(self) -> None:
         """Let go what nobody has taken."""
         self._is_over.set()
+        self._news.set()
         self._turns.look_up()
         until = time.monotonic() + END_SECONDS
         for thread in self._threads.values():

@@ -138,7 +138,7 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
                     raise ReportedError(last.value)
                 display.show(last)
                 if last.kind == "partial":
-                    following.begin()
+                    following.look()
     finally:
         if last is not None and last.kind == "finished":
             worker.leave()

@@ -123,7 +123,7 @@ def test_a_device_that_comes_later_is_told_of_everywhere(library: str, tmp_path:
     path = tmp_path / "kept.clalign"
     search(tmp_path / "all", library, "--run", str(path))
     with contextlib.closing(Following(path, {"text": {}})) as following:
-        following.begin()
+        following.look()
         following._threads["text"].join()
         if later:
             with open_run(path, writable=True) as run:
