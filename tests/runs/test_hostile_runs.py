@@ -25,6 +25,7 @@ from clalign.errors import DamagedRun, ExitCode, InputError
 from clalign.jobs import QuietContext
 from clalign.runs import connection as door
 from clalign.runs.inputs import at_hand, check_regular, input_of, relocate
+from clalign.runs.kinds import KINDS, all_fit, checks_of
 from clalign.runs.run_file import open_run
 from clalign.values.devices import REFERENCE
 from tests.computing import compute_search
@@ -294,3 +295,19 @@ def test_files_in_memory_are_files() -> None:
         for place in ("/dev/fd", "/proc/self/fd"):
             with pytest.raises(InputError, match="is no file"):
                 check_regular(f"{place}/{stream.fileno()}")
+
+
+ODD_VALUES = (0, 1, 2, -1, 7, 2**31, 2**53 + 1, -(2**60), 0.0, 0.5, 1.5, -0.5, 1e300, math.inf, -math.inf, "", "MID",
+              "M\n", "equal", "nothing", b"", b"bytes", None)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *(f"{kind}?" for kind in KINDS)])
+def test_a_column_fits_as_its_values_do(kind: str) -> None:
+    check, chance = checks_of(f"value {kind}")["value"], np.random.default_rng(len(kind))
+    alike = [[value for value in ODD_VALUES if type(value) is one] for one in {type(value) for value in ODD_VALUES}]
+    fitting = [value for value in ODD_VALUES if check(value)]
+    for choice in (*alike, fitting, ODD_VALUES):
+        for _ in range(60):
+            values = tuple(choice[n] for n in chance.integers(0, len(choice), chance.integers(1, 5)))
+            assert all_fit(check, values) == all(map(check, values)), values
+    assert all_fit(check, ())
