@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO, overload
 
@@ -248,6 +248,12 @@ class Source(ABC):
                 self.context.check()
                 self.context.progress("export", done, len(keys), "hits")
             yield hit
+
+    def read_ahead(self, keys: Mapping[int, Sequence[HitKey]]) -> None:
+        """Read the hits of several queries, by their numbers, with one question; they are few."""
+        hits = self._sound(list(chain.from_iterable(keys.values())))
+        self.kept.clear()
+        self.kept.update((number, list(islice(hits, len(of_one)))) for number, of_one in keys.items())
 
     def _sound(self, keys: Sequence[HitKey]) -> Iterator[Hit]:
         """Yield hits by their keys; refuse what cannot be written."""

@@ -33,7 +33,8 @@ class Source(RunSource):
 
     def aligned_rows(self, number: int) -> Iterator[AlignedRow]:
         """Yield the chosen domains of the hits of a profile as rows of an alignment to it."""
-        for hit in self.stored(self.keys.of_query(number), number):
+        kept_as = ~number if self.is_scan else number  # there numbers of queries are rows of sequences
+        for hit in self.stored(self.keys.of_query(number), kept_as):
             if not self.choice.significant or is_significant(hit):
                 for domain in chosen_domains(self, number, hit):
                     yield _aligned_row(hit, domain)

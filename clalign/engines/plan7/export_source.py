@@ -16,6 +16,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ClalignError
 from clalign.formats.tables import Card, swapped
 from clalign.jobs import JobContext
+from clalign.runs.hit_rows import HITS_AT_ONCE
 from clalign.runs.queries import HitKey, is_significant
 from clalign.runs.run_file import RunFile
 from clalign.values.hits import Domain, Hit
@@ -136,13 +137,26 @@ def _sequences(source: Source, every: bool) -> Iterator[Query]:
         rows = np.argsort(database.order)
         if part := source.run.fact("shard"):
             rows = rows[(rows >= part["first"]) & (rows < part["last"])]
-    for row in map(int, rows):
-        keys = found.get(row, [])
-        if database is not None:
-            yield Query(row, *database.header(row), database.length(row), keys)
-        else:
-            hit = source.run.hit(keys[0].id)
-            yield Query(row, hit.name, hit.accession, hit.description, hit.length, keys)
+    for some in _portions([(int(row), found.get(int(row), [])) for row in rows]):
+        if len(some) > 1:
+            source.read_ahead({row: keys for row, keys in some if keys})
+        for row, keys in some:
+            if database is not None:
+                yield Query(row, *database.header(row), database.length(row), keys)
+            else:
+                hit = next(source.stored(keys, row))
+                yield Query(row, hit.name, hit.accession, hit.description, hit.length, keys)
+
+
+def _portions(sequences: Sequence[tuple[int, list[HitKey]]]) -> Iterator[Sequence[tuple[int, list[HitKey]]]]:
+    """Yield sequences with their hits, no more of these together than are read at once, unless one has more."""
+    ends = np.cumsum([len(keys) for _, keys in sequences])
+    first = 0
+    while first < len(sequences):
+        before = ends[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + HITS_AT_ONCE, side="right")))
+        yield sequences[first:last]
+        first = last
 
 
 def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
