@@ -6,6 +6,8 @@ a fault of the program and shows its traceback.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 
@@ -13,6 +15,22 @@ from clalign.control_characters import escaped
 
 LONGEST_QUOTE = 60
 """Characters of a file that a message repeats."""
+
+
+def typed(words: Sequence[str]) -> str:
+    """Return a command as it is typed in a shell of this system."""
+    if sys.platform == "win32":
+        from subprocess import list2cmdline
+
+        return list2cmdline(words)
+    import shlex
+
+    return shlex.join(words)
+
+
+def named(path: str) -> str:
+    """Return a path as a word of a command, which does not take it for an option; ``-`` stays."""
+    return f"./{path}" if path.startswith("-") and path != "-" else path
 
 
 def quoted(text: str, most: int = LONGEST_QUOTE) -> str:

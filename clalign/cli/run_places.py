@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from clalign.errors import ClalignError, ExitCode, WorkerLost
+from clalign.errors import ClalignError, ExitCode, WorkerLost, typed
 from clalign.formats.scratch import Scratch, remove_orphans
 
 if TYPE_CHECKING:
@@ -76,11 +73,6 @@ def add_advice(error: ClalignError, place: RunPlace, outputs: Outputs) -> None:
     if isinstance(error, WorkerLost):
         error.hint = "Nothing had been stored yet. Try again, or choose another --device."
     place.discard()
-
-
-def typed(words: list[str]) -> str:
-    """Return a command as it is typed in a shell of this system."""
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def has_results(path: Path) -> bool:

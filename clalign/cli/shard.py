@@ -17,7 +17,7 @@ from clalign.cli.options import add_progress_options, progress_mode, spec_of
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
 from clalign.engines.engine import Engine, engine_with, engines
-from clalign.errors import OptionError, quoted
+from clalign.errors import OptionError, named, quoted
 from clalign.values.shards import FLAG, MOST, Shard, ShardRows
 from clalign.values.specs import Spec
 from clalign.values.typed_numbers import count
@@ -100,7 +100,7 @@ class Planned(Struct, frozen=True):
     def script(self, path: str) -> str:
         """Return a script that schedulers run as an array job."""
         return SCRIPT.format(
-            n=self.n, script=shlex.quote(no_option(path)), merge=self.merge, here=shlex.quote(os.getcwd()), flag=FLAG,
+            n=self.n, script=shlex.quote(named(path)), merge=self.merge, here=shlex.quote(os.getcwd()), flag=FLAG,
             folder=shlex.quote(self.folder), program=shlex.quote(shutil.which("clalign") or "clalign"),
             pattern=self.pattern,
             name=self.words[0], words=shlex.join(self.words[1:]),
@@ -183,18 +183,13 @@ def _planned(arguments: argparse.Namespace) -> Planned:
     if "-" in spec.paths:
         raise OptionError("Standard input (-) is there for one part only.", "Give it as a file.")
     _check_lines(arguments, words)
-    return Planned(words, spec, arguments.n, no_option(str(Path(arguments.folder))))
-
-
-def no_option(path: str) -> str:
-    """Return a path that no program takes for an option."""
-    return f"./{path}" if path.startswith("-") else path
+    return Planned(words, spec, arguments.n, named(str(Path(arguments.folder))))
 
 
 def _check_lines(arguments: argparse.Namespace, words: tuple[str, ...]) -> None:
     """Refuse names with line ends where each line is a command, or a comment."""
-    named = [("--folder", arguments.folder), ("--script", arguments.script or "")]
-    for what, name in [*named, *(("the search", word) for word in (words if arguments.commands else ()))]:
+    given = [("--folder", arguments.folder), ("--script", arguments.script or "")]
+    for what, name in [*given, *(("the search", word) for word in (words if arguments.commands else ()))]:
         if "\n" in name or "\r" in name:
             hint = "Rename it; in the search itself a --script takes it as it is."
             raise OptionError(f"There is a line end in {quoted(name)} ({what}), and each command has one line.", hint)

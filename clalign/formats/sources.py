@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import shlex
 import shutil
 import stat
 import sys
@@ -18,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from msgspec import Struct, field
 
-from clalign.errors import InputError, OutputError
+from clalign.errors import InputError, OutputError, named, typed
 from clalign.formats.checksums import crc32
 from clalign.formats.compression import Compression, compression_of, damages, decompressed, readable
 from clalign.formats.scratch import Scratch
@@ -293,8 +292,8 @@ class RawReader:
         reason = f"the {kind} data is damaged or ends early, after {n_bytes:,} bytes of text in {n_lines:,} lines."
         if not n_lines:
             return InputError(self.source.label, reason, TAKE_AGAIN, 1)
-        name = shlex.quote(self.source.label) if self.source.label != STANDARD_INPUT else "FILE"
-        write = f"{kind} -dc {name} > part.txt"
+        name = self.source.label if self.source.label != STANDARD_INPUT else "FILE"
+        write = f"{typed([kind, '-dc', named(name)])} > part.txt"
         hint = f"{TAKE_AGAIN} What can be read is written by: {write} (its last record may be cut)."
         return InputError(self.source.label, reason, hint, n_lines + 1)
 

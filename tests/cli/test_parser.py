@@ -11,16 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import main, run_places, starting, suggestions
+from clalign.cli import main, starting, suggestions
 from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.cli.parser import UsageError
 from clalign.cli.program import all_commands, parser_of
-from clalign.cli.run_places import typed
 from clalign.engines import COMMANDS
 from clalign.engines.engine import BUILT_IN, engine_named
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import ExitCode
+from clalign.errors import ExitCode, named, typed
 
 AVOIDED = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "exception", "oops", "please wait")
 
@@ -290,5 +289,9 @@ def test_the_variable_s_device_is_what_is_looked_at_ahead(monkeypatch: pytest.Mo
 def test_the_command_that_goes_on_is_quoted_as_the_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["clalign", "resume", r"C:\my runs\x.clalign", r"C:\y"]
     assert typed(words) == r"clalign resume 'C:\my runs\x.clalign' 'C:\y'"
-    monkeypatch.setattr(run_places.sys, "platform", "win32")
+    monkeypatch.setattr(sys, "platform", "win32")
     assert typed(words) == r'clalign resume "C:\my runs\x.clalign" C:\y'
+
+
+def test_a_path_with_a_dash_in_a_command_is_no_option() -> None:
+    assert [named(path) for path in ("-x.fa", "-", "a-b", "/-x")] == ["./-x.fa", "-", "a-b", "/-x"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from clalign.databases.alphabet_guesses import (
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.errors import DamagedRun, InputError, OptionError
+from clalign.errors import DamagedRun, InputError, OptionError, named, typed
 from clalign.formats.matrices import (
     DEFAULT_MATCH,
     DEFAULT_MISMATCH,
@@ -204,7 +203,7 @@ def _loaded(path: str, form: str, other: str, spec: PairwiseSpec, context: JobCo
     except InputError as error:
         if path == "-" or not Path(path).is_file() or recognize(path) != "profiles":
             raise
-        command = shlex.join(["clalign", "hmmsearch", path, other])
+        command = typed(["clalign", "hmmsearch", *map(named, (path, other))])
         raise InputError(path, error.reason, f"A search with profiles is another one: {command}") from error
 
 
