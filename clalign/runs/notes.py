@@ -5,6 +5,7 @@ Notes are kept by query and row of the target, not with the hit: a job that goes
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
 from clalign.errors import OptionError
@@ -47,3 +48,5 @@ def write_note(connection: sqlite3.Connection, version: int, query: int, row: in
             connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", (query, row, note))
         elif has_table:
             connection.execute(f"DELETE FROM notes WHERE {column} = ? AND row = ?", (query, row))
+    with contextlib.suppress(sqlite3.OperationalError):  # a copy of the file alone has the note, then
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()

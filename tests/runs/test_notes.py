@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from clalign.runs import connection as door
 from clalign.runs import older
 from clalign.runs.notes import LONGEST, OF_HIT
 from clalign.runs.run_file import create_run, open_run, write_note
+from clalign.runs.sealing import seal_finished
 
 
 def tables(path: Path) -> set[str]:
@@ -126,6 +128,30 @@ def test_a_file_that_cannot_be_written_says_so(path: Path, monkeypatch: pytest.M
     assert "copy" in caught.value.hint
     assert not isinstance(caught.value, RunBusy)
     assert path.read_bytes() == before
+
+
+def test_a_copy_of_the_file_alone_has_the_notes(tmp_path: Path) -> None:
+    path, copy = tmp_path / "made.clalign", tmp_path / "copy.clalign"
+    with create_run(path, state="done") as run:
+        put_hit(run.connection)
+        reader = open_run(path)
+        assert reader.notes() == {}
+        run.seal()  # which the reader, a window, hinders
+    write_note(path, 0, 7, "mine")
+    shutil.copy(path, copy)
+    with open_run(copy) as copied:
+        assert copied.notes() == {(0, 7): "mine"}
+    seal_finished(path)
+    assert reader.notes() == {(0, 7): "mine"}
+    reader.close()
+    seal_finished(path)
+    assert {one.name for one in tmp_path.iterdir()} >= {path.name}
+    assert not list(tmp_path.glob("made.clalign-*")), "a finished run is one file"
+    with open_run(path, writable=True) as run:
+        run.set_facts(state="stopped")
+        run.connection.execute("PRAGMA journal_mode = WAL")
+        seal_finished(path)
+        assert run.connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def test_dropped_files_sort_themselves_and_one_key_searches(qtbot: Any, loaded: 
     strip = loaded.jobs.row_of(loaded.controller.queue.items[0])
     assert strip is not None
     assert "Search finished: 200 hits" in strip._words.text()
+    qtbot.waitUntil(lambda: page.run.hit is not None)
+    assert page.run.hit == page.run.hits.row_at(0), "the first hit is selected"
     assert loaded.focusWidget() is page.hits.table, "the arrow keys go through the hits"
 
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, Signal
 
 from clalign.engines.engine import Engine, engine_for
 from clalign.errors import ClalignError
+from clalign.runs.sealing import seal_finished
 from clalign.values.specs import Spec
 
 from .. import formatting
@@ -153,6 +154,7 @@ class AppController(AppContext):
             page.close_parts()
             self.forget_files(path)
             page.run.close()
+            seal_finished(page.run.path)
             for form in self.forms.values():
                 form.forget(path)
             page.deleteLater()
