@@ -85,7 +85,7 @@ class ExampleCard(QPushButton):
         for part in (title, time, self._text):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         box = QVBoxLayout(self)
-        box.setContentsMargins(14, 10, 14, 10)
+        box.setContentsMargins(14, 8, 14, 8)
         box.setSpacing(3)
         head = row(title)
         head.setStretch(0, 1)
@@ -137,6 +137,7 @@ class StartPage(QScrollArea):
         self.setWidget(inside)
         middle = QVBoxLayout()
         middle.setSpacing(16)
+        middle.setContentsMargins(9, 0, 9, 0)
         middle.addLayout(self._head())
         self._columns = columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         columns.setSpacing(48)
@@ -156,7 +157,7 @@ class StartPage(QScrollArea):
         across.addStretch(1)
         across.addWidget(block, 100)
         across.addStretch(1)
-        inside.setLayout(stacked(None, across, (None, 2), margins=(24, 24, 24, 16), spacing=-1))
+        inside.setLayout(stacked(None, across, (None, 2), margins=(24, 14, 24, 10), spacing=-1))
 
     def _head(self) -> QHBoxLayout:
         mark = QLabel()
