@@ -177,7 +177,7 @@ def test_the_tour_leads_through_every_step(qtbot: Any, window: MainWindow, press
     asked: list[str] = []
     window.tour.show_asked.disconnect()
     window.tour.show_asked.connect(asked.append)
-    window.start_tour()
+    window.start.tour.click()
     for step in STEPS:
         assert not step.command or step.command in window.actions_.by_id
         press(window.tour, step.shows)

@@ -138,6 +138,7 @@ class MainWindow(Workbench):
         details.source.command_asked.connect(self._call)
         devices.compare_asked.connect(lambda: controller.labs.open(COMPARISON))
         start.lab_asked.connect(controller.labs.open)
+        start.tour_asked.connect(self.start_tour)
         details.hit.verify_asked.connect(lambda _: controller.hits.verify_hit())
         details.hit.explain_asked.connect(controller.explanations.explain_hit)
         details.hit.node_chosen.connect(controller.hits.choose_node)

@@ -118,6 +118,7 @@ class StartPage(QScrollArea):
     example_asked = Signal(str, object)
     recent_asked = Signal(str)
     lab_asked = Signal(str)
+    tour_asked = Signal()
     pin_asked = Signal(str, bool)
     show_start_changed = Signal(bool)
 
@@ -223,7 +224,9 @@ class StartPage(QScrollArea):
         self.show_start.setProperty("role", "muted")
         self.show_start.setChecked(show_start)
         self.show_start.toggled.connect(self.show_start_changed)
-        return row(label("Ctrl+K finds every command · F1 opens the help", "muted"), None, self.show_start)
+        self.tour = button("Take the tour of five minutes", self.tour_asked.emit, "link")
+        keys = label("Ctrl+K finds every command · F1 opens the help", "muted")
+        return row(label("New here?", "muted"), self.tour, keys, None, self.show_start)
 
     def show_recent(self, entries: list[RecentFile]) -> None:
         """Show the recent files; missing ones are gray and say why."""
