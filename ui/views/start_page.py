@@ -28,6 +28,7 @@ from ..models import device_words
 from ..models.file_names import names_apart
 from ..models.workspace import Workspace
 from ..settings import RecentFile
+from .flow import Flow
 from .parts import (
     ElidedButton,
     ElidedLabel,
@@ -224,9 +225,11 @@ class StartPage(QScrollArea):
         self.show_start.setProperty("role", "muted")
         self.show_start.setChecked(show_start)
         self.show_start.toggled.connect(self.show_start_changed)
-        self.tour = button("Take the tour of five minutes", self.tour_asked.emit, "link")
-        keys = label("Ctrl+K finds every command · F1 opens the help", "muted")
-        return row(label("New here?", "muted"), self.tour, keys, None, self.show_start)
+        self.tour = button("New here? Take the tour of five minutes", self.tour_asked.emit, "link")
+        made = QHBoxLayout()
+        made.addLayout(Flow(self.tour, label("Ctrl+K finds every command · F1 opens the help", "muted")), 1)
+        made.addWidget(self.show_start)
+        return made
 
     def show_recent(self, entries: list[RecentFile]) -> None:
         """Show the recent files; missing ones are gray and say why."""
