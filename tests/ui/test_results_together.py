@@ -133,6 +133,8 @@ def test_many_sequences_are_looked_through_beside_the_window(
     view.table.selectRow(1)
     wanted = view.content.rows[1]["words"]
     qtbot.waitUntil(lambda: {one.words for one in view.canvas.shown} == {wanted})
+    assert isinstance(view.canvas.shown, LongList)
+    assert isinstance(view.content.found, LongList)
 
 
 @pytest.mark.parametrize(("tab", "reads"), [("domains", "question"), ("overview", "overview_question"),

@@ -131,6 +131,7 @@ class Architectures:
 
 def bars(found: list[Architecture]) -> Bars:
     """Return sequences as they are drawn."""
+    found = found if isinstance(found, LongList) else LongList(found)  # it may be the last that has them
     lengths = np.sort(np.fromiter((one.length for one in found), np.int64, len(found)))
     if not len(lengths):
         return Bars(found, 1, 1)
