@@ -14,8 +14,6 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QProxyStyle, QStyleFactory
 
-from .dressing import wardrobe
-
 _kept = ExitStack()
 atexit.register(_kept.close)
 
@@ -283,7 +281,6 @@ def apply(choice: str) -> Tokens:
     if not app.property("shows_plain_text"):
         app.setStyle(PlainTextStyle(QStyleFactory.create("Fusion")))
         app.setProperty("shows_plain_text", True)
-    wardrobe(app).put_hidden_away()
     # Qt polishes each widget once for each of its ancestors when a style sheet takes the place of another one.
     app.setStyleSheet("")
     app.setPalette(palette(_current))

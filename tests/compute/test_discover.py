@@ -146,7 +146,9 @@ def test_a_driver_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_drivers_that_cannot_even_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     child(monkeypatch, "import os; os.abort()")
-    assert discover_devices() == [REFERENCE]
+    told: list[str] = []
+    assert discover_devices(tell=told.append) == [REFERENCE]
+    assert "could not be listed" in " ".join(told), "it is not that there are none"
 
 
 def test_a_missing_linker_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,6 +178,8 @@ def inspect(request: dict, job: Job) -> dict:
 
 
 def devices(request: dict, job: Job) -> dict:
+    if text := manners().get("warns"):
+        job.warn(text)
     found = [GPU, CPU, BROKEN] if manners()["devices"] else []
     return {"devices": [device.to_dict() for device in (*found, REFERENCE)]}
 

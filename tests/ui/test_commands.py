@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from clalign.ui import dressing, theme
+from clalign.ui import theme
 from clalign.ui.engines.plan7.sheet import RunSheet
 from clalign.ui.shell.actions import COMMANDS, MENUS
 from clalign.ui.shell.main_window import MainWindow
@@ -47,10 +47,11 @@ def test_devices_show_health_speed_and_reason(qtbot: Any, window: MainWindow) ->
 def test_no_device_is_said_with_what_to_do(
     qtbot: Any, window: MainWindow, manners: Callable[..., None], press: Press
 ) -> None:
-    manners(devices=False)
+    manners(devices=False, warns="The OpenCL drivers did not answer within 20 s and were skipped.")
     press(window.devices, "Look again")
     qtbot.waitUntil(lambda: window.controller.workspace.devices_known, timeout=30000)
     assert "No OpenCL device found" in window.devices.words.text()
+    assert any("did not answer" in message.text for message in window.messages.messages)
 
 
 def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow, press: Press) -> None:
@@ -177,27 +178,6 @@ def test_both_themes_at_any_time(qtbot: Any, page: ResultsPage) -> None:
     window.controller.set_theme("light")
     qtbot.wait(50)
     assert page.strip.plot.grab().toImage().pixelColor(2, 2).name().upper() == theme.LIGHT.surface
-
-
-def test_what_nobody_sees_takes_the_colors_soon_after(
-    qtbot: Any, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    window = page.window()
-    page.show_tab("histogram")
-    hidden, dressed = page.hits.filter_box, Qt.WidgetAttribute.WA_StyleSheet
-    assert hidden.testAttribute(dressed)
-    monkeypatch.setattr(dressing, "FEW", 0)
-    wardrobe = dressing.wardrobe(theme.QApplication.instance())
-    before = page.tabs.tabBar().grab().toImage()
-    for name in ("dark", "light", "dark", "light"):
-        window.controller.set_theme(name)
-        assert not wardrobe.is_empty
-    assert page.tabs.tabBar().grab().toImage() == before, "what can be seen is dressed at once"
-    assert not hidden.testAttribute(dressed)
-    qtbot.waitUntil(lambda: wardrobe.is_empty)
-    assert hidden.testAttribute(dressed)
-    assert all(one.testAttribute(dressing.POLISHED) for one in page.hits.findChildren(QLabel))
-    assert not any(one.testAttribute(dressing.OWN) for one in window.findChildren(QWidget))
 
 
 def test_help_lists_every_key(window: MainWindow) -> None:

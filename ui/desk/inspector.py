@@ -8,6 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from clalign.jobs import Event
 from clalign.values.devices import Device
 
 from ..models.workspace import Source, Workspace, stamp_of
@@ -18,6 +19,11 @@ MAX_WORKERS = 2
 
 Answer = Callable[[dict[str, Any]], None]
 Problem = Callable[[str, str], None]
+Hear = Callable[[Event], None]
+
+
+def _hear_nothing(event: Event) -> None:
+    """Take no note of what a job tells on its way."""
 
 
 class Inspector(QObject):
@@ -41,7 +47,7 @@ class Inspector(QObject):
         super().__init__(parent)
         self._command = command
         self._workspace = workspace
-        self._waiting: deque[tuple[dict[str, Any], Answer, Problem]] = deque()
+        self._waiting: deque[tuple[dict[str, Any], Answer, Problem, Hear]] = deque()
         self._workers: list[WorkerProcess] = []
         self._foreseeing: WorkerProcess | None = None
 
@@ -60,7 +66,7 @@ class Inspector(QObject):
 
     def find_devices(self, refresh: bool) -> None:
         """Look for devices; the window does not wait."""
-        self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices)
+        self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices, self._pass_warning_on)
 
     def foresee(self, job: str, spec: dict[str, Any], answer: Answer) -> None:
         """Ask what a run would take, instead of what was asked so last; where that cannot be told, nothing is.
@@ -106,15 +112,15 @@ class Inspector(QObject):
             worker.leave()
         self._workers.clear()
 
-    def ask(self, job: dict[str, Any], answer: Answer, problem: Problem) -> None:
-        """Run a quick job; one of the two is called with what comes of it."""
-        self._waiting.append((job, answer, problem))
+    def ask(self, job: dict[str, Any], answer: Answer, problem: Problem, hear: Hear = _hear_nothing) -> None:
+        """Run a quick job; one of the two is called with what comes of it, `hear` with what it tells on its way."""
+        self._waiting.append((job, answer, problem, hear))
         self._start_next()
 
     def _start_next(self) -> None:
         if not self._waiting or len(self._workers) >= MAX_WORKERS:
             return
-        job, answer, problem = self._waiting.popleft()
+        job, answer, problem, hear = self._waiting.popleft()
         worker = WorkerProcess(self._command, job, self)
         self._workers.append(worker)
 
@@ -125,6 +131,7 @@ class Inspector(QObject):
             call()
             self._start_next()
 
+        worker.event_received.connect(hear)
         worker.job_finished.connect(lambda value: end(lambda: answer(value)))
         worker.job_failed.connect(lambda value: end(lambda: self._fail(value, problem)))
         worker.job_stopped.connect(lambda value: end(lambda: problem("It was stopped.", "")))
@@ -159,6 +166,10 @@ class Inspector(QObject):
     def _take_devices(self, value: dict[str, Any]) -> None:
         self._workspace.set_devices([Device.from_dict(entry) for entry in value["devices"]])
         self.devices_found.emit()
+
+    def _pass_warning_on(self, event: Event) -> None:
+        if event.kind == "warning":
+            self.trouble.emit(str(event.value["text"]))
 
     def _miss_devices(self, message: str, hint: str) -> None:
         self._workspace.set_devices([])

@@ -181,7 +181,7 @@ def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda
     refresh : bool
         Test again, whatever is known.
     tell : callable
-        Told in words of a driver whose test takes long.
+        Told in words of a driver whose test takes long, and of drivers that could not be asked.
     """
     listed, problem = _list_in_child()
     known = {} if refresh else _read_verdicts()
@@ -190,6 +190,7 @@ def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda
         _write_verdicts({**known, **{device_key(device): _verdict(device) for device in judged if _is_final(device)}})
     if problem:
         log.warning("%s", problem)
+        tell(problem)
     else:
         waking.trust_again(verdicts_path().parent)
     return [*_tuned(judged), REFERENCE]
