@@ -485,8 +485,7 @@ def perform(request: dict, job: Job) -> int:
 
 def main() -> int:
     def send(event: Event) -> None:
-        sys.stdout.write(event.to_json() + "\n")
-        sys.stdout.flush()
+        print(event.to_json(), flush=True)  # noqa: T201
 
     orders, code = Orders(send), 0
     while code == 0 and (order := orders.next()) is not None:
@@ -494,7 +493,6 @@ def main() -> int:
             code = perform(order.request, order.job)
             if "--stay" not in sys.argv:
                 break
-    sys.stdout.flush()
     os._exit(code)
 
 
