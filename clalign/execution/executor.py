@@ -324,8 +324,7 @@ class Executor(Generic[Batch]):
             if len(units) > 1 and plan.start_many is not None:
                 wait = plan.start_many([one.query.search for one in units], self.session, batch)
             else:
-                alone = plan.start(unit.query.search, self.session, batch, midway)
-                wait = lambda: [alone()]  # noqa: E731
+                wait = _of_one(plan.start(unit.query.search, self.session, batch, midway))
         return _Scoring(units, batch, wait, midway, sum(self._cells(one, batch) for one in units))
 
     def _scored(self, job: _Scoring[Batch], packer: ThreadPoolExecutor) -> list[_Found[Batch]]:
@@ -442,6 +441,11 @@ class Executor(Generic[Batch]):
         self.planner.delivered(unit, self.cutter, 0.0)
         self._lend(-(session is not tracer))  # not before: others would take what seems to take too long
         self.tell(partial(self.writer.conclude, unit, storing))
+
+
+def _of_one(wait: Callable[[], Scored[Any]]) -> Callable[[], Sequence[Scored[Any]]]:
+    """Return what waits for the scores of a unit that is alone as for those of several."""
+    return lambda: [wait()]
 
 
 class _Midway:
