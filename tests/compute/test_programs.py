@@ -218,6 +218,42 @@ def test_children_build_what_a_card_needs(monkeypatch: pytest.MonkeyPatch, built
     assert set(asked) <= set(fresh)
 
 
+def test_children_do_not_wait_for_a_long_compilation_here(
+    session: OpenCLSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One held up all that children had made, so that a first use took three times as long."""
+    build, are_made = opencl_programs.build, threading.Event()
+    choices = [ProgramChoice.of(TEXT, {"CHOICE": n, "RUN": os.getpid()}) for n in range(40, 46)]
+    were_made: dict[object, bool] = {}
+
+    class Child(BuilderProcess):
+        def __init__(self) -> None:
+            self._process, self._is_ready = None, True
+
+        def build(self, choice: ProgramChoice) -> None:
+            build(session._context, "child", choice.source, choice.defines)
+            if sum(is_kept(session._context, one.source, one.defines) for one in choices) == len(choices) - 1:
+                are_made.set()
+
+    def noted(context: cl.Context, device_name: str, source: str, defines: dict[str, object]) -> cl.Program:
+        were_made[defines["CHOICE"]] = is_kept(context, source, defines)
+        if defines["CHOICE"] == 40:
+            assert are_made.wait(60), "children go on meanwhile"
+        return build(context, device_name, source, defines)
+
+    monkeypatch.setattr(opencl_programs, "build", noted)
+    monkeypatch.setattr(opencl_programs, "FEW_NEW", 1)
+    programs = opencl_programs.Programs(session._context, "card", Child)
+    programs.build_ahead(choices[:1])
+    while programs._new:  # this process has it in hand
+        time.sleep(0.01)
+    programs.build_ahead(choices[1:])
+    for future in list(programs._futures.values()):
+        future.result(60)
+    programs.close()
+    assert were_made == {40: False, **dict.fromkeys(range(41, 46), True)}
+
+
 def test_a_child_answers_and_ends() -> None:
     device = pick_device("cpu")
     choice = ProgramChoice.of("filters_item", {"FRESH": 77, "RUN": os.getpid()})

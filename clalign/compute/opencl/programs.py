@@ -42,8 +42,8 @@ class Programs:
         For errors.
     child_for : callable
         Starts a child that builds for the same device.
-    compiles_beside : bool
-        Whether this process compiles ahead as well while children do. PoCL's compiler holds up all of Python.
+    compiles_first : bool
+        Whether this process compiles ahead until the first child can. PoCL's compiler holds up all of Python.
     there : mapping
         Programs of this context that were built before.
     """
@@ -53,19 +53,19 @@ class Programs:
         context: cl.Context,
         device_name: str,
         child_for: Callable[[], BuilderProcess],
-        compiles_beside: bool = True,
+        compiles_first: bool = True,
         there: Mapping[ProgramChoice, cl.Program] | None = None,
     ) -> None:
         self._context, self._device_name, self._child_for = context, device_name, child_for
-        self._compiles_beside = compiles_beside
+        self._compiles_first = compiles_first
         self._changed = threading.Condition()
         self._is_building = False
         self._n_needed = 0  # of the threads that wait to build what is needed now
         self._futures: dict[ProgramChoice, Future[cl.Program]] = {}
-        self._waiting: deque[ProgramChoice] = deque()
-        self._new: deque[ProgramChoice] = deque()  # those among them that no cache knows
+        self._waiting: deque[ProgramChoice] = deque()  # those that are in the cache
+        self._new: deque[ProgramChoice] = deque()  # those that no cache knows
         self._later: deque[ProgramChoice] = deque()  # those that are built when there is nothing else
-        self._n_threads = self._n_children = self._n_new = 0
+        self._n_threads = self._n_children = self._n_ready = self._n_new = 0
         self._children: list[BuilderProcess] = []
         self._is_closed = False
         for choice, program in (there or {}).items():
@@ -91,7 +91,7 @@ class Programs:
 
     def _add_builder(self) -> None:
         """Start a thread that builds, unless there are enough: one beside those that listen to a child."""
-        most = min(MOST_BUILDERS if self._compiles_beside else MOST_COMPILERS, os.cpu_count() or 1)
+        most = min(MOST_BUILDERS if self._compiles_first else MOST_COMPILERS, os.cpu_count() or 1)
         if not self._n_threads:
             self._start_thread(self._build_here)
         while self._n_threads <= min(most, self._n_new - FEW_NEW) and can_keep():
@@ -106,7 +106,7 @@ class Programs:
         """Wait for the next program for a child, or for this process; return None if none is to be built any more."""
         with self._changed:
             while not self._is_closed:
-                is_for_new = in_child or self._compiles_beside or not self._n_children
+                is_for_new = in_child or not (self._n_ready if self._compiles_first else self._n_children)
                 for queue in [
                     *([] if in_child else [self._waiting]),
                     *([self._new, self._later] if is_for_new else []),
@@ -121,18 +121,23 @@ class Programs:
             self._build(choice)
 
     def _build_in_child(self) -> None:
-        """Have a child build what is new; it is taken from the cache afterwards, or built here if there was no way."""
+        """Have a child build what is new; another thread takes it from the cache, or builds it if there was no way."""
+        is_ready = False
         try:
             with self._child_for() as child:
                 self._children.append(child)
+                is_ready = child.is_ready()
+                with self._changed:
+                    self._n_ready += is_ready
                 while child.is_ready() and (choice := self._taken(in_child=True)) is not None:
                     child.build(choice)
-                    if self._is_closed:
-                        return
-                    self._build(choice)
+                    with self._changed:
+                        self._waiting.append(choice)
+                        self._changed.notify_all()
         finally:
             with self._changed:
                 self._n_children -= 1
+                self._n_ready -= is_ready
                 self._changed.notify_all()
 
     @contextlib.contextmanager
