@@ -41,8 +41,10 @@ from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
 from clalign.values.filters import FilterLimits
+from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence
 from clalign.values.synthetic import random_batch, random_local_hmm, random_local_profile
@@ -467,3 +469,10 @@ def test_a_comparison_is_rehearsed(tmp_path: Path) -> None:
         ("smith_waterman_item", "lay_out"), ("smith_waterman_item", "smith_waterman"),
         ("smith_waterman_lanes", "smith_waterman"), ("smith_waterman_trace_lanes", "traceback"),
     } <= entries  # fmt: skip
+    traced = [choice for choice in rehearsal.programs if choice.source == "smith_waterman_trace_lanes"]
+    assert list(rehearsal.programs)[-len(traced) :] == traced, "scores are needed first"
+    lengths = np.diff(inputs.queries.offsets)[inputs.query_rows]
+    batch = PairBatch.in_step(inputs.queries.select(inputs.query_rows), inputs.targets.select(np.arange(len(lengths))))
+    together = Rehearsal(CARD)
+    SMITH_WATERMAN_TRACE.start(together, batch, inputs.stranded(0)[0].scoring)
+    assert together.programs.keys() <= set(traced), "what is found with several queries is traced together"

@@ -43,19 +43,24 @@ def foresight_of(inputs: PairwiseInputs) -> Rehearse:
 
 
 def rehearse(inputs: PairwiseInputs, session: Rehearsal) -> None:
-    """Start on a session that computes nothing what a search will start, the longest query first."""
+    """Start on a session that computes nothing what a search will start, the longest query first, tracing at last."""
     lengths = np.diff(inputs.queries.offsets)[inputs.query_rows]
     numbers = np.argsort(-lengths, kind="stable")[:MOST_REHEARSED].tolist()
-    batch, seen = _first_batch(inputs), set[int]()
+    batch = _first_batch(inputs)
     for number in numbers:
         for query in inputs.stranded(number):
             SMITH_WATERMAN.start(session, batch, query)
-        alike = -(-int(lengths[number]) // LENGTHS_TRACED_ALIKE)
-        if alike not in seen and len(batch):
-            seen.add(alike)
-            query = inputs.stranded(number)[0]
-            traced = inputs.targets.select(np.arange(len(batch))[-TRACED_ROWS:])
-            SMITH_WATERMAN_TRACE.start(session, PairBatch.of_query(query.sequence.codes, traced), query.scoring)
+    if not len(batch):
+        return
+    # What is found with several queries is traced together, or that with one of them alone.
+    alike = {-(-int(lengths[number]) // LENGTHS_TRACED_ALIKE): number for number in numbers}
+    targets = inputs.targets.select(np.arange(len(batch))[-TRACED_ROWS:])
+    for together in (numbers, *([number] for number in alike.values() if len(numbers) > 1)):
+        queries = [inputs.stranded(number)[0] for number in together]
+        rows = np.arange(len(queries) * len(targets), dtype=np.int32)
+        texts = SequenceBatch.from_texts([query.sequence.codes for query in queries])
+        pairs = PairBatch(texts, targets, rows // len(targets), rows % len(targets))
+        SMITH_WATERMAN_TRACE.start(session, pairs, queries[0].scoring)
 
 
 def _first_batch(inputs: PairwiseInputs) -> SequenceBatch:
