@@ -169,12 +169,13 @@ def test_one_thread_at_a_time_builds_and_what_is_needed_now_comes_first(
 
 
 def test_programs_that_can_wait_come_last(session: OpenCLSession, built: list[tuple[object, str]]) -> None:
+    first, later, sooner = (ProgramChoice.of(TEXT, {"CHOICE": n, "RUN": os.getpid()}) for n in (20, 21, 22))
     with session._programs._alone(is_needed=False):
-        session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": 20})])  # the thread that builds has it in hand
+        session.build_ahead([first])  # the thread that builds has it in hand
         while session._programs._waiting or session._programs._new:
             time.sleep(0.01)
-        session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": 21})], can_wait=True)
-        session.build_ahead([ProgramChoice.of(TEXT, {"CHOICE": 22})])
+        session.build_ahead([later], can_wait=True)
+        session.build_ahead([sooner])
     for future in list(session._programs._futures.values()):
         future.result(60)
     assert [choice for choice, _ in built] == [20, 22, 21]
@@ -220,6 +221,35 @@ def test_children_build_what_a_card_needs(monkeypatch: pytest.MonkeyPatch, built
     assert set(asked) <= set(fresh)
 
 
+class MadeUpChild(BuilderProcess):
+    """One that is no process."""
+
+    def __init__(self) -> None:
+        self._process, self._is_ready = None, True
+
+    def build(self, choice: ProgramChoice) -> None:
+        """Leave it to the other side."""
+
+
+def test_children_without_work_end_and_others_begin_when_there_is_some(
+    session: OpenCLSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opencl_programs, "FEW_NEW", 0)
+    monkeypatch.setattr(opencl_programs, "IDLE_SECONDS", 0.05)
+    programs = opencl_programs.Programs(session._context, "card", MadeUpChild)
+    for at in (60, 70):
+        before = len(programs._children)
+        choices = [ProgramChoice.of(TEXT, {"CHOICE": n, "RUN": os.getpid()}) for n in range(at, at + 4)]
+        programs.build_ahead(choices)
+        for wanted in choices:
+            programs.get(wanted)
+        while programs._n_children or programs._n_ready:
+            time.sleep(0.01)
+        assert len(programs._children) > before
+    assert programs.counts == (8, 8)
+    programs.close()
+
+
 def test_children_do_not_wait_for_a_long_compilation_here(
     session: OpenCLSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,10 +258,7 @@ def test_children_do_not_wait_for_a_long_compilation_here(
     choices = [ProgramChoice.of(TEXT, {"CHOICE": n, "RUN": os.getpid()}) for n in range(40, 46)]
     were_made: dict[object, bool] = {}
 
-    class Child(BuilderProcess):
-        def __init__(self) -> None:
-            self._process, self._is_ready = None, True
-
+    class Child(MadeUpChild):
         def build(self, choice: ProgramChoice) -> None:
             build(session._context, "child", choice.source, choice.defines)
             if sum(is_kept(session._context, one.source, one.defines) for one in choices) == len(choices) - 1:

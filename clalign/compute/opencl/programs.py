@@ -31,6 +31,9 @@ TELL_SECONDS = 0.5
 FEW_NEW = 3
 """So few programs are not worth the start of a child, nor are so few more worth that of another one."""
 
+IDLE_SECONDS = 2
+"""A child that has had nothing to do for so long ends: each holds some hundreds of megabytes of a card's memory."""
+
 
 class Programs:
     """Builds programs and keeps them. Threads may ask at the same time.
@@ -64,8 +67,8 @@ class Programs:
         self._futures: dict[ProgramChoice, Future[cl.Program]] = {}
         self._waiting: deque[ProgramChoice] = deque()  # those that are in the cache
         self._new: deque[ProgramChoice] = deque()  # those that no cache knows
-        self._later: deque[ProgramChoice] = deque()  # those that are built when there is nothing else
-        self._n_threads = self._n_children = self._n_ready = self._n_new = 0
+        self._later: deque[ProgramChoice] = deque()  # those of them that are built when there is nothing else
+        self._n_threads = self._n_children = self._n_ready = 0
         self._children: list[BuilderProcess] = []
         self._is_closed = False
         for choice, program in (there or {}).items():
@@ -76,7 +79,7 @@ class Programs:
     def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
         """Begin to build programs in the background, in this order; those that are there or on their way are not.
 
-        Those that can wait come after all others, even such as are asked for later.
+        Those that can wait are compiled after all others, even such as are asked for later.
         """
         for choice in choices:
             is_new = not is_kept(self._context, choice.source, choice.defines)
@@ -84,8 +87,7 @@ class Programs:
                 if self._is_closed or choice in self._futures:
                     continue
                 self._futures[choice] = Future()
-                (self._later if can_wait else self._new if is_new else self._waiting).append(choice)
-                self._n_new += is_new
+                (self._waiting if not is_new else self._later if can_wait else self._new).append(choice)
                 self._changed.notify_all()
                 self._add_builder()
 
@@ -94,7 +96,7 @@ class Programs:
         most = min(MOST_BUILDERS if self._compiles_first else MOST_COMPILERS, os.cpu_count() or 1)
         if not self._n_threads:
             self._start_thread(self._build_here)
-        while self._n_threads <= min(most, self._n_new - FEW_NEW) and can_keep():
+        while self._n_children < min(most, len(self._new) + len(self._later) - FEW_NEW) and can_keep():
             self._n_children += 1
             self._start_thread(self._build_in_child)
 
@@ -103,7 +105,8 @@ class Programs:
         threading.Thread(target=target, name=f"builder {self._n_threads}", daemon=True).start()
 
     def _taken(self, in_child: bool) -> ProgramChoice | None:
-        """Wait for the next program for a child, or for this process; return None if none is to be built any more."""
+        """Wait for the next program for a child, or for this process; return None if it is to wait no longer."""
+        is_idle = False
         with self._changed:
             while not self._is_closed:
                 is_for_new = in_child or not (self._n_ready if self._compiles_first else self._n_children)
@@ -113,7 +116,9 @@ class Programs:
                 ]:
                     if queue:
                         return queue.popleft()
-                self._changed.wait()
+                if is_idle:
+                    break
+                is_idle = not self._changed.wait(IDLE_SECONDS if in_child else None)
         return None
 
     def _build_here(self) -> None:

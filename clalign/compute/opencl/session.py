@@ -489,8 +489,10 @@ class OpenCLSession:
                     self._count_kernels()
             self._launched.clear()
             if self._is_owner:
-                self._cache.clear()
-                self._programs.close()
+                with tracing.span("give back memory"):
+                    self._cache.clear()
+                with tracing.span("end the builders"):
+                    self._programs.close()
                 there = OpenDevice(self._context, self._programs.built(), dict(self._kernels))
                 is_left = error is None and leave(self.device, there)
                 self._kernels.clear()
