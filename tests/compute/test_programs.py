@@ -47,7 +47,7 @@ from clalign.values.filters import FilterLimits
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence
-from clalign.values.synthetic import random_batch, random_local_hmm, random_local_profile
+from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile
 from tests.computing import compute_search
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
@@ -500,6 +500,8 @@ def test_a_comparison_is_rehearsed(tmp_path: Path) -> None:
     assert list(rehearsal.programs)[-len(traced) :] == traced, "scores are needed first"
     lengths = np.diff(inputs.queries.offsets)[inputs.query_rows]
     batch = PairBatch.in_step(inputs.queries.select(inputs.query_rows), inputs.targets.select(np.arange(len(lengths))))
+    long = PairBatch.of_query(random_codes(np.random.default_rng(5), 2000), inputs.targets)
     together = Rehearsal(CARD)
-    SMITH_WATERMAN_TRACE.start(together, batch, inputs.stranded(0)[0].scoring)
+    for pairs in (batch, long):
+        SMITH_WATERMAN_TRACE.start(together, pairs, inputs.stranded(0)[0].scoring)
     assert together.programs.keys() <= set(traced), "what is found with several queries is traced together"

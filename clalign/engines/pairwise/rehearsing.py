@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -24,8 +25,8 @@ MOST_ROWS = 1 << 18
 
 TRACED_ROWS = 64
 
-LENGTHS_TRACED_ALIKE = 128
-"""Queries that take as many of these are traced with the same programs: 32 lanes of four rows are the fewest."""
+TRACED_LENGTHS = 640, 1280, 1920, 2560
+"""Pairs of these are traced by all programs there are: five strips each of 32 lanes with 4, 8, 12 and 16 rows."""
 
 WORTH_REMEMBERING = 4
 """Queries of which it is remembered what programs they need; of fewer that is found again as soon as read."""
@@ -50,17 +51,21 @@ def rehearse(inputs: PairwiseInputs, session: Rehearsal) -> None:
     for number in numbers:
         for query in inputs.stranded(number):
             SMITH_WATERMAN.start(session, batch, query)
-    if not len(batch):
+    if not len(batch) or not numbers:
         return
-    # What is found with several queries is traced together, or that with one of them alone.
-    alike = {-(-int(lengths[number]) // LENGTHS_TRACED_ALIKE): number for number in numbers}
-    targets = inputs.targets.select(np.arange(len(batch))[-TRACED_ROWS:])
-    for together in (numbers, *([number] for number in alike.values() if len(numbers) > 1)):
-        queries = [inputs.stranded(number)[0] for number in together]
-        rows = np.arange(len(queries) * len(targets), dtype=np.int32)
-        texts = SequenceBatch.from_texts([query.sequence.codes for query in queries])
-        pairs = PairBatch(texts, targets, rows // len(targets), rows % len(targets))
-        SMITH_WATERMAN_TRACE.start(session, pairs, queries[0].scoring)
+    for pairs in _traced(inputs, numbers, len(batch)):
+        SMITH_WATERMAN_TRACE.start(session, pairs, inputs.stranded(numbers[0])[0].scoring)
+
+
+def _traced(inputs: PairwiseInputs, numbers: list[int], n_targets: int) -> Iterator[PairBatch]:
+    """Yield pairs as may be traced: what several queries find is traced together, so by any of the programs."""
+    if len(numbers) > 1:
+        for length in TRACED_LENGTHS:
+            made_up = SequenceBatch.from_texts([np.zeros(length, np.uint8)])
+            yield PairBatch.in_step(made_up, made_up)
+    else:
+        targets = inputs.targets.select(np.arange(n_targets)[-TRACED_ROWS:])
+        yield PairBatch.of_query(inputs.stranded(numbers[0])[0].sequence.codes, targets)
 
 
 def _first_batch(inputs: PairwiseInputs) -> SequenceBatch:
