@@ -130,7 +130,7 @@ def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, U
         loaded()
         task.warn(f"{n} workers on this machine share its devices: the time is that of one process.")
         return [], n
-    connection = stack.enter_context(Connection(address, task.context.check))
+    connection = stack.enter_context(Connection(address, task.context.check, task.context.warn))
     found = devices_of(connection, words, task.warn)
     if not found:
         task.warn("The cluster has no worker now: time and memory are those of one device of this machine.")

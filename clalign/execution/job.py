@@ -227,12 +227,15 @@ def _by_workers(
     from clalign.execution.cluster.connecting import Connection
     from clalign.execution.cluster.home import Home
 
-    with tracing.span("connect to the cluster", "start"), Connection(address, task.context.check) as connection:
+    with (
+        tracing.span("connect to the cluster", "start"),
+        Connection(address, task.context.check, task.context.warn) as connection,
+    ):
         home = Home(connection, words, task.context, task.warn, task.pick_device)
         connection.check_versions()
         with tracing.span("read the inputs", "reading"):
             work = load(task)
-        shift = _Shift(task, work, Crew(task.run, task.context, task.warn), MANY)
+        shift = _Shift(task, work, Crew(task.run, task.context, task.warn), MANY, are_workers=True)
         try:
             home.work(shift.begin)
         finally:
@@ -297,9 +300,12 @@ def stand_by(device: Device, begun: Callable[[], Sequence[Device]], n_devices: i
 class _Shift:
     """What the executors of a job share: it begins when the first device is there."""
 
-    def __init__(self, task: Task[Any], work: Work, crew: Crew, n_devices: int, helps: Sequence[Rehearse] = ()) -> None:
+    def __init__(
+        self, task: Task[Any], work: Work, crew: Crew, n_devices: int, helps: Sequence[Rehearse] = (),
+        are_workers: bool = False,
+    ) -> None:  # fmt: skip
         self._task, self._work, self._crew, self._n_devices = task, work, crew, n_devices
-        self._helps = helps
+        self._helps, self._are_workers = helps, are_workers
         self._writer: Writer[Any] | None = None
         self._beginning = threading.Event()
         self._hosts: dict[str, None] = {}
@@ -351,7 +357,7 @@ class _Shift:
         for text in cautions_of(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
         plan = plan_of_part(work, self.part)
-        if self._n_devices > 1:  # what one takes for itself, others cannot help with
+        if self._n_devices > 1 and not self._are_workers:  # what one takes for itself, others cannot help with
             plan = replace(plan, start_many=None)
         return Writer(run, Planner(plan, self._n_devices), task.context)
 

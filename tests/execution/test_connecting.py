@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from clalign.cli.options import device_of
-from clalign.errors import DeviceNotFound, OptionError
+from clalign.errors import Cancelled, DeviceNotFound, OptionError
 from clalign.execution.cluster import connecting
 
 
@@ -68,3 +72,70 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     """An empty variable of a script as well: the search would run here."""
     with pytest.raises(OptionError, match="no address of a scheduler"):
         device_of(SimpleNamespace(device=None, cluster=address))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of one that has no workers."""
+    library = connecting.loaded()
+    with library.LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster:
+        yield cluster.scheduler_address
+
+
+class Hanging:
+    """A scheduler that answers when it may."""
+
+    def __init__(self) -> None:
+        self.may_answer = False
+
+    async def identity(self, **_: object) -> dict[str, Any]:
+        while not self.may_answer:
+            await asyncio.sleep(0.01)
+        return {"workers": {"tcp://host:1": {"name": "one"}}}
+
+
+def test_a_scheduler_that_hangs_is_told_of_and_waited_for(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connecting, "SILENT_SECONDS", 0.1)
+    hanging, told = Hanging(), list[str]()
+
+    def hear(text: str) -> None:
+        told.append(text)
+        hanging.may_answer = True
+
+    with connecting.Connection(scheduler, warn=hear) as connection:
+        with monkeypatch.context() as patch:
+            patch.setattr(connection.client, "scheduler", hanging)
+            assert connection.workers() == {"tcp://host:1": "one"}
+        assert [text.split(") ")[1] for text in told] == ["does not answer; it is waited for.", "answers again."]
+        assert not connection.is_silent
+
+
+def test_a_job_can_be_stopped_while_the_scheduler_hangs(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connecting, "STUCK_SECONDS", 0.1)
+
+    def check() -> None:
+        if connection.is_silent:
+            raise Cancelled
+
+    connection = connecting.Connection(scheduler, check)
+    with connection, monkeypatch.context() as patch:
+        patch.setattr(connection.client, "scheduler", Hanging())
+        with pytest.raises(Cancelled):
+            connection.workers()
+        assert connection.is_silent, "its workers are told nothing"
+
+
+def test_a_job_can_be_stopped_while_nobody_says_that_it_is_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connecting, "CONNECT_SECONDS", 3600.0)  # it would wait so long
+    began = time.monotonic()
+
+    def check() -> None:
+        if time.monotonic() - began > 3 * connecting.LISTEN_SECONDS:
+            raise Cancelled
+
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,  # whose queue takes the connection
+        pytest.raises(Cancelled),
+        connecting.Connection(f"tcp://127.0.0.1:{server.getsockname()[1]}", check),
+    ):
+        pass

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
@@ -16,11 +16,17 @@ from typing import Any, TypeVar
 import clalign
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check, nothing_to_check
-from clalign.errors import DeviceError, DeviceNotFound, OptionError
+from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
 from clalign.formats.scratch import Scratch
 
 CONNECT_SECONDS = 15
 """So long a scheduler may take to answer."""
+
+SILENT_SECONDS = 10.0
+"""After so long without an answer it is told that the scheduler is waited for."""
+
+STUCK_SECONDS = 1.0
+"""Where a job is stopped while it has waited so long for an answer, nothing more is asked."""
 
 LOOKING_SECONDS = 120.0
 """So long a worker may look for its devices."""
@@ -70,11 +76,15 @@ class Connection(ExitStack):
     address : str
         See `clalign.values.devices.cluster_of`.
     check : callable
-        Called while it is waited for; it may raise `Cancelled`.
+        Called while it is waited for, in any thread; it may raise `Cancelled`.
+    warn : callable
+        Told of a scheduler that does not answer, and that it does again.
 
     Attributes
     ----------
     client : distributed.Client
+    is_silent : bool
+        Whether the scheduler has not answered what it was asked last.
 
     Raises
     ------
@@ -84,9 +94,12 @@ class Connection(ExitStack):
         If no scheduler answers.
     """
 
-    def __init__(self, address: str, check: Check = nothing_to_check) -> None:
+    def __init__(
+        self, address: str, check: Check = nothing_to_check, warn: Callable[[str], None] = lambda text: None
+    ) -> None:
         super().__init__()
-        self.address, self._check = address, check
+        self.address, self._check, self._warn = address, check, warn
+        self.is_silent = False
 
     def __enter__(self) -> Connection:
         pool = ThreadPoolExecutor(1, "connects to a cluster")
@@ -105,7 +118,7 @@ class Connection(ExitStack):
     def _connect(self) -> Any:
         library = loaded()
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it a job tells itself
-        return self.enter_context(_client(library, self.address, self))
+        return self.enter_context(_client(library, self.address, self, self._check))
 
     @property
     def is_alive(self) -> bool:
@@ -120,8 +133,7 @@ class Connection(ExitStack):
         DeviceError
             If the scheduler cannot be reached.
         """
-        with self._reaching():
-            found = self.client.scheduler_info(n_workers=-1)["workers"]
+        found = self._asked_of_scheduler("identity", n_workers=-1)["workers"]
         return {str(address): str(facts.get("name", address)) for address, facts in found.items()}
 
     def _look(self) -> None:
@@ -129,6 +141,45 @@ class Connection(ExitStack):
         self._check()
         if not self.is_alive:
             raise self.lost()
+
+    def awaited(self, begin: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Return what comes of a call in the loop of Dask, where a client's methods return what is to be awaited.
+
+        The library itself would wait without end for a scheduler that hangs.
+
+        Raises
+        ------
+        DeviceError
+            If the scheduler cannot be reached while it is waited for; else what the call raises.
+        """
+
+        async def called() -> Answer:
+            return await begin()
+
+        answering = asyncio.run_coroutine_threadsafe(called(), self.client.loop.asyncio_loop)
+        since, is_told = time.monotonic(), False
+        try:
+            while not wait([answering], LISTEN_SECONDS).done:
+                waited = time.monotonic() - since
+                self.is_silent = waited > STUCK_SECONDS
+                self._look()
+                if waited > SILENT_SECONDS and not is_told:
+                    is_told = True
+                    self._warn(f"The scheduler of the cluster ({self.address}) does not answer; it is waited for.")
+        finally:
+            answering.cancel()
+        self.is_silent = False
+        if is_told:
+            self._warn(f"The scheduler of the cluster ({self.address}) answers again.")
+        return answering.result()
+
+    def _asked_of_scheduler(self, what: str, **given: Any) -> Any:
+        """Return the answer of the scheduler; raise `DeviceError` if it cannot be reached."""
+        scheduler = self.client.scheduler
+        if scheduler is None:  # the client has been closed
+            raise self.lost()
+        with self._reaching():
+            return self.awaited(lambda: getattr(scheduler, what)(**given))
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
@@ -170,15 +221,7 @@ class Connection(ExitStack):
         """
         left = {future.key: future for future in futures}
         while left:
-            fetched = self.client.scheduler.gather(keys=list(left))
-            fetching = asyncio.run_coroutine_threadsafe(fetched, self.client.loop.asyncio_loop)
-            try:
-                while not wait([fetching], LISTEN_SECONDS).done:
-                    self._look()
-            finally:
-                fetching.cancel()
-            with self._reaching():
-                answer = fetching.result()
+            answer = self._asked_of_scheduler("gather", keys=list(left))
             if answer["status"] == "OK":
                 return {left[key]: value for key, value in answer["data"].items()}
             there = {key: future for key, future in left.items() if key not in answer["keys"]}
@@ -207,7 +250,7 @@ class Connection(ExitStack):
     def unlike(self, workers: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return of workers that differ from here in what they have installed: what differs, and what to do."""
         with self._reaching():
-            versions = self.client.get_versions(packages=["clalign", *ALSO])
+            versions = self.awaited(lambda: self.client.get_versions(packages=["clalign", *ALSO]))
         here = _named(versions["client"]) | {"clalign": clalign.__version__}
         return {
             worker: difference
@@ -260,14 +303,16 @@ def n_local(address: str) -> int | None:
     return n
 
 
-def _client(library: Any, address: str, stack: ExitStack) -> Any:
+def _client(library: Any, address: str, stack: ExitStack, check: Check) -> Any:
     n = n_local(address)
     if n is not None:
         return library.Client(stack.enter_context(_local(library, n, stack)), set_as_default=False)
     found = _address_in(address) if address.endswith(".json") else address
     try:
-        asyncio.run(_greeted(library, found))
+        asyncio.run(_greeted(library, found, check))
         return library.Client(found, timeout=CONNECT_SECONDS, set_as_default=False)
+    except Cancelled:
+        raise
     except Exception as error:  # what is no scheduler may answer anything
         raise DeviceNotFound(
             f"No scheduler of Dask answers at {address} ({_first_line(error)}).",
@@ -291,16 +336,24 @@ def _address_in(path: str) -> str:
         ) from None
 
 
-async def _greeted(library: Any, address: str) -> None:
+async def _greeted(library: Any, address: str, check: Check) -> None:
     """Connect, and see that it is Dask that answers, which the library would wait for without end."""
     security = library.Security().get_connection_args("client")
-    connecting = library.comm.connect(address, timeout=CONNECT_SECONDS, **security)
+    connecting = asyncio.ensure_future(library.comm.connect(address, timeout=CONNECT_SECONDS, **security))
+    until = time.monotonic() + 2 * CONNECT_SECONDS
     try:
-        (await asyncio.wait_for(connecting, 2 * CONNECT_SECONDS)).abort()
+        while not connecting.done():
+            check()
+            if time.monotonic() > until:
+                raise TimeoutError
+            await asyncio.wait([connecting], timeout=LISTEN_SECONDS)
+        connecting.result().abort()
     except MemoryError:  # the first bytes are taken for a number of more
         raise ConnectionError("what answers there speaks another language") from None
     except TimeoutError as error:
         raise TimeoutError(_first_line(error) if str(error) else "it takes the connection and says nothing") from None
+    finally:
+        connecting.cancel()
 
 
 def _first_line(error: BaseException) -> str:

@@ -112,7 +112,7 @@ class Home:
         """Let workers forget the job; return the names of processors that helped cards, and seconds by kernel."""
         hosts: dict[str, None] = {}
         seconds: dict[str, float] = {}
-        if self._parcels is None or not self._connection.is_alive:
+        if self._parcels is None or not self._connection.is_alive or self._connection.is_silent:
             return [], {}
         workers = self._parcels.lively.values()
         for device in self._devices:

@@ -19,7 +19,7 @@ from clalign.execution.units import Plan, Unit
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceDatabase
 
-MOST_SEARCHES = 64
+MOST_SEARCHES = 256
 """Queries that a worker keeps besides those that it has units of; home keeps as many of those that are done."""
 
 SCATTER_SECONDS = 30
@@ -28,7 +28,7 @@ SCATTER_SECONDS = 30
 TASK_SECONDS = 0.4
 """Units are sent together, as many as take so long: a task costs home, scheduler and worker some milliseconds each."""
 
-MOST_TOGETHER = 32
+MOST_TOGETHER = 128
 """So many at most; fewer than the searches that a worker keeps."""
 
 LARGE_BYTES = 2**20
@@ -56,7 +56,7 @@ class Parcels:
     """
 
     def __init__(self, connection: Connection, plan: Plan[Any]) -> None:
-        self.client = connection.client
+        self.connection, self.client = connection, connection.client
         self.job = uuid.uuid4().hex
         self.register = Register()
         self.outlines: dict[int, Outline] = {}
@@ -275,8 +275,9 @@ class Worker:
         return self._scattered(packed_shard(self.parcels.database(database), self.parcels.outline(database), shard))
 
     def _scattered(self, data: bytes) -> Any:
+        given = {"workers": [self.address], "hash": False, "timeout": SCATTER_SECONDS}
         try:
-            return self.parcels.client.scatter(data, workers=[self.address], hash=False, timeout=SCATTER_SECONDS)
+            return self.parcels.connection.awaited(lambda: self.parcels.client.scatter(data, **given))
         except (KeyError, ValueError, TimeoutError) as error:  # so a scheduler says that there is no such worker
             raise ConnectionError(f"{self.address} has gone") from error
 
