@@ -66,7 +66,7 @@ def test_a_context_is_made_as_soon_as_the_drivers_are_awake(
     marks = list[str]()
 
     def made(library: str, device: int) -> int | None:
-        marks.extend(path.name for path in home_of_verdicts.glob("listing-*"))
+        marks.extend(path.name for path in home_of_verdicts.glob("listing-*.mark"))
         return make(library, device)
 
     make = waking.made_context
@@ -77,7 +77,7 @@ def test_a_context_is_made_as_soon_as_the_drivers_are_awake(
     (number,) = waking.untaken_contexts()
     address = waking._contexts[number].result(60)
     assert (address is not None) == (meant in ("cpu", "elsewhere"))
-    assert marks == ([f"listing-{os.getpid()}-context.lock"] if address is not None else [])
+    assert marks == ([f"listing-{os.getpid()}-context.mark"] if address is not None else [])
     assert not waking.is_distrusted(home_of_verdicts)
     if meant == "elsewhere":  # what was the second device of its driver is the first by now
         monkeypatch.setattr(contexts, "driver_device", lambda device: object())
@@ -118,6 +118,28 @@ def test_a_driver_that_crashes_as_it_opens_a_device_is_distrusted(home_of_verdic
             waking.forget_marks(home_of_verdicts, process.pid)
         assert waking.is_distrusted(home_of_verdicts) != is_on_purpose
     waking.trust_again(home_of_verdicts)
+
+
+def test_a_process_that_is_just_done_with_the_drivers_was_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one may look for marks at any moment, also between the steps in which they are removed."""
+    unlink, verdicts = Path.unlink, list[bool]()
+
+    def looked_at(path: Path, missing_ok: bool = False) -> None:
+        monkeypatch.setattr(Path, "unlink", unlink)
+        verdicts.append(waking.is_distrusted(tmp_path))
+        unlink(path, missing_ok)
+        verdicts.append(waking.is_distrusted(tmp_path))
+        monkeypatch.setattr(Path, "unlink", looked_at)
+
+    monkeypatch.setattr(Path, "unlink", looked_at)
+    with waking.marked(tmp_path):
+        assert not waking.is_distrusted(tmp_path)
+    monkeypatch.undo()
+    assert len(verdicts) >= 2
+    assert not any(verdicts)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

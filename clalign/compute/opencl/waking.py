@@ -218,30 +218,43 @@ def _meant(folder: Path) -> dict[str, tuple[str, str]]:
 def marked(folder: Path, what: str = "") -> Iterator[None]:
     """Leave a mark while this process asks the drivers; one that nobody holds tells later that it was lost.
 
-    What two threads do at the same time has names of its own.
+    What two threads do at the same time has names of its own. The mark goes before its lock does: who finds the lock
+    free and the mark there knows that it was lost.
     """
-    with FileLock(_mark(folder, os.getpid(), what)) as lock:
+    mark = _mark(folder, os.getpid(), what)
+    with FileLock(_lock_of(mark)):
+        mark.touch()
         yield
-    Path(lock.lock_file).unlink(missing_ok=True)
+        mark.unlink(missing_ok=True)
+    _lock_of(mark).unlink(missing_ok=True)
 
 
 def _mark(folder: Path, process: int, what: str = "") -> Path:
-    return folder / f"{_MARK}{process}{what and f'-{what}'}.lock"
+    return folder / f"{_MARK}{process}{what and f'-{what}'}.mark"
+
+
+def _lock_of(mark: Path) -> Path:
+    return mark.with_suffix(".lock")
 
 
 def forget_marks(folder: Path, process: int) -> None:
     """Remove the marks of a process that is ended on purpose, whatever its drivers were at."""
     for what in ("", "context"):
-        _mark(folder, process, what).unlink(missing_ok=True)
+        mark = _mark(folder, process, what)
+        mark.unlink(missing_ok=True)
+        _lock_of(mark).unlink(missing_ok=True)
 
 
 def is_distrusted(folder: Path) -> bool:
     """Return whether a process was lost, or is hanging, while it listed or opened the devices itself."""
-    for mark in folder.glob(f"{_MARK}*.lock"):
+    for mark in folder.glob(f"{_MARK}*.mark"):
         try:
-            with FileLock(mark, blocking=False):  # nobody has it: its process ended before it was done
-                (folder / _LOST).touch()
-            mark.unlink(missing_ok=True)
+            with FileLock(_lock_of(mark), blocking=False):
+                if mark.exists():  # nobody has it: its process ended before it was done
+                    (folder / _LOST).touch()
+                    mark.unlink()
+                with contextlib.suppress(OSError):  # Windows keeps what is open; it does no harm
+                    _lock_of(mark).unlink(missing_ok=True)
         except Timeout:
             with contextlib.suppress(FileNotFoundError):  # its process was done in the meantime
                 if time.time() - mark.stat().st_mtime > LIST_SECONDS:
