@@ -79,11 +79,6 @@ def span(first: int, last: int) -> str:
     return f"{count(first)}–{count(last)}"
 
 
-def grouped(text: str) -> str:
-    """Return a text of the engine with its digits in groups as the window writes them."""
-    return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", THIN, text)
-
-
 def plural(number: int, noun: str, nouns: str = "") -> str:
     """Return a count with its noun, as in ``3 sequences``."""
     return f"{count(number)} {noun if number == 1 else nouns or noun + 's'}"

@@ -74,8 +74,8 @@ def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def tick_text(value: float) -> str:
-    """Return a number beside an axis: ``0.01``, ``250``, ``10 k``, ``2 M``, ``1 G``, with a true minus."""
+    """Return a number beside an axis: ``0.01``, ``250``, ``2,000``, ``10 k``, ``2 M``, ``1 G``, with a true minus."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if abs(value) >= 10 * size or (size > 1e3 and abs(value) >= size):
             return f"{value / size:g}\u202f{unit}".replace("-", MINUS)
-    return f"{value:g}".replace("-", MINUS)
+    return f"{value:,g}".replace("-", MINUS)

@@ -390,8 +390,8 @@ def test_ticks_are_round_numbers() -> None:
     assert log_ticks(1, 100, 8) == [1, 2, 5, 10, 20, 50, 100]
     assert log_ticks(1, 1e12, 4)[0] == 1
     assert len(log_ticks(1, 1e12, 4)) <= 5
-    shown = ["−8", "0.05", "250", "10\u202fk", "2\u202fM", "3\u202fG"]
-    assert [tick_text(v) for v in (-8, 0.05, 250, 10_000, 2e6, 3e9)] == shown
+    shown = ["−8", "0.05", "250", "2,000", "10\u202fk", "2\u202fM", "3\u202fG"]
+    assert [tick_text(v) for v in (-8, 0.05, 250, 2000, 10_000, 2e6, 3e9)] == shown
 
 
 def test_crossing_points_lie_on_their_lines(fake: ModuleType) -> None:

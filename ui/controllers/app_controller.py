@@ -339,6 +339,9 @@ class AppController(AppContext):
         self.alignments.leave()
         if self._files is not None:
             self._files.close()
-        for path in list(self.pages):
+        paths = list(self.pages)
+        for path in paths:
             self._drop_page(path)
         self.reader.close()
+        for path in paths:  # what was being read of one hindered that before
+            seal_finished(Path(path))

@@ -78,7 +78,7 @@ def block_of(domain: Domain) -> Block:
 
 
 class RowDelegate(QStyledItemDelegate):
-    """Draws the threshold line between significant and reported hits."""
+    """Draws the threshold line between significant and reported hits, and a hairline between queries or sequences."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
@@ -88,7 +88,7 @@ class RowDelegate(QStyledItemDelegate):
             painter.save()
             colors = theme.current()
             threshold = rule == "threshold"
-            painter.setPen(QPen(QColor(colors.caution if threshold else colors.muted), 2 if threshold else 1))
+            painter.setPen(QPen(QColor(colors.caution if threshold else colors.border), 2 if threshold else 1))
             painter.drawLine(option.rect.topLeft(), option.rect.topRight())
             painter.restore()
 

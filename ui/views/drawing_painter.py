@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygon
 from clalign.control_characters import escaped
 from clalign.values.drawings import PALETTES, Box, Dot, Drawing, Line, Shape, Words
 
-from .. import formatting, theme
+from .. import theme
 
 SIDES = {"start": 0.0, "middle": 0.5, "end": 1.0}
 
@@ -78,8 +78,6 @@ def _paint_words(painter: QPainter, shape: Words, tokens: theme.Tokens) -> None:
     painter.setPen(color_of(shape.color, tokens))
     metrics = QFontMetricsF(font, painter.device())
     text = escaped(shape.text)
-    if shape.color == "muted":  # words with numbers, no names
-        text = formatting.grouped(text)
     if shape.room:
         text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, shape.room)
     left = shape.x - SIDES[shape.anchor] * metrics.horizontalAdvance(text)

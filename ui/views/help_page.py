@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QTextBlock, QTextDocument
+from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextBlock, QTextDocument
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QTextBrowser, QWidget
 
 from ..models.help_pages import HelpPages, Section
@@ -14,6 +14,22 @@ from .parts import label, row, split, stacked, title_label
 DOCUMENT_ROLE = Qt.ItemDataRole.UserRole + 1
 
 LIST_WIDTH = 230
+
+LONGEST_LINE = 880
+"""Pixels: longer lines are hard to follow."""
+
+
+class Document(QTextBrowser):
+    """Text whose lines grow no longer than can be read well, however wide the window is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setLineWrapMode(QTextBrowser.LineWrapMode.FixedPixelWidth)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Break the lines anew."""
+        self.setLineWrapColumnOrWidth(min(self.viewport().width(), LONGEST_LINE))
+        super().resizeEvent(event)
 
 
 class HelpPage(QWidget):
@@ -40,7 +56,7 @@ class HelpPage(QWidget):
         self.list.setSpacing(3)
         self.list.setAccessibleName("Documents")
         self.list.currentItemChanged.connect(lambda item: self._open(item) if item is not None else None)
-        self.text = QTextBrowser()
+        self.text = Document()
         self.text.setOpenLinks(False)
         self.text.setAccessibleName("Help")
         self.text.document().setDocumentMargin(18)

@@ -150,7 +150,7 @@ class PicturesView(AskedView):
 
     def show_picture(self, picture: HitPicture) -> None:
         """Show a picture."""
-        self.sentence.setText(formatting.grouped(picture.sentence))
+        self.sentence.setText(picture.sentence)
         if self.wish.kind == "species":
             rows = [{"cells": cells} for _, cells in zip(range(MOST_LISTED), picture.rows(), strict=False)]
             self.species.set_rows(rows)

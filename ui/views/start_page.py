@@ -146,6 +146,7 @@ class StartPage(QScrollArea):
         columns.addLayout(self._own_data(), 1)
         columns.addLayout(self._examples(), 1)
         middle.addLayout(columns)
+        middle.addLayout(self._laboratory())
         middle.addLayout(self._foot(show_start))
         self._center(inside, middle)
         workspace.devices_changed.connect(self.show_device)
@@ -201,6 +202,13 @@ class StartPage(QScrollArea):
         box.addStretch(1)
         return box
 
+    def _laboratory(self) -> Flow:
+        compare = button("Compare devices", lambda: self.lab_asked.emit("comparison"))
+        compare.setToolTip("The same job on each device: equal scores, speed, break-even")
+        ladder = button("Run the ladder", lambda: self.lab_asked.emit("ladder"))
+        ladder.setToolTip("Every step of a published optimization, run and checked on your device")
+        return Flow(label("What can my device do?", "heading"), compare, ladder)
+
     def _examples(self) -> QVBoxLayout:
         box = QVBoxLayout()
         box.setSpacing(8)
@@ -210,13 +218,6 @@ class StartPage(QScrollArea):
             box.addWidget(card)
         if not self.cards:
             box.addWidget(label("The examples are not installed with this copy of clalign.", "muted", wrap=True))
-        box.addSpacing(12)
-        box.addWidget(label("What can my device do?", "heading"))
-        compare = button("Compare devices", lambda: self.lab_asked.emit("comparison"))
-        compare.setToolTip("The same job on each device: equal scores, speed, break-even")
-        ladder = button("Run the ladder", lambda: self.lab_asked.emit("ladder"))
-        ladder.setToolTip("Every step of a published optimization, run and checked on your device")
-        box.addLayout(row(compare, ladder, None))
         box.addStretch(1)
         return box
 
