@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 
 from clalign.compute.opening import LISTEN_SECONDS, Opening, Rehearse, open_session
 from clalign.compute.rehearsal import Rehearsal
@@ -39,7 +40,8 @@ class Host(ExitStack):
         Whether there may be something that suits it.
     helps : sequence of callable
         Start on a session that computes nothing what the processor may have to do. Where programs of that were never
-        built, the card does the same until they are; compilers for processors need many seconds for them.
+        built, the card does the same until they are; compilers for processors need many seconds for them. A processor
+        that has no card beside it has them compiled after all others.
 
     Attributes
     ----------
@@ -62,15 +64,22 @@ class Host(ExitStack):
         self._processor: Session | None = None
         self._lacking: list[ProgramChoice] = []
         self._looked, self._ended = threading.Event(), threading.Event()
+        prepare: Callable[[], None] | None = None
         if is_needed and card.device.kind in ("gpu", "accelerator"):
             self._opening = self.enter_context(Opening(lambda: open_session(pick_device("cpu"), check)))
             self.callback(self._ended.set)
-            preparing = threading.Thread(
-                target=self._prepare, args=(self._opening,), name="prepares the processor", daemon=True
-            )
-            preparing.start()
+            prepare = partial(self._prepare, self._opening)
         else:
             self._looked.set()
+            if is_needed and helps:
+                prepare = self._prepare_itself
+        if prepare is not None:
+            threading.Thread(target=prepare, name="prepares the processor", daemon=True).start()
+
+    def _prepare_itself(self) -> None:
+        """Have a processor that nobody helps build what it lacks, when what is needed sooner has been seen to."""
+        with suppress(DeviceError):
+            self._card.build_ahead(self._card.unbuilt(self._programs(self._card.device)), can_wait=True)
 
     def _prepare(self, opening: Opening) -> None:
         """See which programs the processor lacks; have the card's built in their place, and then these."""

@@ -88,6 +88,22 @@ def test_the_card_does_it_as_long_as_the_processor_lacks_programs(monkeypatch: p
         assert host.session is processor
 
 
+def test_a_processor_by_itself_builds_what_it_lacks_of_it_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    there, lacking = (ProgramChoice.of(f"{name}_simd4", {"LANES": 4}) for name in ("decoding", "sampling"))
+    processor, is_asked = ReferenceSession(replace(REFERENCE, kind="cpu")), threading.Event()
+
+    def ahead(choices: Any, can_wait: bool = False) -> None:
+        assert (list(choices), can_wait) == ([lacking], True)
+        is_asked.set()
+
+    monkeypatch.setattr(processor, "build_ahead", ahead)
+    monkeypatch.setattr(processor, "unbuilt", lambda choices: [choice for choice in choices if choice == lacking])
+    helps = [lambda rehearsal: rehearsal.build_ahead([there, lacking])]
+    with Host(processor, lambda wish: REFERENCE, nothing_to_check, helps=helps) as host:
+        assert is_asked.wait(60)
+        assert host.helper_for(processor) is processor
+
+
 def test_what_kernels_took_on_both_devices_is_added() -> None:
     card = ReferenceSession(CARD)
     card.seconds_by_kernel = {"ssv": 1.0, "decoding": 2.0}
