@@ -54,6 +54,18 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "LARGE_BYTES", 2**15)
 
 
+def test_workers_on_this_machine_have_the_environment_of_now(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they are forked off is as old as the first ones, and had another part of the cores."""
+    monkeypatch.setattr(connecting, "_n_cores", lambda: 6)
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "123 MB")
+    monkeypatch.delenv(connecting.CORES, raising=False)
+    with connecting.Connection("local:2") as connection:
+        workers = connection.workers()
+        for name, value in ("CLALIGN_CACHE_LIMIT", "123 MB"), (connecting.CORES, "3"):
+            assert connection.asked(os.getenv, name, workers=workers) == dict.fromkeys(workers, value)
+    assert connecting.CORES not in os.environ
+
+
 def test_what_has_gone_with_its_worker_is_not_waited_for() -> None:
     """Nobody else may compute it again, so that it would never come."""
     library, found = connecting.loaded(), list[object]()

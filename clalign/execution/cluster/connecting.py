@@ -6,7 +6,9 @@ import asyncio
 import importlib
 import json
 import logging
+import multiprocessing
 import os
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
@@ -46,6 +48,12 @@ QUIET = {
 """Workers on this machine compute with its cores, and do not watch themselves hundreds of times a second."""
 
 INSTALL = "pip install 'clalign[cluster]'"
+
+CORES = "POCL_MAX_PTHREAD_COUNT"
+"""The variable by which each worker on this machine has its part of the cores."""
+
+LOADED = ["distributed.nanny", "clalign.execution.cluster.at_worker", "clalign.compute.opencl.choice"]
+"""What workers on this machine have in common before they are started."""
 
 Versions = Mapping[str, Any]
 
@@ -363,29 +371,24 @@ def _first_line(error: BaseException) -> str:
 def _local(library: Any, n: int, stack: ExitStack) -> Any:
     """Return workers on this machine, which share its cores."""
     folder = stack.enter_context(Scratch())
-    stack.enter_context(importlib.import_module("dask.config").set(QUIET))
-    stack.callback(_forget_variables, _with_variables(n))
+    stack.enter_context(importlib.import_module("dask.config").set(QUIET | _starting()))
+    cores = os.environ.get(CORES) or str(max(1, _n_cores() // n))
     return library.LocalCluster(
         n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
         memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL,
+        env={**os.environ, CORES: cores},  # as it is now: what workers are forked off may be older
     )  # fmt: skip
 
 
-_CORES = "POCL_MAX_PTHREAD_COUNT"
-
-
-def _with_variables(n: int) -> dict[str, str | None]:
-    """Let each worker that is started from now on have its part of the cores; return what was set before."""
-    before = {_CORES: os.environ.get(_CORES)}
-    if before[_CORES] is None:
-        os.environ[_CORES] = str(max(1, _n_cores() // n))
-    return before
-
-
-def _forget_variables(before: Mapping[str, str | None]) -> None:
-    for name, value in before.items():
-        if value is None:
-            os.environ.pop(name, None)
+def _starting() -> dict[str, str]:
+    """Return how workers are started: where that can be, forked off a process that has loaded the modules once."""
+    if sys.platform != "linux" or hasattr(sys, "frozen"):
+        return {}
+    found = {"distributed.worker.multiprocessing-method": "forkserver"}
+    with importlib.import_module("dask.config").set(found):
+        importlib.import_module("distributed.utils").get_mp_context()  # which sets what is loaded, the first time
+    multiprocessing.get_context("forkserver").set_forkserver_preload(LOADED)
+    return found
 
 
 def _n_cores() -> int:
