@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
 
 from msgspec import Struct, field
-
-Rule = Literal["auto", "clans", "best", "all"]
 
 RULES: dict[str, str] = {
     "auto": "as clans where a table of clans is at hand, else as best",

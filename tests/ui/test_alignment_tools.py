@@ -268,9 +268,6 @@ def test_keys_walk_through_a_tree_of_hundreds(qtbot: Any) -> None:
     assert canvas.line > 1
     QTest.keyClick(canvas, Qt.Key.Key_Escape)
     assert canvas.node == -1
-    leaf = int(layout.order[7])
-    assert layout.clade_of(np.array([leaf])) == leaf
-    assert layout.clade_of(np.array([0, n - 1])) >= n
 
 
 @pytest.mark.parametrize("of_run", [False, True])

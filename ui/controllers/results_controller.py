@@ -258,7 +258,7 @@ class ResultsController(Controller):
                 return
             rows = RowsView(alignment, page)
             if (scores == scores).any():
-                rows.scores["Score (bits)"] = scores
+                rows.set_scores("Score (bits)", scores)
             if by_species is not None:
                 rows.own_orders[SPECIES] = by_species
             sequences = formatting.plural(alignment.n_rows, "row")

@@ -95,14 +95,6 @@ class TreeLayout:
         found = int(self.tree.parents[node])
         return node if found < 0 else found
 
-    def clade_of(self, rows: Integers) -> int:
-        """Return the smallest node on which all these leaves hang."""
-        lines = self.y[rows]
-        low, high, node = int(lines.min()), int(lines.max()), int(rows[0])
-        while self.firsts[node] > low or self.lasts[node] < high:
-            node = self.parent(node)
-        return node
-
     def node_at(self, x: float, y: float, across: float, down: float) -> int:
         """Return the node whose branch, or whose fork, is nearest to a place; -1 if none is as near as asked.
 

@@ -11,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Session
 from clalign.databases.sequence_rows import SequenceRow
-from clalign.engines.msa.aligning import AlignedSequences, aligned
-from clalign.engines.msa.column_order import with_few_gaps
+from clalign.engines.msa.aligning import AlignedSequences
 from clalign.engines.msa.inputs import AlignmentInput, checked_input
 from clalign.engines.msa.packing import unpack_array, unpack_counts, unpack_entries, unpack_some
 from clalign.engines.msa.reliability import Reliability, reliability
@@ -22,7 +20,6 @@ from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import ANNEALING, COUNTS, PAIRS, POSTERIORS, SEQUENCES
 from clalign.engines.msa.training import TrainingRound
 from clalign.errors import ClalignError, DamagedRun, InputError
-from clalign.jobs import JobContext
 from clalign.runs.connection import size_of
 from clalign.runs.run_file import RunFile
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, ResidueMoves, offsets_of
@@ -377,29 +374,3 @@ def alignment_of(run: RunFile, given: AlignmentInput) -> MultipleAlignment:
 def quality_of(run: RunFile, given: AlignmentInput, alignment: MultipleAlignment | None = None) -> Reliability:
     """Return the five measures of the alignment of a run, or of another one of its sequences."""
     return reliability(posteriors_of(run, given), alignment or alignment_of(run, given))
-
-
-def annealed_again(
-    session: Session, run: RunFile, given: AlignmentInput, gap_factor: float, context: JobContext | None = None
-) -> AlignedSequences:
-    """Align the sequences of a run once more by its posteriors, with another gap factor.
-
-    Where that is larger than the one of the run, its first merges say what comes of it but for the refinement:
-    ``annealing_of(run).merges.merges_at(gap_factor)`` of them.
-
-    Parameters
-    ----------
-    session : Session
-        Of a CPU, or the reference.
-    run : RunFile
-    given : AlignmentInput
-    gap_factor : float
-    context : JobContext, optional
-    """
-    spec, posteriors = run.spec(AlignmentSpec), posteriors_of(run, given)
-    return aligned(session, posteriors, gap_factor, not spec.without_dynamic_weights, spec.refinement, context)
-
-
-def alignment_at(found: AlignedSequences, gap_factor: float) -> MultipleAlignment:
-    """Return the alignment that the first merges make, those that are worth a gap factor; see `annealed_again`."""
-    return with_few_gaps(found.merges.alignment_after(found.merges.merges_at(gap_factor)))

@@ -13,11 +13,9 @@ import pytest
 from clalign.cli import main
 from clalign.compute.opening import open_session
 from clalign.databases.sequence_rows import read_alignment
-from clalign.engines.msa import reading
+from clalign.engines.msa import aligning, reading
 from clalign.engines.msa.reading import (
-    alignment_at,
     alignment_of,
-    annealed_again,
     annealing_of,
     given_of,
     pair_facts,
@@ -349,14 +347,14 @@ def test_posteriors_of_a_run_that_goes_on_lie_in_its_log(
 
 def test_another_gap_factor_begins_with_the_kept_posteriors(run_of_four: Any) -> None:
     given = given_of(run_of_four)
+    posteriors = posteriors_of(run_of_four, given)
     with open_session(REFERENCE) as session:
-        sensitive = annealed_again(session, run_of_four, given, 0.0)
-        strict = annealed_again(session, run_of_four, given, 3.0)
+        sensitive, strict = (aligning.aligned(session, posteriors, gap_factor) for gap_factor in (0.0, 3.0))
     assert sensitive.alignment_after().rows(given.letters)[2] == b"K-VMAT-HEW-RIPDYFCWSTKAGKL"
-    before = annealing_of(run_of_four, given)
+    merges = annealing_of(run_of_four, given).merges
     few, same = (
         {tuple(column) for column in alignment.positions().T.tolist()}
-        for alignment in (alignment_at(before, 3.0), strict.alignment_after(n_sweeps=0))
+        for alignment in (merges.alignment_after(merges.merges_at(3.0)), strict.alignment_after(n_sweeps=0))
     )
     assert few == same
     assert len(few) > alignment_of(run_of_four, given).n_columns
