@@ -134,6 +134,25 @@ def test_one_thread_at_a_time_builds_and_what_is_needed_now_comes_first(
     assert sorted(order) == [1, 2, 3, 4, 5]  # type: ignore[type-var]
 
 
+def test_who_is_interrupted_while_another_builds_holds_up_nobody(
+    session: OpenCLSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by Ctrl-C in a notebook: threads that build ahead would wait forever."""
+    programs = session._programs
+    with monkeypatch.context() as patched:
+        patched.setattr(programs._changed, "wait_for", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            programs.get(ProgramChoice.of(TEXT, {"CHOICE": 1}))
+    ahead = ProgramChoice.of(TEXT, {"CHOICE": 2})
+    session.build_ahead([ahead])
+    programs._futures[ahead].result(60)
+    assert computed(session, "first", 1) == 1
+
+
+def interrupted(is_so: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_programs_that_can_wait_come_last(session: OpenCLSession, built: list[tuple[object, str]]) -> None:
     first, later, sooner = (ProgramChoice.of(TEXT, {"CHOICE": n, "RUN": os.getpid()}) for n in (20, 21, 22))
     with session._programs._alone(is_needed=False):

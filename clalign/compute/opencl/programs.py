@@ -150,8 +150,11 @@ class Programs:
         """Wait until nobody else builds, nor waits to build what is needed sooner."""
         with self._changed:
             self._n_needed += is_needed
-            self._changed.wait_for(lambda: not self._is_building and (is_needed or not self._n_needed))
-            self._n_needed -= is_needed
+            try:
+                self._changed.wait_for(lambda: not self._is_building and (is_needed or not self._n_needed))
+            finally:  # Ctrl-C may come meanwhile
+                self._n_needed -= is_needed
+                self._changed.notify_all()
             self._is_building = True
         try:
             yield
