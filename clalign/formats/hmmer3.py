@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +69,13 @@ _ZERO = math.inf
 
 
 class _Lines(Struct):
-    """The lines of a model's nodes as negative logarithms, a list for each node from 0 on."""
+    """The lines of a model's nodes as negative logarithms, a list for each node from 0 on.
+
+    Attributes
+    ----------
+    following : list of float64[n, :], or empty
+        Match, insert and transition lines of the nodes after these, where they were read at once.
+    """
 
     match: list[list[float]]
     insert: list[list[float]] = field(default_factory=list)
@@ -76,14 +84,16 @@ class _Lines(Struct):
     consensus: list[str] = field(default_factory=list)
     reference: list[str] = field(default_factory=list)
     structure: list[str] = field(default_factory=list)
+    following: list[npt.NDArray[np.float64]] = field(default_factory=list)
 
 
 class _Nodes:
     """The nodes of a model as probabilities."""
 
     def __init__(self, lines: _Lines) -> None:
+        rows = [(lines.match, lines.insert, lines.transitions), *([lines.following] if lines.following else [])]
         self.match, self.insert, self.transitions = (
-            _exponential(-np.array(logs)) for logs in (lines.match, lines.insert, lines.transitions)
+            _exponential(-np.concatenate(parts)) for parts in zip(*rows, strict=True)
         )
         self.composition = None if lines.composition is None else _exponential(-np.array(lines.composition))
         self.consensus, self.reference, self.structure = lines.consensus, lines.reference, lines.structure
@@ -240,14 +250,11 @@ class _Record:
         if words[0] == "COMPO":
             found.composition = self.logs(words[1:], k_size, "the mean composition")
             words = self.next_words("the insert emissions of node 0")
-        for k in range(length + 1):
-            if k > 0:
+        self._insert_and_transitions(words, 0, found)
+        if not self._read_at_once(version, length, found):
+            for k in range(1, length + 1):
                 self._match_line(self.next_words(f"node {k}"), version, k, found)
-                words = self.next_words(f"the insert emissions of node {k}")
-            found.insert.append(self.logs(words, k_size, f"the insert emissions of node {k}"))
-            words = self.next_words(f"the transitions of node {k}")
-            found.transitions.append(self.logs(words, 7, f"the transitions of node {k}"))
-            self.node_lines.append(self.number)
+                self._insert_and_transitions(self.next_words(f"the insert emissions of node {k}"), k, found)
         closing = self.next_words("the closing //")
         if not closing[0].startswith("//"):
             raise self.error(
@@ -255,19 +262,45 @@ class _Record:
             )
         return _Nodes(found)
 
+    def _read_at_once(self, version: str, length: int, found: _Lines) -> bool:
+        """Read the nodes after node 0 together; where anything about them is unusual leave them to be read again."""
+        block = list(itertools.islice(self.lines, 3 * length))
+        rows, k_size, columns = [text.split() for _, text in block], len(found.match[0]), _columns(version)
+        match, insert, transitions = rows[0::3], rows[1::3], rows[2::3]
+        widths = [(match, 1 + k_size + len(columns)), (insert, k_size), (transitions, 7)]
+        text = "".join(text for _, text in block)
+        is_usual = (
+            all(set(map(len, lines)) == {width} for lines, width in widths)
+            and [row[0] for row in match] == [str(k) for k in range(1, length + 1)]
+            and text.isascii()
+            and "_" not in text
+        )
+        numbers = [[row[1 : 1 + k_size] for row in match], insert, transitions] if is_usual else []
+        read = [logs for lines in numbers if (logs := _logs_of(lines)) is not None]
+        if len(read) < len(widths):
+            self.lines = itertools.chain(block, self.lines)
+            return False
+        found.following = read
+        self.number, self.text = block[-1]
+        self.node_lines += [number for number, _ in block[2::3]]
+        _annotate(found, match, columns, 1 + k_size)
+        return True
+
+    def _insert_and_transitions(self, words: list[str], k: int, found: _Lines) -> None:
+        found.insert.append(self.logs(words, len(found.match[0]), f"the insert emissions of node {k}"))
+        words = self.next_words(f"the transitions of node {k}")
+        found.transitions.append(self.logs(words, 7, f"the transitions of node {k}"))
+        self.node_lines.append(self.number)
+
     def _match_line(self, words: list[str], version: str, k: int, found: _Lines) -> None:
         if words[0] != str(k):
             raise self.error(f"node {k} is expected here, but the line begins with {quoted(words[0])}.")
-        k_size = len(found.match[0])
+        k_size, columns = len(found.match[0]), _columns(version)
         found.match.append(self.logs(words[1:], k_size, f"the match emissions of node {k}"))
-        columns = ["map", *(["cons"] if version >= "e" else []), "rf", *(["mm"] if version >= "f" else []), "cs"]
         rest = words[1 + k_size :]
         if len(rest) < len(columns):
             raise self.error(f"node {k} needs {len(columns)} columns of annotation, but there are {len(rest)}.")
-        notes = dict(zip(columns, rest, strict=False))
-        found.consensus.append(notes.get("cons", "-")[0])
-        found.reference.append(notes["rf"][0])
-        found.structure.append(notes["cs"][0])
+        _annotate(found, [rest], columns)
 
     def check(self, nodes: _Nodes, header: _Header) -> None:
         """Refuse distributions that do not sum to one."""
@@ -355,3 +388,29 @@ class _Record:
         if header.history:
             facts["history"] = "\n".join(header.history)
         return facts
+
+
+def _columns(version: str) -> list[str]:
+    """Return the columns of annotation at the end of a node's match line."""
+    return ["map", *(["cons"] if version >= "e" else []), "rf", *(["mm"] if version >= "f" else []), "cs"]
+
+
+def _annotate(found: _Lines, rows: list[list[str]], columns: list[str], start: int = 0) -> None:
+    """Keep what lines of nodes have in their columns of annotation, the first of which is word `start` of a line."""
+    for name, kept in (("cons", found.consensus), ("rf", found.reference), ("cs", found.structure)):
+        place = start + columns.index(name) if name in columns else None
+        kept += ["-"] * len(rows) if place is None else [row[place][0] for row in rows]
+
+
+def _logs_of(rows: Sequence[list[str]]) -> npt.NDArray[np.float64] | None:
+    """Return negative logarithms as `_Record.logs` does, of many lines (float64[n, :]); None if any is not one."""
+    words = list(itertools.chain.from_iterable(rows))
+    n_zeros = words.count("*")
+    if n_zeros:
+        words = ["inf" if word == "*" else word for word in words]
+    try:
+        logs = np.fromiter(map(float, words), np.float64, len(words))
+    except ValueError:
+        return None
+    is_right = logs.min() >= 0 and np.isfinite(logs).sum() == len(words) - n_zeros
+    return logs.reshape(len(rows), -1) if is_right else None

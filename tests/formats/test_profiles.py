@@ -122,6 +122,23 @@ def test_several_models_in_any_dress(load) -> None:
         assert all((a.match == b.match).all() for a, b in zip(models, again, strict=True))
 
 
+EXAMPLE = (Path(__file__).parents[2] / "resources" / "examples" / "rrm_1_hmmer3.hmm").read_text()
+
+
+@pytest.mark.parametrize("row", [27, 28, 29], ids=["match", "insert", "transitions"])
+@pytest.mark.parametrize("more", ["\n", "\n\n", " 0.5\n"], ids=["usual", "blank line", "more words"])
+def test_lines_of_nodes_are_read_together_or_one_by_one(
+    load, monkeypatch: pytest.MonkeyPatch, row: int, more: str
+) -> None:
+    lines = EXAMPLE.splitlines(keepends=True)
+    (usual,), (other,) = load(EXAMPLE), load("".join([*lines[:row], lines[row].rstrip() + more, *lines[row + 1 :]]))
+    monkeypatch.setattr("clalign.formats.hmmer3._logs_of", lambda rows: None)
+    (by_line,) = load(EXAMPLE)
+    for one in (other, by_line):
+        for name in ("match", "insert", "transitions", "consensus", "reference", "structure", "settings"):
+            assert np.array_equal(getattr(usual, name), getattr(one, name)), name
+
+
 def test_hmmer2_models_are_read(load) -> None:
     (hmm,) = load(HMMER2_TEXT)
     assert isinstance(hmm.settings, Hmmer2Settings)
