@@ -357,6 +357,7 @@ class Home:
         remote.n_again = 0
         remote.measure(sum(one.result.seconds for _, one in found))
         writer.planner.delivered_together([(unit, one.result.cells) for unit, one in found], remote.cutter)
+        finished = []
         for unit, one in found:
             result, packed = one.result, one.result.packed
             for text in one.warnings:
@@ -365,7 +366,9 @@ class Home:
             assert packed is not None
             values = unpack_scores(packed.blob, unit.first, unit.last, writer.run.path)
             scores = Scores(np.arange(unit.first, unit.last, dtype=np.int64), values.astype(np.int32, copy=False))
-            writer.store([Finished(unit, replace(result, scores=scores), one.hits_of)], device)
+            finished.append(Finished(unit, replace(result, scores=scores), one.hits_of))
+        writer.store(finished, device)
+        for unit, _ in found:
             if self._parcels is not None and not unit.query.n_left:
                 self._parcels.done_with(unit.query.number)
 
