@@ -121,3 +121,13 @@ def test_nothing_is_handed_to_what_is_gone(qtbot: Any) -> None:
         qtbot.waitUntil(lambda: bool(closed), timeout=10000)
     assert not faults
     reader.close()
+
+
+def test_what_was_answered_but_not_delivered_is_closed_with_the_reader(qtbot: Any) -> None:
+    """A list of hits holds its run file open, which would keep its log for ever."""
+    closed: list[str] = []
+    reader = Reader()
+    reader.ask("hits", lambda: SimpleNamespace(close=lambda: closed.append("hits")), lambda _: closed.append("taken"))
+    reader.close()
+    qtbot.wait(1)
+    assert closed == ["hits"]

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 from weakref import WeakSet
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer, Signal
 from shiboken6 import isValid
 
 from clalign.errors import Cancelled
@@ -41,6 +41,7 @@ class Reader(QObject):
         self._waiting: dict[Any, tuple[Callable[[], Any], Callable[[Any], None]]] = {}
         self._answers: deque[tuple[Any, Callable[[Any], None], Any]] = deque()
         self._long: dict[Any, list[Job]] = {}
+        self._is_closed = False
         self._next = QTimer(self, singleShot=True, interval=0)
         self._next.timeout.connect(self._deliver)
         self._answered.connect(self._take, Qt.ConnectionType.QueuedConnection)
@@ -98,12 +99,18 @@ class Reader(QObject):
         self._waiting.clear()
         for key in list(self._long):
             self.forget(key)
-        self._next.stop()
-        self._answers.clear()
         try:
             self._pool.shutdown(wait=True, cancel_futures=True)
         finally:
             self._take_usual_turns()
+        self._is_closed = True
+        # The last answers: a run file that one of them holds open is let go.
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
+        self._next.stop()
+        for _, _, result in self._answers:
+            if hasattr(result, "close"):
+                result.close()
+        self._answers.clear()
 
     def _take_usual_turns(self) -> None:
         if self in Reader._open:
@@ -130,7 +137,8 @@ class Reader(QObject):
         self._next.start()
 
     def _hand_on(self, told: Callable[[Event], None], event: Event) -> None:
-        told(event)
+        if not self._is_closed:
+            told(event)
 
     def _deliver(self) -> None:
         """Hand one answer over; several in one turn would stall the window."""
