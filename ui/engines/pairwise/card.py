@@ -14,7 +14,7 @@ from .dot_view import DotPlotView
 ENOUGH_WIDTH = 1000
 """Pixels for an alignment with a dot plot beside it; in less it is below."""
 
-SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (200, 280)}
+SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (250, 250)}
 """Shares of alignment and dot plot."""
 
 
