@@ -86,7 +86,7 @@ class Connection(ExitStack):
     check : callable
         Called while it is waited for, in any thread; it may raise `Cancelled`.
     warn : callable
-        Told of a scheduler that does not answer, and that it does again.
+        Told of a cluster that does not answer, and that it does again.
 
     Attributes
     ----------
@@ -173,12 +173,15 @@ class Connection(ExitStack):
                 self._look()
                 if waited > SILENT_SECONDS and not is_told:
                     is_told = True
-                    self._warn(f"The scheduler of the cluster ({self.address}) does not answer; it is waited for.")
+                    self._warn(
+                        f"The cluster ({self.address}) does not answer: its scheduler, or a worker that it waits for,"
+                        " may hang. It is waited for."
+                    )
         finally:
             answering.cancel()
         self.is_silent = False
         if is_told:
-            self._warn(f"The scheduler of the cluster ({self.address}) answers again.")
+            self._warn(f"The cluster ({self.address}) answers again.")
         return answering.result()
 
     def _asked_of_scheduler(self, what: str, **given: Any) -> Any:
