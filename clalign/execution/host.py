@@ -67,19 +67,20 @@ class Host(ExitStack):
         prepare: Callable[[], None] | None = None
         if is_needed and card.device.kind in ("gpu", "accelerator"):
             self._opening = self.enter_context(Opening(lambda: open_session(pick_device("cpu"), check)))
-            self.callback(self._ended.set)
             prepare = partial(self._prepare, self._opening)
         else:
             self._looked.set()
             if is_needed and helps:
                 prepare = self._prepare_itself
         if prepare is not None:
+            self.callback(self._ended.set)
             threading.Thread(target=prepare, name="prepares the processor", daemon=True).start()
 
     def _prepare_itself(self) -> None:
         """Have a processor that nobody helps build what it lacks, when what is needed sooner has been seen to."""
         with suppress(DeviceError):
-            self._card.build_ahead(self._card.unbuilt(self._programs(self._card.device)), can_wait=True)
+            if not self._ended.wait(SMALL_JOB_SECONDS):
+                self._card.build_ahead(self._card.unbuilt(self._programs(self._card.device)), can_wait=True)
 
     def _prepare(self, opening: Opening) -> None:
         """See which programs the processor lacks; have the card's built in their place, and then these."""

@@ -98,6 +98,7 @@ def test_a_processor_by_itself_builds_what_it_lacks_of_it_last(monkeypatch: pyte
 
     monkeypatch.setattr(processor, "build_ahead", ahead)
     monkeypatch.setattr(processor, "unbuilt", lambda choices: [choice for choice in choices if choice == lacking])
+    monkeypatch.setattr(host_module, "SMALL_JOB_SECONDS", 0.0)
     helps = [lambda rehearsal: rehearsal.build_ahead([there, lacking])]
     with Host(processor, lambda wish: REFERENCE, nothing_to_check, helps=helps) as host:
         assert is_asked.wait(60)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import subprocess
 from types import TracebackType
 from typing import TextIO
@@ -26,9 +25,6 @@ from clalign.values.devices import Device
 log = logging.getLogger(__name__)
 
 READY, DONE = "ready", "done"
-
-GIVES_WAY = 5
-"""How much further behind a child stands in line for a core than its parent, which computes, or compiles at need."""
 
 
 class BuilderProcess:
@@ -90,8 +86,6 @@ class BuilderProcess:
 
 def serve(device: Device, given: TextIO, answers: TextIO) -> None:
     """Build the programs that are asked for, one a line, until there are no more."""
-    if hasattr(os, "nice"):
-        os.nice(GIVES_WAY)
     context = cl.Context([driver_device(device)])
     answers.write(f"{READY}\n")
     answers.flush()
