@@ -32,7 +32,7 @@ FEW_NEW = 3
 """So few programs are not worth the start of a child, nor are so few more worth that of another one."""
 
 IDLE_SECONDS = 2
-"""A child that has had nothing to do for so long ends: each holds some hundreds of megabytes of a card's memory."""
+"""A child that has had nothing to do for so long ends: each holds a context, and with it memory of the card."""
 
 
 class Programs:
