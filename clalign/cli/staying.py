@@ -64,6 +64,7 @@ def serve(orders: Orders, ahead: Ahead, perform: Perform, stays: bool) -> int | 
 
         choice.keep_devices()  # to let go of one takes a driver long; this process may be about to end
         code = perform(request, job, came)
+        choice.end_builders()
         if not stays or code != ExitCode.DONE or job.is_cancelled:
             break
         del request, job, order

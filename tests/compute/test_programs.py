@@ -82,6 +82,9 @@ def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
     with OpenCLSession(cpu) as first, OpenCLSession(cpu) as beside:
         assert computed(first, "first", 11) == 11
         assert beside._context != first._context
+    assert not first._programs._is_closed, "its builders end when nobody waits for the job any more,"
+    choice.end_builders()
+    assert first._programs._is_closed
     with OpenCLSession(cpu) as second:
         assert second._context in (first._context, beside._context)
     choice.rest()
@@ -90,8 +93,11 @@ def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
         assert [computed(second, "first", 11), computed(second, "second", 11)] == [11, 12]
         assert second._programs.counts == (0, 0)
     assert len(built) == 1
-    with suppress(OutOfDeviceMemory), OpenCLSession(cpu):
+    with OpenCLSession(cpu):
+        assert second._programs._is_closed, "or another session begins"
+    with suppress(OutOfDeviceMemory), OpenCLSession(cpu) as failed:
         raise OutOfDeviceMemory("There is too little.", "Close others.")
+    assert failed._programs._is_closed
     with OpenCLSession(cpu) as third:
         assert third._context != first._context, "a device that failed is opened afresh"
     for is_there in (True, True, True, False):  # the job that used it, two others, and the third

@@ -100,6 +100,12 @@ def keep_devices() -> None:
     is_keeping = True
 
 
+def end_builders() -> None:
+    """End children that still build for devices that were left open, once nobody waits for this process any more."""
+    if (contexts := sys.modules.get("clalign.compute.opencl.contexts")) is not None:
+        contexts.end_builders()
+
+
 def rest() -> None:
     """Forget which devices there are, and let go of those that several jobs in a row have left alone.
 

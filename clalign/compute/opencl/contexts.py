@@ -48,6 +48,9 @@ _Key = tuple[str, ...]
 _kept: dict[_Key, tuple[OpenDevice, int]] = {}
 """What sessions have left, by the devices and their drivers, and how often `let_go_of_unused` was called since."""
 
+_building: list[Callable[[], None]] = []
+"""What ends the builders of those sessions: processes that use a card die slowly, and who waits for hits need not."""
+
 MOST_JOBS_UNUSED = 3
 """So many jobs in a row may leave a device alone before it is let go of: hits are exported between two searches."""
 
@@ -58,6 +61,7 @@ def _key(device: Device) -> _Key:
 
 def opened(device: Device, handle: cl.Device) -> OpenDevice:
     """Return a device that nobody else has, as an earlier session has left it, or with a fresh context."""
+    end_builders()
     with _taking:
         left = _kept.pop(_key(device), None)
     return left[0] if left is not None else OpenDevice(context_of(device, handle))
@@ -68,13 +72,25 @@ def is_kept(device: Device) -> bool:
     return _key(device) in _kept
 
 
-def leave(device: Device, opened: OpenDevice) -> bool:
-    """Leave a device to the next session, if this process keeps devices; return whether that is so."""
+def leave(device: Device, opened: OpenDevice, end_builders: Callable[[], None]) -> bool:
+    """Leave a device to the next session, if this process keeps devices; return whether that is so.
+
+    Its builders end then with the job.
+    """
     if not choice.is_keeping or len(opened.programs) > MOST_PROGRAMS:
         return False
     with _taking:
         _kept[_key(device)] = opened, 0
+        _building.append(end_builders)
     return True
+
+
+def end_builders() -> None:
+    """End the builders of sessions that have left their devices."""
+    with _taking:
+        ends, _building[:] = _building[:], []
+    for end in ends:
+        end()
 
 
 def let_go_of_unused() -> None:
