@@ -167,9 +167,8 @@ class Writer(Generic[Batch]):
             some = wanted[first : first + UNITS_AT_ONCE]
             n_hits = sum(len(one.result.hits) for one in some)
             span = tracing.span("store batches", "storing", query=some[0].unit.query.number, hits=n_hits)
-            with span, self.run.transaction():
-                for one in some:
-                    self.run.add_batch(one.result, one.hits_of)
+            with span:
+                self.run.add_batches([(one.result, one.hits_of) for one in some])
             for one in some:
                 self._take_note(one, device)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,23 @@ class BatchResult(Struct, frozen=True):
     device: str
     packed: PackedScores | None = None
     kept: Kept = field(default_factory=dict)
+
+
+def rows_of(
+    results: Iterable[BatchResult],
+) -> tuple[dict[str, list[tuple[Any, ...]]], list[tuple[int, int, int]]]:
+    """Return what is written of finished batches: rows by their tables, and what their queries' histograms gain."""
+    rows, counted = dict[str, list[tuple[Any, ...]]](), list[tuple[int, int, int]]()
+    for result in results:
+        packed, key = result.packed or pack_scores(result.scores.values), (result.profile, result.first)
+        batch = *key, result.last, result.cells, result.seconds, result.device, packed.blob
+        rows.setdefault("batches", []).append(batch)
+        for table, values in result.kept.items():
+            several = isinstance(values, list)
+            own = [(result.profile, *piece) for piece in values] if several else [(*key, *values)]
+            rows.setdefault(table, []).extend(own)
+        counted += ((result.profile, *bins) for bins in packed.bins)
+    return rows, counted
 
 
 def _binned(scores: npt.NDArray[np.int32], width: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -87,16 +87,21 @@ class HitRows:
         spec: dict[str, Any] = self._connection.fact("spec") or {}
         return spec
 
-    def add(self, query: int, hits: Sequence[Hit]) -> None:
-        """Write the hits of a query; the caller has opened a transaction."""
-        if not hits:
+    def add(self, found: Iterable[tuple[int, Hit]]) -> None:
+        """Write hits, given with the numbers of their queries; the caller has opened a transaction."""
+        owned = list(found)
+        if not owned:
             return
-        declared, card = self._connection.declared.needed(), self._query(query).card
+        declared = self._connection.declared.needed()
         last = self._connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
-        numbered = list(enumerate(hits, last + 1))
+        numbered = [(number, hit) for number, (_, hit) in enumerate(owned, last + 1)]
+        orders = (declared.order(self._query(query).card, hit) for query, hit in owned)
         write = self._connection.insert
-        write("targets", ((h.row, h.name, h.accession, h.description, h.length) for h in hits), "INSERT OR IGNORE")
-        write("hits", (_row_of(number, query, hit, declared.order(card, hit)) for number, hit in numbered))
+        write("targets", ((h.row, h.name, h.accession, h.description, h.length) for _, h in owned), "INSERT OR IGNORE")
+        write("hits", (
+            _row_of(number, query, hit, order)
+            for (number, hit), (query, _), order in zip(numbered, owned, orders, strict=True)
+        ))  # fmt: skip
         write(
             "parts",
             (

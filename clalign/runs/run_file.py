@@ -24,7 +24,7 @@ import numpy.typing as npt
 from clalign.errors import DamagedRun, OptionError, OutputError
 from clalign.runs import notes, older
 from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments, read_rows, write_alignment
-from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, unpack_scores
+from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, unpack_scores
 from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.hit_rows import HitRows
@@ -169,29 +169,31 @@ class RunFile:
 
     def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
         """Store a finished batch, all of it or nothing; hits of other profiles come with their numbers."""
-        packed = result.packed or pack_scores(result.scores.values)
+        self.add_batches([(result, more_hits)])
+
+    def add_batches(self, found: Sequence[tuple[BatchResult, Iterable[tuple[int, Hit]]]]) -> None:
+        """Store finished batches, all of them or nothing; with each come hits of other profiles and their numbers."""
+        results = [result for result, _ in found]
+        rows, counted = rows_of(results)
+        hits = list[tuple[int, Hit]]()
+        for result, more_hits in found:
+            hits += [(result.profile, hit) for hit in result.hits]
+            hits += more_hits
         with self.transaction():
-            key = result.profile, result.first
-            row = *key, result.last, result.cells, result.seconds, result.device, packed.blob
-            self.connection.insert("batches", [row])
-            for table, values in result.kept.items():
-                several = isinstance(values, list)
-                rows = [(result.profile, *piece) for piece in values] if several else [(*key, *values)]
-                self.connection.insert(table, rows)
+            for table, some in rows.items():
+                self.connection.insert(table, some)
             self.connection.executemany(
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                [(result.profile, *counted) for counted in packed.bins],
+                counted,
             )
-            self.unfinished.forget(*key)
-            self._hits.add(result.profile, result.hits)
-            for profile, hits in itertools.groupby(more_hits, lambda found: found[0]):
-                self._hits.add(profile, [hit for _, hit in hits])
+            self.unfinished.forget([(result.profile, result.first) for result in results])
+            self._hits.add(hits)
 
     def set_hits(self, profile: int, hits: Sequence[Hit]) -> None:
         """Store the hits of a query in place of those that are there."""
         with self.transaction():
             self._hits.keep_best(profile, 0)
-            self._hits.add(profile, hits)
+            self._hits.add((profile, hit) for hit in hits)
 
     def keep_best(self, profile: int, n: int) -> None:
         """Drop all but the n first hits of a query."""

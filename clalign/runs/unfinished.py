@@ -63,10 +63,10 @@ class Unfinished:
                 return self._connection.execute(question, (query, first)).fetchall()
         return []
 
-    def forget(self, query: int, first: int) -> None:
-        """Remove the rows of a batch; the caller has opened a transaction."""
+    def forget(self, batches: Sequence[tuple[int, int]]) -> None:
+        """Remove the rows of batches, given by query and first row; the caller has opened a transaction."""
         for own in self._tables():
-            self._connection.execute(f"DELETE FROM {own.name} WHERE {OF_BATCH}", (query, first))
+            self._connection.executemany(f"DELETE FROM {own.name} WHERE {OF_BATCH}", batches)
 
     def drop(self) -> None:
         """Remove everything, now that all is finished, and give back the room that it took."""

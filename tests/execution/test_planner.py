@@ -45,7 +45,7 @@ class Begun:
     def work_done(self) -> tuple[float, float]:
         return 0.0, 0.0
 
-    def add_batch(self, *given: Any) -> None:
+    def add_batches(self, *given: Any) -> None:
         """Keep nothing."""
 
     transaction = nullcontext

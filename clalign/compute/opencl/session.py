@@ -494,8 +494,7 @@ class OpenCLSession:
                 there = OpenDevice(self._context, self._programs.built(), dict(self._kernels))
                 is_left = error is None and leave(self.device, there, self._programs.close)
                 if not is_left:
-                    with tracing.span("end the builders"):
-                        self._programs.close()
+                    self._programs.close()
                 self._kernels.clear()
                 if self._pool is not None and (error is not None or is_left):
                     self._pool.stop_holding()  # the device may be opened once more while this session is still known
