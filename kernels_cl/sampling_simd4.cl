@@ -9,13 +9,15 @@
      states      uint[n]                         first state of the random numbers
      model_of    int[]                           the model of each region
      models, transitions, emissions              see common/local_rows.h
-     node_sums   float[][N_CODES]                of each model M + 1 rows: ratios of all letters, summed over the nodes
-                                                 up to each
+     ratios      float[][4 * N_KINDS]            of each model as many rows as vectors: emissions once more, of its four
+                                                 lanes those of the first 16 residues, then those of the others
+     residues    uchar[N_KINDS]                  letter codes of these residues
+     members     uint[N_CODES]                   the residues that each letter may stand for: bits by their letter codes
      next        uint[1]                         in: 0; the next region to be taken
      matrix      float[n items][3][room][LANES]  scratch: M, I, D of all rows
      slots       float[n items][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
      columns     int[n items][TEAM_PROBLEMS][N_COLUMNS][most]   scratch: segments, see common/sampling_clusters.h
-     tallies     int[n items][TEAM_PROBLEMS][n_tallies]   scratch, for each residue and each node and one more
+     tallies     int[n items][TEAM_PROBLEMS][n_tallies]   scratch, for each residue or each lane of the vectors, and one more
      factors     float[]                         out: sums over the samples of the ratios of each residue
      counts      int[n][2]                       out: segments, and envelopes; none of these if those are more than
                                                  `most`
@@ -38,9 +40,9 @@
 __kernel KERNEL_ATTRIBUTES
 void sampling(__global const uchar *codes, __global const int *parts, __global const int *order, const uint n,
             __global const int *residue_at, __global const uint *states, __global const int *model_of,
-            __global const int *models, table_t transitions, table_t emissions, __global const float *node_sums,
-            const ulong room, const int longest, const int n_tallies, const int most, __global uint *next,
-            grid matrix, slots_t slots, __global int *columns, __global int *tallies,
+            __global const int *models, table_t transitions, table_t emissions, __global const float *ratios,
+            __global const uchar *residues, __global const uint *members, const ulong room, const int longest, const int n_tallies, const int most,
+            __global uint *next, grid matrix, slots_t slots, __global int *columns, __global int *tallies,
             __global float *factors, __global int *counts, __global int *envelopes)
 {
     DECLARE_TEAM(team);
@@ -72,8 +74,9 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
             const int place = t.place[s];
             if (place < 0 || !IS_LEADER) continue;
             region_t r = {RAW_GRID(m, s), RAW_GRID(i, s), RAW_GRID(d, s), RAW_SLOTS(slots, s),
-                          (__global const float *)team.transitions, node_sums + (size_t)model[NODES_BEFORE] * N_CODES,
-                          t.codes[s], factors + residue_at[place], columns, most, 0, team.vectors, t.length[s],
+                          (__global const float *)team.transitions,
+                          ratios + (size_t)model[VECTORS_BEFORE] * 4 * N_KINDS, members, t.codes[s], residues,
+                          factors + residue_at[place], columns, tallies, most, 0, team.vectors, t.length[s], 0,
                           OF_PROBLEM(move, s), OF_PROBLEM(loop, s), states[place]};
             __global int *found = envelopes + 3 * place * (most / LEAST_SAMPLES);
             draw_paths(&r);

@@ -12,8 +12,8 @@ its predecessors, in the order below, whose cumulative share exceeds u::
     E       M and D of every node: vector after vector of the striped layout, its M, then its D
 
 Each passage through the model is a segment, and has a composition: the mean of the match emissions of the
-nodes of its M and I. Over all samples it gives the null2 score of each residue; the first residue of a
-segment counts as one outside.
+nodes of its M and I, summed in the striped order. Over all samples it gives the null2 score of each residue;
+the first residue of a segment counts as one outside.
 
 References
 ----------
@@ -31,10 +31,12 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.reference.clustering import domains_of
-from clalign.reference.local_rows import ONE, Ends, Floats, Row, forward_rows, multi_hit, times
+from clalign.reference.local_rows import ONE, Ends, Floats, Row, forward_rows, multi_hit, times, total
+from clalign.values.alphabets import code_of
 from clalign.values.envelopes import N_SAMPLES, WORD, Resolved
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.striped_odds import StripedOdds, ratios_by_node
+from clalign.values.local_profiles import LocalProfile, letter_ratios
+from clalign.values.null2 import null2_scores
+from clalign.values.striped_odds import StripedOdds, stripe
 
 
 class Samples(Struct, frozen=True):
@@ -180,6 +182,14 @@ def _entering(row: Row, k: int, n_vectors: int) -> tuple[np.float32, np.float32,
     return row.m[at], row.i[at], row.d[at]
 
 
+def composition(visits: list[int], profile: LocalProfile, odds: StripedOdds) -> Floats:
+    """Return how much likelier each letter is at the nodes that emitted than in the background (float32[N_CODES])."""
+    n_visits = np.bincount(visits, minlength=profile.length + 1)[1:].astype(np.float32)
+    used = stripe(n_visits * (ONE / np.float32(len(visits))))
+    codes = [code_of(letter) for letter in profile.hmm.alphabet.canonical]
+    return letter_ratios(np.array([total(used * odds.emissions[code]) for code in codes]), profile)
+
+
 def sample(
     codes: npt.NDArray[np.uint8],
     start: int,
@@ -208,21 +218,20 @@ def sample(
     """
     ends = multi_hit(length)
     region = _Region(list(forward_rows(codes, odds, ends, check)), odds, ends, _Choice(state))
-    by_node = ratios_by_node(profile, odds)
     sums = np.zeros(len(codes), np.float32)
     segments = []
     for number in range(N_SAMPLES):
         check()
         factors = np.ones(len(codes), np.float32)
         for passage in region.passages():
-            ratios = by_node[np.array(passage.visits) - 1].mean(axis=0, dtype=np.float32)
+            ratios = composition(passage.visits, profile, odds)
             inside = slice(passage.first + 1, passage.last)
             factors[inside] = ratios[codes[inside]]
             place = (passage.first + start, passage.last + start, passage.node_first, passage.node_last)
             segments.append((number, *place))
         sums += factors
     table = np.array(segments, np.int32).reshape(-1, 5)
-    return Samples(table, np.log(sums / np.float32(N_SAMPLES)))
+    return Samples(table, null2_scores(sums / np.float32(N_SAMPLES)))
 
 
 def resolve(samples: Samples) -> Resolved:

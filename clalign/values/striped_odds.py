@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.values.alphabets import code_of
-from clalign.values.local_profiles import LocalProfile, letter_ratios
+from clalign.values.local_profiles import LocalProfile
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Floats = npt.NDArray[np.float32]
@@ -88,10 +87,3 @@ def striped_odds(profile: LocalProfile) -> StripedOdds:
     leaving = [stripe(t[step, 1:]) for step in (MD, MI, II, DD)]
     emissions = stripe(exponential(profile.match[:, 1:]))
     return StripedOdds(emissions, stripe(exponential(profile.begin[1:])), *entering, *leaving)
-
-
-def ratios_by_node(profile: LocalProfile, odds: StripedOdds) -> Floats:
-    """Return how much likelier each letter is at each node (float32[M, N_CODES]); 1 where it cannot be matched."""
-    codes = [code_of(letter) for letter in profile.hmm.alphabet.canonical]
-    by_node: Floats = odds.emissions[codes].transpose(0, 2, 1).reshape(len(codes), -1)[:, : profile.length].T
-    return letter_ratios(by_node, profile)

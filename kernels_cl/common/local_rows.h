@@ -22,8 +22,8 @@ typedef struct { reals n, e, j, b, c; } local_specials_t;
 /* Probabilities outside the model. */
 typedef struct { reals move, loop, e_to_c, e_to_j; } length_model_t;
 
-/* Of a model: vectors of a row, nodes, vectors of all models before it, and their nodes and one each. */
-enum { MODEL_VECTORS, MODEL_NODES, VECTORS_BEFORE, NODES_BEFORE, N_MODEL_NUMBERS };
+/* Of a model: vectors of a row, nodes, and vectors of all models before it. */
+enum { MODEL_VECTORS, MODEL_NODES, VECTORS_BEFORE, N_MODEL_NUMBERS };
 
 CALL void take_model(team_t *team, __global const int *model, table_t transitions, table_t emissions)
 {

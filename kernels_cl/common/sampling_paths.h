@@ -5,6 +5,9 @@
 
 #define N_SAMPLES 200
 
+/* Residues of the largest alphabet; the table of a smaller one is filled up. */
+#define N_KINDS 20
+
 #ifndef SABOTAGE
 #define SABOTAGE 0
 #endif
@@ -12,13 +15,15 @@
 /* Where a random number is nearer than this to the border of two choices, rounding decides, as in HMMER. */
 #define TOO_NEAR ((wide)1e-6)
 
-/* A region, one problem of several side by side. `most` is the room for segments (common/sampling_clusters.h). */
+/* A region, one problem of several side by side. `most` is the room for segments (common/sampling_clusters.h); `visits`
+   is room for how often each node emitted in one of them, vector after vector. */
 typedef struct {
-    __global const float *m, *i, *d, *slots, *transitions, *node_sums;
-    __global const uchar *codes;
+    __global const float *m, *i, *d, *slots, *transitions, *ratios;
+    __global const uint *members;
+    __global const uchar *codes, *residues;
     __global float *factors;
-    __global int *columns;
-    int most, n_segments, vectors, length;
+    __global int *columns, *visits;
+    int most, n_segments, vectors, length, is_ambiguous;
     float move, loop;
     uint random;
 } region_t;
@@ -111,15 +116,47 @@ CALL int choose_cell(region_t *r, int row, int *k)
     return STATE_M;
 }
 
-/* Sums of the ratios of all letters. */
-typedef struct { float8 part[4]; } letters_t;
+/* Ratios of the residues, in the order of the alphabet. */
+typedef union { struct { float16 most; float4 last; } v; float kind[N_KINDS]; } kinds_t;
 
-/* Add the ratios of the nodes from `low` to `high`. */
-CALL void add_nodes(letters_t *ratios, __global const float *node_sums, int low, int high)
+/* The mean over the nodes that emitted; forget which these are. What is summed is in HMMER's order: lane by lane. */
+CALL kinds_t mean_ratios(const region_t *r, float share)
 {
-    __global const float *above = node_sums + (size_t)high * N_CODES, *below = node_sums + (size_t)(low - 1) * N_CODES;
+    float16 a = (float16)(0.0f), b = a, c = a, d = a;
+    float4 a_last = (float4)(0.0f), b_last = a_last, c_last = a_last, d_last = a_last;
+    for (int q = 0; q < r->vectors; q++) {
+        const int4 visits = vload4(q, r->visits);
+        if (visits.x + visits.y + visits.z + visits.w == 0) continue;
+        vstore4((int4)(0), q, r->visits);
+        __global const float *most = r->ratios + (size_t)q * 4 * N_KINDS, *last = most + 4 * 16;
+        const float4 used = convert_float4(visits) * share;
+        a = a + vload16(0, most) * used.x;
+        b = b + vload16(1, most) * used.y;
+        c = c + vload16(2, most) * used.z;
+        d = d + vload16(3, most) * used.w;
+        a_last = a_last + vload4(0, last) * used.x;
+        b_last = b_last + vload4(1, last) * used.y;
+        c_last = c_last + vload4(2, last) * used.z;
+        d_last = d_last + vload4(3, last) * used.w;
+    }
+    kinds_t mean;
+    mean.v.most = (a + b) + (c + d);
+    mean.v.last = (a_last + b_last) + (c_last + d_last);
+    return mean;
+}
+
+/* Ratios of all letters: ambiguous ones get the mean of their members, those that cannot be matched 1. */
+CALL void ratios_of_letters(const region_t *r, const kinds_t *mean, float *letters)
+{
 #pragma unroll
-    for (int part = 0; part < 4; part++) ratios->part[part] += vload8(part, above) - vload8(part, below);
+    for (int kind = 0; kind < N_KINDS; kind++) letters[r->residues[kind]] = mean->kind[kind];
+    for (int code = 0; code < N_CODES && r->is_ambiguous; code++) {
+        const uint members = r->members[code];
+        if (members == 1u << code) continue;
+        float sum = 0.0f;
+        for (uint left = members; left; left &= left - 1) sum += letters[31 - clz(left & -left)];
+        letters[code] = members ? divide(sum, (float)popcount(members)) : 1.0f;
+    }
 }
 
 /* Add 1 to residues outside every segment. */
@@ -132,9 +169,9 @@ CALL void add_ones(__global float *factors, int first, int last)
 
 /* Write a segment, and the mean ratios of its letters to its residues; the first counts as one outside. */
 CALL void keep_segment(region_t *r, int sample, int first, int last, int node_first, int node_last,
-                       const letters_t *ratios, int n_emitted)
+                       int n_emitted)
 {
-    union { float8 part[4]; float letter[N_CODES]; } mean;
+    float letters[N_CODES];
     if (r->n_segments < r->most) {
         __global int *column = r->columns + r->n_segments;
         column[SAMPLE * r->most] = sample;
@@ -144,27 +181,24 @@ CALL void keep_segment(region_t *r, int sample, int first, int last, int node_fi
         column[NODE_LAST * r->most] = node_last;
     }
     r->n_segments++;
-#pragma unroll
-    for (int part = 0; part < 4; part++) mean.part[part] = divide_eight(ratios->part[part], (float)n_emitted);
+    const kinds_t mean = mean_ratios(r, divide(1.0f, (float)n_emitted));
+    ratios_of_letters(r, &mean, letters);
     r->factors[first] += 1.0f;
     int x = first + 1;
     for (; x + 8 <= last; x += 8) {
         __global const uchar *code = r->codes + x;
-        const float4 low = (float4)(mean.letter[code[0]], mean.letter[code[1]], mean.letter[code[2]],
-                                    mean.letter[code[3]]);
-        const float4 up = (float4)(mean.letter[code[4]], mean.letter[code[5]], mean.letter[code[6]],
-                                   mean.letter[code[7]]);
+        const float4 low = (float4)(letters[code[0]], letters[code[1]], letters[code[2]], letters[code[3]]);
+        const float4 up = (float4)(letters[code[4]], letters[code[5]], letters[code[6]], letters[code[7]]);
         vstore8(vload8(0, r->factors + x) + (float8)(low, up), 0, r->factors + x);
     }
-    for (; x < last; x++) r->factors[x] += mean.letter[r->codes[x]];
+    for (; x < last; x++) r->factors[x] += letters[r->codes[x]];
 }
 
 /* Go back from E of a row to B; returns the row of that B. */
 CALL int sample_traceback(region_t *r, int sample, int x)
 {
     __global const float *slots = r->slots;
-    letters_t ratios = {{0.0f, 0.0f, 0.0f, 0.0f}};
-    int k, state = choose_cell(r, x, &k), node_last = 0, n_emitted = 0, low = 0, high = 0;
+    int k, state = choose_cell(r, x, &k), node_last = 0, n_emitted = 0, n_inserted = 0;
     const int last = x;
     int q = (k - 1) % r->vectors, lane = (k - 1) / r->vectors;
     for (;;) {
@@ -175,19 +209,17 @@ CALL int sample_traceback(region_t *r, int sample, int x)
             state = choose_of_two(r, r->m[at] * left[4 * MD], r->d[at] * left[4 * DD]) ? STATE_D : STATE_M;
         } else {
             __global const float *step = r->transitions + q * N_LOCAL_TRANSITIONS * 4 + lane;
-            if (k != low - 1) {
-                if (n_emitted) add_nodes(&ratios, r->node_sums, low, high);
-                high = k;
-            }
-            low = k;
             n_emitted++;
             x--;
             if (state == STATE_I) {
+                n_inserted++;
                 const size_t at = CELL(x, q, lane);
                 const float opened = r->m[at] * step[4 * (SABOTAGE ? MM : MI)], extended = r->i[at] * step[4 * II];
                 state = choose_of_two(r, opened, extended) ? STATE_I : STATE_M;
                 continue;
             }
+            r->visits[4 * q + lane] = n_inserted + 1;
+            n_inserted = 0;
             if (!node_last) node_last = k;
             float4 weights = (float4)(SLOT(slots, x, SLOT_B) * step[4 * BM], 0.0f, 0.0f, 0.0f);
             if (k > 1) {
@@ -203,8 +235,7 @@ CALL int sample_traceback(region_t *r, int sample, int x)
         q = q_left;
         lane = lane_left;
     }
-    add_nodes(&ratios, r->node_sums, low, high);
-    keep_segment(r, sample, x, last, k - 1, node_last, &ratios, n_emitted);
+    keep_segment(r, sample, x, last, k - 1, node_last, n_emitted);
     return x;
 }
 
@@ -212,7 +243,11 @@ CALL int sample_traceback(region_t *r, int sample, int x)
 CALL void draw_paths(region_t *r)
 {
     __global const float *slots = r->slots;
-    for (int x = 0; x < r->length; x++) r->factors[x] = 0.0f;
+    for (int q = 0; q < r->vectors; q++) vstore4((int4)(0), q, r->visits);
+    for (int x = 0; x < r->length; x++) {
+        r->factors[x] = 0.0f;
+        r->is_ambiguous |= r->members[r->codes[x]] != 1u << r->codes[x];
+    }
     for (int sample = 0; sample < N_SAMPLES; sample++) {
         int x = r->length, end = x, is_c = 1; /* from x to `end` all is outside */
         while (x > 0) {

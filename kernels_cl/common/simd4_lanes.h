@@ -79,14 +79,6 @@ CALL float divide(float a, float b)
 
 #define quotient divide
 
-CALL float8 divide_eight(float8 v, float by)
-{
-    union { float8 v; float part[8]; } u;
-    u.v = v;
-    for (int n = 0; n < 8; n++) u.part[n] = divide(u.part[n], by);
-    return u.v;
-}
-
 /* The value of the lane whose number differs by a mask of 1 or 2. */
 #define OTHER_LANE(team, v, mask) shuffle_xor(v, mask, (team)->lane, (team)->scratch)
 

@@ -134,11 +134,6 @@ CALL float divide(float a, float b)
     return a / b;
 }
 
-CALL float8 divide_eight(float8 v, float by)
-{
-    return v / by;
-}
-
 CALL reals quotient(reals a, reals b)
 {
     return a / b;

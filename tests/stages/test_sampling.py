@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from clalign.compute.sessions import Session
-from clalign.reference.sampling import sample
+from clalign.reference.sampling import composition, sample
 from clalign.stages.hmmer3 import sampling
 from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel, SamplingStage
+from clalign.values.alphabets import code_of
 from clalign.values.envelopes import N_SAMPLES, Parts, RowProfiles, generator_start
-from clalign.values.local_profiles import LocalProfile
+from clalign.values.local_profiles import LocalProfile, members_of, odds
 from clalign.values.sequences import SequenceBatch
 from clalign.values.striped_odds import striped_odds
 from clalign.values.synthetic import random_codes, random_local_profile
@@ -42,8 +43,7 @@ def differing(stage: SamplingStage, session: Session, parts: Parts, model: Sampl
     found, expected = session.run(stage, parts, model), SAMPLING.reference(parts, model)
     assert len(found) == len(expected) == len(parts)
     same = [
-        a.envelopes == b.envelopes and np.allclose(a.null2, b.null2, rtol=0, atol=1e-5)
-        for a, b in zip(found, expected, strict=True)
+        a.envelopes == b.envelopes and np.array_equal(a.null2, b.null2) for a, b in zip(found, expected, strict=True)
     ]
     return same.count(False)
 
@@ -100,6 +100,26 @@ def test_samples_of_the_plain_form() -> None:
     assert found.segments[:, 1].min() >= start
     assert found.segments[:, 2].max() <= parts.last[0]
     assert len(found.null2) == len(codes)
+
+
+def test_composition_is_the_mean_of_what_the_nodes_emit() -> None:
+    profile = random_local_profile(np.random.default_rng(2), 7)
+    members, plain = members_of(profile.hmm.alphabet), odds(profile).match
+    single = [members.index([residue]) for residue in range(profile.hmm.alphabet.size)]
+    found = composition([5, 3, 3, 2], profile, striped_odds(profile))
+    for code, of in enumerate(members):
+        emitted = plain[[single[residue] for residue in of]][:, [5, 3, 3, 2]]
+        assert found[code] == pytest.approx(emitted.mean() if of else 1, rel=1e-6)
+
+
+def test_ambiguous_letters(session: Session) -> None:
+    rng = np.random.default_rng(9)
+    profile = random_local_profile(rng, 30)
+    (text,) = (parts.codes(0).copy() for parts in [regions(rng, profile, 1)])
+    text[5::7] = [code_of("BXZUO-"[n % 6]) for n in range(len(text[5::7]))]
+    batch = SequenceBatch.from_texts([text])
+    whole = Parts(batch, *(np.array([number], np.int32) for number in (0, 0, len(text))))
+    assert differing(SAMPLING, session, whole, model_of(profile, 42)) == 0
 
 
 def test_two_domains_are_found(any_session: Session) -> None:

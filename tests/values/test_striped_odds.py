@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clalign.values.local_profiles import members_of, odds
+from clalign.values.local_profiles import odds
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
-from clalign.values.striped_odds import LANES, exponential, n_vectors, ratios_by_node, striped_odds
+from clalign.values.striped_odds import LANES, exponential, n_vectors, striped_odds
 from clalign.values.synthetic import random_local_profile
 
 NEAR = 1e-6
@@ -43,15 +43,3 @@ def test_beyond_the_last_node_there_is_nothing() -> None:
     striped = striped_odds(random_local_profile(np.random.default_rng(1), 5))
     for table in (striped.begin, striped.mm, striped.dd, *striped.emissions):
         assert not table.T.ravel()[5:].any()
-
-
-def test_ratios_of_ambiguous_letters_are_means() -> None:
-    profile = random_local_profile(np.random.default_rng(2), 7)
-    ratios, plain = ratios_by_node(profile, striped_odds(profile)), odds(profile).match
-    members = members_of(profile.hmm.alphabet)
-    single = [
-        next(code for code, found in enumerate(members) if found == [x]) for x in range(profile.hmm.alphabet.size)
-    ]
-    for code, of in enumerate(members):
-        expected = plain[[single[x] for x in of], 1:].mean(axis=0) if of else np.ones(7)
-        np.testing.assert_allclose(ratios[:, code], expected, rtol=1e-5)

@@ -14,6 +14,7 @@ from clalign.stages.hmmer3.envelope import ENVELOPE
 from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel
 from clalign.values.envelopes import Decoded, Envelope, Parts, Rescored, Resolved, RowProfiles, TargetDomains
 from clalign.values.local_profiles import LocalProfile
+from clalign.values.null2 import compensated_sums, null2_scores
 from clalign.values.sequences import SequenceBatch
 
 RESIDUES_AT_ONCE = 1 << 20
@@ -152,12 +153,12 @@ def _corrections(
 ) -> tuple[list[float], list[float]]:
     """Return the sums of the null2 scores over each envelope that could be rescored, and over each of some rows."""
     offsets = batch.offsets[first_row : first_row + n_rows + 1].astype(np.int64)
-    begins = offsets[:-1] - offsets[0] + np.arange(1, n_rows + 1)  # with a zero before each row
-    null2 = np.zeros(int(offsets[-1] - offsets[0]) + n_rows, np.float32)
+    bounds = offsets - offsets[0]
+    null2 = np.zeros(int(bounds[-1]), np.float32)
     for region in regions:
         if region.resolved is not None:
             first, last = region.stretch
-            begin = int(begins[region.row - first_row])
+            begin = int(bounds[region.row - first_row])
             null2[begin + first : begin + last] = region.resolved.null2
     kept = [
         (region.row - first_row, first, last, region.resolved is None, rescored.ratios)
@@ -168,17 +169,10 @@ def _corrections(
         rows, first, last, simple = np.array([each[:4] for each in kept], np.int64).T
         owner = np.repeat(np.arange(len(kept)), last - first)
         residues = np.arange(len(owner)) - np.repeat(np.cumsum(last - first) - last, last - first)
-        slots = begins[rows][owner] + residues
+        slots = bounds[rows][owner] + residues
         in_simple = np.flatnonzero(simple[owner])
         of_envelope, place = owner[in_simple], residues[in_simple] + offsets[:-1][rows][owner[in_simple]]
-        scores = _logarithms(np.array([each[4] for each in kept]))
+        scores = null2_scores(np.array([each[4] for each in kept]))
         null2[slots[in_simple]] = scores[of_envelope, batch.codes[place]]
         np.add.at(sums, owner, null2[slots])  # one after the other, as HMMER does: rounding shows
-    totals = np.add.reduceat(null2.astype(np.float64), begins - 1).astype(np.float32)
-    return sums.tolist(), totals.tolist()
-
-
-def _logarithms(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return natural logarithms with the last bit right."""
-    logarithms: npt.NDArray[np.float32] = np.log(values.astype(np.float64)).astype(np.float32)
-    return logarithms
+    return sums.tolist(), compensated_sums(null2, bounds).tolist()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,17 @@ from msgspec import Struct
 from clalign.compute.geometry import lane_backend
 from clalign.compute.sessions import Argument, Buffer, KernelSession, ProgramChoice, Stage
 from clalign.stages.hmmer3.domain_tuning import DomainTuning
-from clalign.values.alphabets import N_CODES
+from clalign.values.alphabets import N_CODES, code_of
 from clalign.values.devices import Device
 from clalign.values.envelopes import Parts, RowProfiles
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.striped_odds import LANES, StripedOdds, ratios_by_node, striped_odds
+from clalign.values.local_profiles import LocalProfile, members_of
+from clalign.values.striped_odds import LANES, StripedOdds, striped_odds
 
 N_SLOTS = 6
 """What is kept of a row (``common/local_rows.h``)."""
+
+N_KINDS = 20
+"""Residues that have ratios in a table, whatever the alphabet (``common/sampling_paths.h``)."""
 
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that one scratch buffer may take."""
@@ -56,7 +58,7 @@ class ModelTables(Struct, frozen=True):
 
     Attributes
     ----------
-    models : buffer of int32[n][4]
+    models : buffer of int32[n][3]
     transitions, emissions : buffer of float32
     """
 
@@ -76,12 +78,11 @@ def model_tables(session: KernelSession, profiles: RowProfiles) -> ModelTables:
     def make() -> ModelTables:
         odds = [odds_of(session, profile) for profile in profiles.profiles]
         nodes, vectors = profiles.lengths, np.array([len(each.begin) for each in odds])
-        before = [np.cumsum(counts) - counts for counts in (vectors, nodes + 1)]
         steps = [
             np.stack((o.begin, o.mm, o.im, o.dm, o.md, o.mi, o.ii, o.dd), axis=1).ravel() for o in odds
         ]  # fmt: skip
         return ModelTables(
-            session.upload(np.stack([vectors, nodes, *before], axis=1).astype(np.int32)),
+            session.upload(np.stack([vectors, nodes, np.cumsum(vectors) - vectors], axis=1).astype(np.int32)),
             session.upload(np.concatenate(steps)),
             session.upload(np.concatenate([each.emissions.ravel() for each in odds])),
         )
@@ -89,21 +90,28 @@ def model_tables(session: KernelSession, profiles: RowProfiles) -> ModelTables:
     return session.cached("local odds", profiles, make)
 
 
-def node_sums(session: KernelSession, profiles: RowProfiles) -> Buffer:
-    """Return the ratios of all letters, summed over the nodes up to each, on a device.
+def letter_tables(session: KernelSession, profiles: RowProfiles) -> tuple[Buffer, Buffer, Buffer]:
+    """Return the ratios of the residues at each node, and what letters stand for, on a device.
 
-    Of each profile one after the other: float32[M + 1, N_CODES].
+    The ratios are those of each profile one after the other (float32[Q, 4 * `N_KINDS`], of all lanes those of the
+    first 16 residues, then the others); then come the letter codes of the residues (uint8[`N_KINDS`], in a smaller
+    alphabet the others are that of no letter), and the residues that each letter may stand for, as bits by their
+    letter codes (uint32[N_CODES]).
     """
 
-    def sums_of(profile: LocalProfile) -> npt.NDArray[np.float32]:
-        ratios = ratios_by_node(profile, odds_of(session, profile)).astype(np.float64)
-        return np.concatenate([np.zeros((1, N_CODES)), np.cumsum(ratios, axis=0)]).astype(np.float32)
+    def make() -> tuple[Buffer, Buffer, Buffer]:
+        codes = [code_of(letter) for letter in profiles.alphabet.canonical]
+        residues = np.array(codes + [N_CODES - 1] * (N_KINDS - len(codes)), np.uint8)
+        rows = []
+        for profile in profiles.profiles:
+            ratios = odds_of(session, profile).emissions[residues].transpose(1, 2, 0)
+            rows += [np.concatenate([part.reshape(len(part), -1) for part in np.split(ratios, [16], axis=2)], axis=1)]
+        members = [sum(1 << codes[member] for member in several) for several in members_of(profiles.alphabet)]
+        tables = np.concatenate(rows), residues, np.array(members, np.uint32)
+        first, second, third = (session.upload(table) for table in tables)
+        return first, second, third
 
-    def make() -> Buffer:
-        every = [session.cached("sums over nodes", each, partial(sums_of, each)) for each in profiles.profiles]
-        return session.upload(np.concatenate(every))
-
-    return session.cached("sums over nodes of all", profiles, make)
+    return session.cached("ratios by node", profiles, make)
 
 
 def part_table(parts: Parts) -> Whole:

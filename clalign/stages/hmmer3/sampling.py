@@ -14,12 +14,13 @@ from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_che
 from clalign.stages.hmmer3.local_tables import (
     TEAM_VARIANTS,
     Problems,
+    letter_tables,
     model_tables,
-    node_sums,
     part_table,
     portions,
 )
 from clalign.values.envelopes import N_SAMPLES, Parts, Resolved, RowProfiles, generator_start
+from clalign.values.null2 import null2_scores
 from clalign.values.striped_odds import striped_odds
 
 VARIANTS = {"sampling_simd4": TEAM_VARIANTS}
@@ -92,7 +93,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
         problems = Problems.of(batch.lengths, of_part, profiles)
 
         def scratch(p: Problems, slots: Wide) -> tuple[Wide, ...]:
-            return 3 * 4 * p.cells, slots, np.full(n, N_COLUMNS * most), np.maximum(p.lengths, p.nodes) + 1
+            return 3 * 4 * p.cells, slots, np.full(n, N_COLUMNS * most), np.maximum(p.lengths, 4 * p.vectors) + 1
 
         found, left = portions(self, session.device, problems, scratch)
         residue_at = np.cumsum(batch.lengths, dtype=np.int32) - batch.lengths
@@ -101,7 +102,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
         out = [session.results(size * 4) for size, _ in sizes]
         table = session.upload(part_table(batch))
         places = [session.upload(each) for each in (residue_at, states, of_part)]
-        tables = [*model_tables(session, profiles).odds, node_sums(session, profiles)]
+        tables = [*model_tables(session, profiles).odds, *letter_tables(session, profiles)]
         for portion in found:
             portion.launch(
                 session, session.residues(batch.batch)[0], table, session.upload(portion.order),
@@ -147,8 +148,8 @@ def resolved(
     parts: Parts, factors: npt.NDArray[np.float32], counts: npt.NDArray[np.int32], envelopes: npt.NDArray[np.int32]
 ) -> list[Resolved]:
     """Return what the kernel wrote of each part (`envelopes`: int32[n, most, 3])."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # parts that did not fit have any content
-        null2 = np.log(factors / np.float32(N_SAMPLES))
+    with np.errstate(all="ignore"):  # parts that did not fit have any content
+        null2 = null2_scores(factors / np.float32(N_SAMPLES))
     bounds = np.concatenate([[0], np.cumsum(parts.lengths)])
     answers = []
     for n, (a, b) in enumerate(itertools.pairwise(bounds.tolist())):
