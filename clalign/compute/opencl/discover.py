@@ -19,7 +19,7 @@ from typing import Any, get_args
 import pyopencl as cl
 
 from clalign.children import ask, own_command
-from clalign.compute.opencl import waking
+from clalign.compute.opencl import processor_target, waking
 from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
 from clalign.compute.opencl.waking import LIST_SECONDS
@@ -50,6 +50,9 @@ MOST_GCUPS = 1e9
 Verdict = dict[str, Any]
 """``health``, ``problem`` and ``gcups`` of a device."""
 
+POCL = "Portable Computing Language"
+"""The platform of the driver that comes along."""
+
 _HIDDEN_PLATFORMS = ("Oclgrind",)
 """Simulators that a developer may have installed; far too slow to offer."""
 
@@ -76,6 +79,8 @@ def driver_devices() -> Iterator[tuple[str, cl.Device]]:
             log.warning("platform %d lists no devices: %s", p, error)
             continue
         for d, device in enumerate(devices):
+            if platform.name == POCL:
+                processor_target.named(device.int_ptr, device.version)
             yield f"{p}:{d}", device
 
 
@@ -118,7 +123,7 @@ def describe(number: str, handle: cl.Device) -> Device:
         driver=handle.driver_version.strip(),
         platform=handle.platform.name.strip(),
         platform_version=handle.platform.version.strip(),
-        opencl_version=handle.version.strip(),
+        opencl_version=processor_target.named(handle.int_ptr, handle.version.strip()),
         bus=_bus_address(handle, extensions),
         compute_capability=_compute_capability(handle, extensions),
         n_compute_units=handle.max_compute_units,
@@ -257,7 +262,7 @@ def _answer(answer: Future[Device], device: Device, known: dict[str, Verdict]) -
 
 
 def _judge(device: Device, known: dict[str, Verdict]) -> Device:
-    if device.platform == "Portable Computing Language" and shutil.which("ld") is None:
+    if device.platform == POCL and shutil.which("ld") is None:
         return device.judged("needs linker", LINKER_HINT)
     verdict = known.get(device_key(device))
     return replace(device, **verdict) if verdict else test_in_child(device)

@@ -1,0 +1,103 @@
+"""The processor that PoCL compiles for, where its compiler is older than the one it runs on.
+
+PoCL asks LLVM for the name of the processor. LLVM 14, which is in the PoCL of PyPI, calls AMD's Zen 5 "generic", and
+compiles nothing for that. No setting of PoCL before 4.0 gives it another name: so the one that it keeps of the device
+is replaced by a name that LLVM knows and whose instructions this processor has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import platform
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+UNKNOWN = "generic"
+"""What LLVM calls a processor that it does not know."""
+
+BASE = "x86-64"
+"""What every such processor has."""
+
+LADDER = (
+    ("x86-64-v2", "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"),
+    ("x86-64-v3", "abm avx2 bmi1 bmi2 f16c fma movbe xsave"),
+    ("x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"),
+    (
+        "icelake-server",
+        "avx512ifma avx512vbmi avx512_vbmi2 avx512_vnni avx512_bitalg avx512_vpopcntdq gfni vaes vpclmulqdq",
+    ),
+)
+"""Names, the lowest first: the levels of x86-64 (System V ABI, 3.1.1), and what SSV was up to a fifth faster with on a
+Zen 5. With each the flags, as Linux shows them, that it adds and a compiler uses by itself."""
+
+STRUCTURE_BYTES = 2048
+"""So much of what PoCL keeps of a device is looked at; in PoCL 3.0 the name follows after 640 bytes."""
+
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+
+_given: dict[int, ctypes.Array[ctypes.c_char]] = {}
+"""The names that devices got, by their addresses; they refer to them as long as the process lives."""
+
+
+def named(device: int, version: str) -> str:
+    """Give a device of PoCL's a name that LLVM knows, if the one it has is none; return its version.
+
+    Parameters
+    ----------
+    device : int
+        Its address.
+    version : str
+        As the driver tells it; it ends with the name of the processor.
+
+    Returns
+    -------
+    str
+        With the name for which programs are compiled from now on.
+    """
+    if not version.endswith(f"-{UNKNOWN}"):
+        return version
+    if device not in _given:
+        place = _place_of(UNKNOWN, device) if sys.platform == "linux" and platform.machine() == "x86_64" else None
+        if place is None:
+            return version
+        _given[device] = ctypes.create_string_buffer(name_for(flags()).encode())
+        ctypes.c_void_p.from_address(place).value = ctypes.addressof(_given[device])
+    return version.removesuffix(UNKNOWN) + _given[device].value.decode()
+
+
+def name_for(flags: frozenset[str]) -> str:
+    """Return the highest name of the ladder for a processor that has some flags."""
+    found = BASE
+    for name, added in LADDER:
+        if not flags.issuperset(added.split()):
+            break
+        found = name
+    return found
+
+
+@cache
+def flags() -> frozenset[str]:
+    """Return the flags of this machine's processor; none where the system does not tell them."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text("utf-8", "replace"), re.MULTILINE)
+        return frozenset(found[1].split()) if found else frozenset()
+    return frozenset()
+
+
+def _place_of(text: str, structure: int) -> int | None:
+    """Return the address at which a structure refers to a text; None unless there is one such place.
+
+    Memory is read by way of the system, to which a number that is no address is an error and nothing worse.
+    """
+    wanted, found = text.encode() + b"\0", []
+    with contextlib.suppress(OSError), open("/proc/self/mem", "rb", buffering=0) as memory:
+        words = memoryview(os.pread(memory.fileno(), STRUCTURE_BYTES, structure)).cast("Q")
+        for number, word in enumerate(words):
+            with contextlib.suppress(OSError, OverflowError):
+                if os.pread(memory.fileno(), len(wanted), word) == wanted:
+                    found.append(structure + number * _WORD)
+    return found[0] if len(found) == 1 else None
