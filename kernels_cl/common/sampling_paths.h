@@ -119,6 +119,12 @@ CALL int choose_cell(region_t *r, int row, int *k)
 /* Ratios of the residues, in the order of the alphabet. */
 typedef union { struct { float16 most; float4 last; } v; float kind[N_KINDS]; } kinds_t;
 
+/* Sixteen of them. Not the built-in function: some CPU drivers have wrong ones for vectors of 16. */
+CALL float16 first_kinds(__global const float *ratios)
+{
+    return (float16)(vload8(0, ratios), vload8(1, ratios));
+}
+
 /* The mean over the nodes that emitted; forget which these are. What is summed is in HMMER's order: lane by lane. */
 CALL kinds_t mean_ratios(const region_t *r, float share)
 {
@@ -130,10 +136,10 @@ CALL kinds_t mean_ratios(const region_t *r, float share)
         vstore4((int4)(0), q, r->visits);
         __global const float *most = r->ratios + (size_t)q * 4 * N_KINDS, *last = most + 4 * 16;
         const float4 used = convert_float4(visits) * share;
-        a = a + vload16(0, most) * used.x;
-        b = b + vload16(1, most) * used.y;
-        c = c + vload16(2, most) * used.z;
-        d = d + vload16(3, most) * used.w;
+        a = a + first_kinds(most) * used.x;
+        b = b + first_kinds(most + 16) * used.y;
+        c = c + first_kinds(most + 32) * used.z;
+        d = d + first_kinds(most + 48) * used.w;
         a_last = a_last + vload4(0, last) * used.x;
         b_last = b_last + vload4(1, last) * used.y;
         c_last = c_last + vload4(2, last) * used.z;

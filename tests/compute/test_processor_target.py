@@ -8,8 +8,11 @@ import pytest
 from clalign.compute.opencl import processor_target
 from clalign.compute.opencl.processor_target import LADDER, name_for, named
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the files of Linux on a process")
+
 ALL = " ".join(added for _, added in LADDER).split()
-VERSION = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-"
+TARGET = "x86_64-unknown-linux-gnu"
+VERSION = f"OpenCL 3.0 PoCL HSTR: pthread-{TARGET}-"
 
 
 class Kept(ctypes.Structure):
@@ -17,12 +20,12 @@ class Kept(ctypes.Structure):
 
     _fields_ = (
         ("number", ctypes.c_uint64), ("maker", ctypes.c_char_p), ("wild", ctypes.c_uint64 * 40),
-        ("cpu", ctypes.c_char_p), ("rest", ctypes.c_uint64 * 300),
+        ("target", ctypes.c_char_p), ("cpu", ctypes.c_char_p), ("rest", ctypes.c_uint64 * 300),
     )  # fmt: skip
 
 
 def kept(cpu: bytes) -> Kept:
-    device = Kept(number=7, maker=b"generically made", cpu=cpu)
+    device = Kept(number=7, maker=b"generically made", target=TARGET.encode(), cpu=cpu)
     device.wild[3], device.wild[4] = 2**64 - 8, 0x10
     return device
 
@@ -31,10 +34,8 @@ def kept(cpu: bytes) -> Kept:
 def zen_5(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor_target, "flags", lambda: frozenset(ALL))
     monkeypatch.setattr(processor_target, "_given", {})
-    monkeypatch.setattr(processor_target.platform, "machine", lambda: "x86_64")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux's files of a process")
 @pytest.mark.usefixtures("zen_5")
 def test_an_unknown_processor_gets_a_name():
     device = kept(b"generic")
@@ -61,11 +62,11 @@ def test_nothing_changes_where_the_name_is_not_found():
 
 
 @pytest.mark.usefixtures("zen_5")
-def test_nothing_changes_where_two_places_may_have_the_name():
+def test_the_name_is_the_one_beside_the_target():
     device = kept(b"generic")
     device.maker = b"generic"
-    assert named(ctypes.addressof(device), f"{VERSION}generic") == f"{VERSION}generic"
-    assert device.cpu == device.maker == b"generic"
+    assert named(ctypes.addressof(device), f"{VERSION}generic") == f"{VERSION}icelake-server"
+    assert (device.maker, device.cpu) == (b"generic", b"icelake-server")
 
 
 @pytest.mark.parametrize(("n_steps", "name"), [*enumerate(["x86-64", *(name for name, _ in LADDER)])])

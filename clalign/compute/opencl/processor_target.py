@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import os
-import platform
 import re
 import sys
 from functools import cache
@@ -51,22 +51,21 @@ def named(device: int, version: str) -> str:
     device : int
         Its address.
     version : str
-        As the driver tells it; it ends with the name of the processor.
+        As the driver tells it; it ends with the target of the compiler and the name of the processor.
 
     Returns
     -------
     str
         With the name for which programs are compiled from now on.
     """
-    if not version.endswith(f"-{UNKNOWN}"):
+    found = re.search(rf"pthread-(x86_64-\S+)-{UNKNOWN}$", version)
+    if found is None or sys.platform != "linux":
         return version
-    if device not in _given:
-        place = _place_of(UNKNOWN, device) if sys.platform == "linux" and platform.machine() == "x86_64" else None
-        if place is None:
-            return version
+    place = _place_of(UNKNOWN, found[1], device)
+    if place is not None:
         _given[device] = ctypes.create_string_buffer(name_for(flags()).encode())
         ctypes.c_void_p.from_address(place).value = ctypes.addressof(_given[device])
-    return version.removesuffix(UNKNOWN) + _given[device].value.decode()
+    return version.removesuffix(UNKNOWN) + _given[device].value.decode() if device in _given else version
 
 
 def name_for(flags: frozenset[str]) -> str:
@@ -88,16 +87,21 @@ def flags() -> frozenset[str]:
     return frozenset()
 
 
-def _place_of(text: str, structure: int) -> int | None:
-    """Return the address at which a structure refers to a text; None unless there is one such place.
+def _place_of(text: str, before: str, structure: int) -> int | None:
+    """Return the address at which a structure refers to a text, next to another one; None if it does nowhere.
 
     Memory is read by way of the system, to which a number that is no address is an error and nothing worse.
     """
-    wanted, found = text.encode() + b"\0", []
     with contextlib.suppress(OSError), open("/proc/self/mem", "rb", buffering=0) as memory:
-        words = memoryview(os.pread(memory.fileno(), STRUCTURE_BYTES, structure)).cast("Q")
-        for number, word in enumerate(words):
+
+        def is_at(address: int, text: str) -> bool:
+            wanted = text.encode() + b"\0"
             with contextlib.suppress(OSError, OverflowError):
-                if os.pread(memory.fileno(), len(wanted), word) == wanted:
-                    found.append(structure + number * _WORD)
-    return found[0] if len(found) == 1 else None
+                return os.pread(memory.fileno(), len(wanted), address) == wanted
+            return False
+
+        words = memoryview(os.pread(memory.fileno(), STRUCTURE_BYTES, structure)).cast("Q")
+        for number, (first, second) in enumerate(itertools.pairwise(words), 1):
+            if is_at(second, text) and is_at(first, before):
+                return structure + number * _WORD
+    return None
