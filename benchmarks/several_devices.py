@@ -93,11 +93,25 @@ def digest_of(run: Path, table: Path) -> str:
     return found.hexdigest()
 
 
+def write_inputs(folder: Path, n_queries: int, n_models: int, n_sequences: int, planted: int) -> None:
+    """Write the files of both searches to a folder, which may have them already."""
+    if (folder / "targets.fa").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    write_queries(folder / "queries.fa", n_queries)
+    models = write_random_models(folder / "models.hmm", n_models)
+    write_sequences(folder / "targets.part", models, n_sequences, planted)
+    (folder / "targets.part").rename(folder / "targets.fa")
+
+
 def compared(command: list[str], sets: list[str], repeats: int, folder: Path) -> dict[str, Any]:
     """Return the times of a search on each set of devices, in turn, beside those of the first one."""
     for words in sets:  # so that kernels are built and the database is packed
         searched(command, words, folder)
-    rows = [searched(command, words, folder) for _ in range(repeats) for words in sets]
+    rows = []
+    for words in sets * repeats:
+        rows.append(searched(command, words, folder))
+        print(json.dumps({"command": command[0], **rows[-1]}), file=sys.stderr, flush=True)
     one = statistics.median(row["after_start_s"] for row in rows if row["devices"] == sets[0])
     found = {}
     for words in sets:
@@ -117,19 +131,24 @@ def main() -> int:
     parser.add_argument("--models", type=int, default=100)
     parser.add_argument("--planted", type=int, default=50, help="one in so many sequences holds a model's copy")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", choices=("sw", "hmmsearch"))
+    parser.add_argument("--inputs", type=Path, help="a folder that keeps the files of the searches, or has them")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     others = [f"{options.device},{other}" for other in (options.second, options.processor) if other]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        queries, models, targets = folder / "queries.fa", folder / "models.hmm", folder / "targets.fa"
-        write_queries(queries, options.queries)
-        write_sequences(targets, write_random_models(models, options.models), options.sequences, options.planted)
-        sets = [options.device, *others]
-        searches = {
-            "sw": compared(["sw", str(queries), str(targets)], sets, options.repeats, folder),
-            "hmmsearch": compared(["hmmsearch", str(models), str(targets)], sets, options.repeats, folder),
+        inputs = options.inputs or folder
+        write_inputs(inputs, options.queries, options.models, options.sequences, options.planted)
+        sets, targets = [options.device, *others], str(inputs / "targets.fa")
+        commands = {
+            "sw": ["sw", str(inputs / "queries.fa"), targets],
+            "hmmsearch": ["hmmsearch", str(inputs / "models.hmm"), targets],
         }
+        searches = {
+            name: compared(command, sets, options.repeats, folder)
+            for name, command in commands.items() if options.only in (None, name)
+        }  # fmt: skip
     report = {
         "python": platform.python_version(), "cores": os.cpu_count(), "sequences": options.sequences,
         "queries": options.queries, "models": options.models, "wanted_of_two": WANTED, "searches": searches,

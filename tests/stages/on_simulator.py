@@ -82,6 +82,14 @@ def regions() -> Parts:
     return Parts(batch, rows, np.zeros(len(rows), np.int32), batch.lengths[rows].astype(np.int32))
 
 
+def short_regions() -> tuple[Parts, SamplingModel]:
+    """Return regions shorter than their profile, whose last vector is not full, more than there are teams for them."""
+    n = 100
+    batch = SequenceBatch.from_texts([DOMAINS[k % 5 : k % 5 + 15] for k in range(n)])
+    parts = Parts(batch, np.arange(n, dtype=np.int32), np.zeros(n, np.int32), batch.lengths.astype(np.int32))
+    return parts, SamplingModel(RowProfiles.alone(LOCAL_PROFILE, n), 7)
+
+
 def row_profiles() -> RowProfiles:
     """Return the profiles of the targets, two in turns."""
     profiles = LOCAL_PROFILE, random_local_profile(np.random.default_rng(8), 9)
@@ -173,6 +181,7 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "decoding": lambda: (DecodingStage("lanes", **LANES), profile_batch(), row_profiles()),
     "envelope": lambda: (EnvelopeStage("lanes", **LANES), regions(), row_profiles()),
     "sampling": lambda: (SamplingStage("lanes", **LANES), regions(), SamplingModel(row_profiles(), 7)),
+    "sampling_short_regions": lambda: (SamplingStage("lanes", **LANES), *short_regions()),
     "smith_waterman_lanes": lambda: (SmithWatermanStage("lanes", LANES=8, ROWS=4), bases(5, 40), pairwise_query()),
     "smith_waterman_item": lambda: (SmithWatermanStage("item"), bases(5, 40), pairwise_query()),
     "smith_waterman_item_again": lambda: (SmithWatermanStage("item"), *overflowing()),

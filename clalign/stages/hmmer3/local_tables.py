@@ -186,8 +186,8 @@ class Portion(Struct, frozen=True):
     order : int32[n]
         The problems, as many for each turn of a team as it has places, what takes longest first; -1 where a place
         stays empty.
-    longest, vectors, cells, tallies : int
-        The most residues, vectors of a row, vectors of all rows, and residues or nodes and one more, of a problem.
+    longest, vectors, cells : int
+        The most residues, vectors of a row, and vectors of all rows, of a problem.
     n_teams, group : int
         Teams, each with scratch memory of its own, and work-items of each.
     scratch : tuple of int
@@ -200,7 +200,6 @@ class Portion(Struct, frozen=True):
     longest: int
     vectors: int
     cells: int
-    tallies: int
     n_teams: int
     group: int
     scratch: tuple[int, ...]
@@ -208,6 +207,10 @@ class Portion(Struct, frozen=True):
     def buffers(self, session: KernelSession) -> list[Buffer]:
         """Return the scratch buffers."""
         return [session.allocate(self.n_teams * size) for size in self.scratch]
+
+    def room(self, buffer: int) -> int:
+        """Return how many numbers of 32 bits of a scratch buffer a problem has that has it for itself."""
+        return self.scratch[buffer] // self.defines["LANES"]
 
     def launch(self, session: KernelSession, *arguments: Argument) -> None:
         """Enqueue the kernel."""
@@ -273,7 +276,6 @@ def portions(
                 stage.name, {**defines, "LANES": width}, problems.groups(taken, places, used).ravel(),
                 int(problems.lengths[taken].max()), int(problems.vectors[taken].max()),
                 int(problems.cells[taken].max()),
-                int(np.maximum(problems.lengths[taken], problems.nodes[taken]).max()) + 1,
                 n_teams, width if in_lanes else 1, tuple(width * size for size in needs[:, taken].max(axis=1).tolist()),
             )
         )  # fmt: skip

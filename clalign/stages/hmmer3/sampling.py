@@ -29,6 +29,9 @@ VARIANTS = {"sampling_simd4": TEAM_VARIANTS}
 SEGMENTS_A_SAMPLE = 4
 """Room for so many passages through the model; where they are more, the regions are sampled again."""
 
+TALLIES = 3
+"""Which of the scratch buffers has the tallies."""
+
 N_COLUMNS, LEAST_SAMPLES = 12, 50
 """Numbers that are kept of a segment, and samples that an envelope has at least (``common/sampling_clusters.h``)."""
 
@@ -107,7 +110,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
             portion.launch(
                 session, session.residues(batch.batch)[0], table, session.upload(portion.order),
                 np.uint32(len(portion.order)), *places, *tables, np.uint64(portion.cells), np.int32(portion.longest),
-                np.int32(portion.tallies), np.int32(most), session.zeros(4), *portion.buffers(session), *out,
+                np.int32(portion.room(TALLIES)), np.int32(most), session.zeros(4), *portion.buffers(session), *out,
             )  # fmt: skip
         factors, counts, envelopes = (session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True))
 
