@@ -186,6 +186,7 @@ def test_empty_sequences_and_batches(team_session: Session, shape: str, defines:
 
 @given(seed=st.integers(0, 2**32 - 1), n_sets=st.sampled_from([1, 2]))
 @example(seed=100719, n_sets=1)  # the first pair is impossible
+@example(seed=82304443, n_sets=1)  # floats do not hold one
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_odd_models(session: Session, seed: int, n_sets: int) -> None:
     """Gaps that nearly never open, or nearly always go on; pairs of residues that never match."""

@@ -16,7 +16,8 @@ from clalign.stages.pairhmm.pair_hmm import (
     N_RESULTS,
     STARTS,
     Pairs,
-    demand_sound,
+    Rows,
+    held_by_floats,
     start_kernel,
 )
 from clalign.values.pair_batches import PairBatch
@@ -33,14 +34,8 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
 
     def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> ExpectedCounts:
         """Compute the pairs with the plain reference."""
-        from clalign.reference.pair_hmm import expected_counts
-
-        pairs, found = Pairs.of(batch, model), no_counts(model)
-        for row in pairs.rows.tolist():
-            codes = batch.queries.residues(batch.query_rows[row]), batch.targets.residues(batch.target_rows[row])
-            of_pair = expected_counts(*codes, model[row], check)
-            for name in ExpectedCounts.__struct_fields__:
-                getattr(found, name)[row] = getattr(of_pair, name)[0]
+        found = no_counts(model)
+        _set_plainly(found, Pairs.of(batch, model).rows, batch, model, check)
         return found
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], ExpectedCounts]:
@@ -56,9 +51,10 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
 
         def collect() -> ExpectedCounts:
             found = fetch_results()
-            demand_sound(session, pairs, found)
+            is_held = held_by_floats(session, pairs, found)
             counts.log_likelihoods[pairs.rows] = pairs.log_likelihoods(found)
             _set_steps(counts, pairs, found.astype(np.float64), fetch_matches().astype(np.float64))
+            _set_plainly(counts, pairs.rows[~is_held], batch, model, session.check)
             return counts
 
         return collect
@@ -71,6 +67,17 @@ def no_counts(models: PairHmms) -> ExpectedCounts:
     counts = ExpectedCounts(*(np.zeros(shape) for shape in shapes))
     counts.log_likelihoods[:] = -np.inf
     return counts
+
+
+def _set_plainly(counts: ExpectedCounts, rows: Rows, batch: PairBatch, model: PairHmms, check: Check) -> None:
+    """Set the counts of some pairs by the plain reference."""
+    from clalign.reference.pair_hmm import expected_counts
+
+    for row in rows.tolist():
+        codes = batch.queries.residues(batch.query_rows[row]), batch.targets.residues(batch.target_rows[row])
+        of_pair = expected_counts(*codes, model[row], check)
+        for name in ExpectedCounts.__struct_fields__:
+            getattr(counts, name)[row] = getattr(of_pair, name)[0]
 
 
 def _set_steps(counts: ExpectedCounts, pairs: Pairs, found: Numbers, matches: Numbers) -> None:

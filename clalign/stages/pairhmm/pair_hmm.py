@@ -207,9 +207,16 @@ def start_kernel(
     )  # fmt: skip
 
 
-def demand_sound(session: KernelSession, pairs: Pairs, results: npt.NDArray[np.float32]) -> None:
-    """Raise DeviceError unless Backward found what Forward did, and no pair is impossible unless some residues are."""
+def held_by_floats(session: KernelSession, pairs: Pairs, results: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
+    """Return of which pairs Backward has found what Forward did (bool[n]).
+
+    Where some residues never match the only paths may have numbers so far apart that floats do not hold both; such a
+    pair is one for the plain reference. Of all others these agree, and none is impossible, or DeviceError is raised.
+    """
     is_possible = results[:, MANTISSA] > 0
-    may_be_impossible = any((emissions.pairs == 0).any() for emissions in pairs.models.emissions)
-    is_sound = np.where(is_possible, np.abs(results[:, BACKWARDS] - 1) < BACKWARDS_ERROR, may_be_impossible)
-    session.demand(bool(is_sound.all()), "Forward and Backward of a pair do not agree")
+    never_match = any((emissions.pairs == 0).any() for emissions in pairs.models.emissions)
+    is_sound: npt.NDArray[np.bool_] = np.where(
+        is_possible, np.abs(results[:, BACKWARDS] - 1) < BACKWARDS_ERROR, never_match
+    )
+    session.demand(never_match or bool(is_sound.all()), "Forward and Backward of a pair do not agree")
+    return is_sound

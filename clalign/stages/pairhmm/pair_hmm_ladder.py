@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OptionError
 from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS, ExpectedCountsStage, no_counts
-from clalign.stages.pairhmm.pair_hmm import END_MATCH, MANTISSA, N_RESULTS, Pairs, demand_sound
+from clalign.stages.pairhmm.pair_hmm import END_MATCH, MANTISSA, N_RESULTS, Pairs, held_by_floats
 from clalign.stages.pairhmm.posteriors import POSTERIORS, Found, PosteriorsStage, joined
 from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
@@ -234,7 +234,7 @@ class _OnePairStage(PairHmmLadderBase):
         sums = session.download(results, (1, N_RESULTS), np.float32)
         by_letters = session.download(matches, (1, pair.n_letters, pair.n_letters), np.float32)
         self._passed(session, "baum_welch")
-        demand_sound(session, of, sums)
+        session.demand(bool(held_by_floats(session, of, sums).all()), "Forward and Backward of a pair do not agree")
         counts.log_likelihoods[of.rows] = of.log_likelihoods(sums)
         found[int(of.rows[0])] = _entries(whole, float(counts.log_likelihoods[of.rows[0]]))
         _set_counts(counts, of, sums.astype(np.float64), by_letters.astype(np.float64))

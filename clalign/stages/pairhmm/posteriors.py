@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
-from clalign.stages.pairhmm.pair_hmm import N_RESULTS, Pairs, Rows, demand_sound, start_kernel
+from clalign.stages.pairhmm.pair_hmm import N_RESULTS, Pairs, Rows, held_by_floats, start_kernel
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import LEAST_POSTERIOR, PairHmms, PosteriorBatch
 
@@ -46,15 +46,18 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
 
     def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> PosteriorBatch:
         """Compute the pairs with the plain reference."""
+        return joined(batch, self._plainly(Pairs.of(batch, model).rows.tolist(), batch, model, check))
+
+    def _plainly(self, rows: Iterable[int], batch: PairBatch, model: PairHmms, check: Check) -> Found:
         from clalign.reference.pair_hmm import sparse_posteriors
 
         found: Found = {}
-        for row in Pairs.of(batch, model).rows.tolist():
+        for row in rows:
             codes = batch.queries.residues(batch.query_rows[row]), batch.targets.residues(batch.target_rows[row])
             pair = sparse_posteriors(*codes, model[row], check, self.least)
             gaps = np.concatenate([pair.x_gaps, pair.y_gaps])
             found[row] = np.stack([pair.x, pair.y], axis=1), pair.values, gaps, float(pair.log_likelihoods[0])
-        return joined(batch, found)
+        return found
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], PosteriorBatch]:
         """Start computing the pairs on an OpenCL session; return what waits for the posteriors."""
@@ -62,10 +65,19 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
         if not len(pairs):
             return lambda: joined(batch, {})
         fetch = self._start(session, pairs, self.entries_per_residue * np.minimum(pairs.x, pairs.y))
-        return lambda: joined(batch, fetch())
+
+        def collect() -> PosteriorBatch:
+            found = fetch()
+            beyond = [row for row in pairs.rows.tolist() if row not in found]
+            return joined(batch, found | self._plainly(beyond, batch, model, session.check))
+
+        return collect
 
     def _start(self, session: KernelSession, pairs: Pairs, most: Rows) -> Callable[[], Found]:
-        """Start computing pairs with room for so many entries each; return what waits for those of each row."""
+        """Start computing pairs with room for so many entries each; return what waits for those of each row.
+
+        Pairs that floats do not hold are left out.
+        """
         n, n_entries, n_gaps = len(pairs), int(most.sum()), int((pairs.x + pairs.y).sum())
         results, counts = session.results(4 * N_RESULTS * n), session.results(8 * n)
         entries, values = session.results(8 * n_entries), session.results(4 * n_entries)
@@ -79,7 +91,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
 
         def collect() -> Found:
             totals, spans = fetch_results(), fetch_counts()
-            demand_sound(session, pairs, totals)
+            is_held = held_by_floats(session, pairs, totals)
             likelihoods = pairs.log_likelihoods(totals).tolist()
             firsts, ends = spans[:, 1].astype(np.int64), spans.sum(axis=1, dtype=np.int64)
             fits = (spans[:, 0] <= most) & (ends <= n_entries)
@@ -90,9 +102,10 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
             found = {
                 int(pairs.rows[p]): (of_all[0][a:b], of_all[1][a:b], of_gaps[p], likelihoods[p])
                 for p, a, b in zip(np.flatnonzero(fits), firsts[fits], ends[fits], strict=True)
+                if is_held[p]
             }
-            if not fits.all():
-                again = np.flatnonzero(~fits)
+            again = np.flatnonzero(~fits & is_held)
+            if len(again):
                 found |= self._start(session, pairs.select(again), spans[again, 0].astype(np.int64))()
             return found
 
