@@ -50,7 +50,7 @@ TOOLS = {
 
 """Commands that belong to no engine."""
 
-INNER_COMMANDS = ("worker", "probe", "builder")
+INNER_COMMANDS = ("worker", "probe", "builder", "executor")
 """Commands by which clalign starts itself."""
 
 OWN_COMMANDS = {*TOOLS, *INNER_COMMANDS}

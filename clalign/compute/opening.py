@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Container
+from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from clalign import tracing
 from clalign.compute.rehearsal import Rehearsal
@@ -35,9 +36,10 @@ log = logging.getLogger(__name__)
 Rehearse = Callable[[Rehearsal], None]
 
 Done = TypeVar("Done")
+Opened = TypeVar("Opened", bound=AbstractContextManager[Any])
 
 
-class Opening:
+class Opening(Generic[Opened]):
     """A device being opened in a thread; a context manager.
 
     Parameters
@@ -46,10 +48,10 @@ class Opening:
         Picks the device and opens it; what it raises is raised by `result`.
     """
 
-    def __init__(self, open_it: Callable[[], Session]) -> None:
+    def __init__(self, open_it: Callable[[], Opened]) -> None:
         self._open_it = open_it
-        self._session: Session | None = None
-        self._opened: Session | None = None
+        self._session: Opened | None = None
+        self._opened: Opened | None = None
         self._error: BaseException | None = None
         # A driver that hangs must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="opens a device", daemon=True)
@@ -61,7 +63,7 @@ class Opening:
         except BaseException as error:
             self._error = error
 
-    def result(self, check: Check) -> Session:
+    def result(self, check: Check) -> Opened:
         """Wait for the open session and return it; it belongs to the caller from now on."""
         with tracing.span("wait for the device to be opened", "start"):
             while self._thread.is_alive():
@@ -73,12 +75,12 @@ class Opening:
         session, self._session = self._session, None
         return session
 
-    def opened(self) -> Session | None:
+    def opened(self) -> Opened | None:
         """Wait for the open session and return it, though it does not belong to the caller; None if there is none."""
         self._thread.join()
         return self._opened
 
-    def foresee(self, rehearse: Rehearse, but_for: Container[str] = ()) -> None:
+    def foresee(self: Opening[Session], rehearse: Rehearse, but_for: Container[str] = ()) -> None:
         """Have the programs built that stages will need, as soon as the device is open; meanwhile the host goes on.
 
         Parameters
@@ -105,7 +107,7 @@ class Opening:
 
         threading.Thread(target=run, name="foresees programs", daemon=True).start()
 
-    def work(self, do: Callable[[Session], Done], check: Check, tell: Callable[[str], None]) -> Done:
+    def work(self, do: Callable[[Opened], Done], check: Check, tell: Callable[[str], None]) -> Done:
         """Do work with the open session; if the device fails, do it with a fresh one, and tell of that.
 
         Parameters
@@ -143,7 +145,7 @@ class Opening:
         if self._thread.ident is None:
             self._thread.start()
 
-    def __enter__(self) -> Opening:
+    def __enter__(self) -> Opening[Opened]:
         self.start()
         return self
 
@@ -155,7 +157,7 @@ class Opening:
             self._session.__exit__(None, None, None)
 
 
-def opening_of(pick: Callable[[], Device], context: JobContext, check: Check | None = None) -> Opening:
+def opening_of(pick: Callable[[], Device], context: JobContext, check: Check | None = None) -> Opening[Session]:
     """Return the opening of a device for a job, which is told when a compiler takes long, and asked whether to stop."""
     return Opening(lambda: open_session(pick(), check or context.check, partial(building, context)))
 

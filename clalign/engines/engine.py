@@ -85,6 +85,9 @@ class Engine(Struct, frozen=True, kw_only=True):
         What a finished run has done with its sequences.
     has_parts : bool
         Whether a run that is not complete has anything to write.
+    computes_apart : bool
+        Whether several cards compute in a process each, since the host has much to do for them. Nothing is left at
+        the ends of its queries, and no unit takes long.
     """
 
     name: str
@@ -98,6 +101,7 @@ class Engine(Struct, frozen=True, kw_only=True):
     title: str = "Search {}"
     did: str = "Searched"
     has_parts: bool = True
+    computes_apart: bool = False
 
     def part(self, name: str) -> Any:
         """Return one of the parts of the engine.
@@ -149,7 +153,7 @@ class Engine(Struct, frozen=True, kw_only=True):
         """Compute what a run lacks; see `clalign.execution.job.compute_run`."""
         from clalign.execution.job import compute_run
 
-        return compute_run(task, self.part("load"))
+        return compute_run(task, self.part("load"), self.computes_apart)
 
     def foresee(self, task: Task[Any]) -> Summary:
         """Check what a run checks, and tell what it will take; see `clalign.execution.dry_run.foresee_run`."""

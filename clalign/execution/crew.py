@@ -11,9 +11,9 @@ from contextlib import suppress
 from functools import partial
 from operator import call
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from clalign.compute.opening import LISTEN_SECONDS, Opening
-from clalign.compute.sessions import Session
 from clalign.errors import Cancelled, DeviceError
 from clalign.execution.executor import Told
 from clalign.jobs import JobContext
@@ -27,7 +27,7 @@ LEAVE_SECONDS = 0.5
 DONE_SECONDS = 0.05
 """So long a job waits for them where everything is stored: they are at what others have done sooner."""
 
-Serve = Callable[[Session, RunFile, Told], None]
+Serve = Callable[[Any, RunFile, Told], None]
 """Computes with a device until everything is stored; reads a run, and has the writer told."""
 
 
@@ -59,7 +59,7 @@ class Crew:
             raise Cancelled
         self._context.check()
 
-    def work(self, openings: Sequence[Opening], serve: Serve) -> None:
+    def work(self, openings: Sequence[Opening[Any]], serve: Serve) -> None:
         """Let a device, or several at a time, compute.
 
         Raises
@@ -105,7 +105,7 @@ class Crew:
             while True:
                 self._calls.get(timeout=0)()
 
-    def _attend(self, opening: Opening, serve: Serve) -> None:
+    def _attend(self, opening: Opening[Any], serve: Serve) -> None:
         """Work with one device, in a thread of its own."""
         error: BaseException | None = None
         try:

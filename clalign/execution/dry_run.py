@@ -137,7 +137,7 @@ def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, U
     return found, 0
 
 
-def _opened(openings: list[Opening], task: Task[Any]) -> Iterator[Session]:
+def _opened(openings: list[Opening[Session]], task: Task[Any]) -> Iterator[Session]:
     """Yield the devices that can be opened; of others tell why they cannot, unless there are none at all."""
     n_opened, last = 0, None
     for opening in openings:

@@ -60,7 +60,7 @@ class Host(ExitStack):
         super().__init__()
         self.session: Session | None = None
         self._card, self._check, self._helps = card, check, helps
-        self._opening: Opening | None = None
+        self._opening: Opening[Session] | None = None
         self._processor: Session | None = None
         self._lacking: list[ProgramChoice] = []
         self._looked, self._ended = threading.Event(), threading.Event()
@@ -82,7 +82,7 @@ class Host(ExitStack):
             if not self._ended.wait(SMALL_JOB_SECONDS):
                 self._card.build_ahead(self._card.unbuilt(self._programs(self._card.device)), can_wait=True)
 
-    def _prepare(self, opening: Opening) -> None:
+    def _prepare(self, opening: Opening[Session]) -> None:
         """See which programs the processor lacks; have the card's built in their place, and then these."""
         try:
             self._processor = processor = opening.opened()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -41,6 +41,9 @@ from clalign.values.sequences import Column
 from clalign.values.shards import ShardRows, shard_of
 from clalign.values.specs import Spec
 
+if TYPE_CHECKING:
+    from clalign.execution.apart.home import DeviceApart
+
 CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
 
 SLOW_TEXT = "Running on the NumPy reference, which is slow and meant for checking."
@@ -50,6 +53,9 @@ MANY = 2
 
 MOST_NAMED = 64
 """So many devices a run names."""
+
+APART = ("gpu", "accelerator")
+"""Kinds of devices of which several compute in a process each, where the engine has them do so."""
 
 Summary = dict[str, Any]
 SpecOf = TypeVar("SpecOf", bound=Spec)
@@ -141,7 +147,7 @@ class Work(Protocol):
         """Return what the summary has besides."""
 
 
-def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
+def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool = False) -> Summary:
     """Compute until everything is in the run file.
 
     Parameters
@@ -149,6 +155,8 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Sum
     task : Task
     load : callable
         Reads the input, while the device is being opened.
+    is_apart : bool
+        Whether several cards compute in a process each, which reads the input again.
 
     Returns
     -------
@@ -164,7 +172,7 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Sum
     """
     try:
         with owned(task.run.path):
-            return _owned(task, load)
+            return _owned(task, load, is_apart)
     except RunBusy:
         raise  # its state is the other worker's business
     except ClalignError as error:
@@ -172,11 +180,11 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Sum
         raise
 
 
-def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
+def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool) -> Summary:
     run = task.run
     run.set_facts(state="running", error=None)
     try:
-        summary = _computed(task, load)
+        summary = _computed(task, load, is_apart)
     except ClalignError:
         raise
     except BaseException:
@@ -190,10 +198,10 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
     return summary
 
 
-def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summary:
+def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool) -> Summary:
     started, run = time.monotonic(), task.run
     cluster = cluster_of(task.spec.to_dict()["device"])
-    work, shift = _by_devices(task, load) if cluster is None else _by_workers(task, load, *cluster)
+    work, shift = _by_devices(task, load, is_apart) if cluster is None else _by_workers(task, load, *cluster)
     searched: Targets = work.targets if shift.part is None else shift.part
     seconds = time.monotonic() - started
     return {
@@ -207,16 +215,30 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> Summa
     }
 
 
-def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work]) -> tuple[Work, _Shift]:
+def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool) -> tuple[Work, _Shift]:
     """Compute on devices of this machine."""
     crew = Crew(task.run, task.context, task.warn)
     picks, helps = picks_of(task), list[Rehearse]()
+    devices = [pick.device for pick in picks if isinstance(pick, Given)]
+    is_known = len(devices) == len(picks) > 1 and all(device.kind in APART for device in devices)
+    is_apart = is_apart and is_known and _has_files(task)
     with ExitStack() as stack:
-        openings = [stack.enter_context(opening_of(pick, task.context, crew.check)) for pick in picks]
+        if is_apart:
+            from clalign.execution.apart.home import DeviceApart
+
+            spec = task.spec.to_dict()
+            openings: list[Opening[Any]] = [
+                Opening(partial(DeviceApart, device, task.run.path, spec, crew.check)) for device in devices
+            ]
+        else:
+            openings = [opening_of(pick, task.context, crew.check) for pick in picks]
+        for opening in openings:
+            stack.enter_context(opening)
         with tracing.span("read the inputs", "reading"):
-            work = load(replace(task, foresee=partial(_foresee, openings), foresee_help=helps.append))
+            foreseen = [] if is_apart else openings
+            work = load(replace(task, foresee=partial(_foresee, foreseen), foresee_help=helps.append))
         shift = _Shift(task, work, crew, len(openings), helps)
-        crew.work(openings, shift.serve)
+        crew.work(openings, shift.serve_apart if is_apart else shift.serve)
     return work, shift
 
 
@@ -259,14 +281,25 @@ def picks_of(task: Task[Any]) -> list[Callable[[], Device]]:
     found, texts = picking.result()
     for text in texts:
         task.warn(text)
-    return [partial(_given, device) for device in found]
+    return [Given(device) for device in found]
 
 
-def _given(device: Device) -> Device:
-    return device
+class Given(Struct, frozen=True):
+    """Picks a device that is known already."""
+
+    device: Device
+
+    def __call__(self) -> Device:
+        """Return it."""
+        return self.device
 
 
-def _foresee(openings: Sequence[Opening], rehearse: Rehearse) -> None:
+def _has_files(task: Task[Any]) -> bool:
+    """Return whether another process can read the input."""
+    return not task.given and "-" not in task.spec.paths
+
+
+def _foresee(openings: Sequence[Opening[Session]], rehearse: Rehearse) -> None:
     for opening in openings:
         opening.foresee(rehearse, but_for=() if len(openings) == 1 else ("cpu",))
 
@@ -314,11 +347,7 @@ class _Shift:
 
     def serve(self, session: Session, run: RunFile, tell: Told) -> None:
         """Compute with one device until everything is stored."""
-        tell(partial(self.begin, session.device))
-        while not self._beginning.wait(LISTEN_SECONDS):
-            self._crew.check()
-        writer = self._writer
-        assert writer is not None
+        writer = self._writer_for(session.device, tell)
         shares = writer.shares
         stand_by(
             session.device, lambda: [one.device for one in tuple(shares.values())], self._n_devices, self._crew.check
@@ -330,6 +359,19 @@ class _Shift:
             finally:
                 name = host.session.device.name if host.session else None
                 tell(partial(self.end, name, host.seconds_by_kernel()))
+
+    def serve_apart(self, device: DeviceApart, run: RunFile, tell: Told) -> None:
+        """Let another process compute with a device until everything is stored."""
+        host, seconds = device.compute(run, self._writer_for(device.device, tell), tell)
+        tell(partial(self.end, host, seconds))
+
+    def _writer_for(self, device: Device, tell: Told) -> Writer[Any]:
+        """Have it noted that a device takes part, and wait for the writer."""
+        tell(partial(self.begin, device))
+        while not self._beginning.wait(LISTEN_SECONDS):
+            self._crew.check()
+        assert self._writer is not None
+        return self._writer
 
     def begin(self, device: Device) -> Writer[Any]:
         """Take note of a device that takes part; return the writer."""

@@ -180,7 +180,7 @@ class Planner(Generic[Batch]):
             self._hands.lend(self._hands.of(cutter), n)
             self._changed.notify_all()
 
-    def take(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
+    def take(self, run: RunFile, cutter: Cutter[Batch], prepares: bool = True) -> Unit[Batch] | None:
         """Return the next unit for an executor; None if there is none just now.
 
         Parameters
@@ -189,10 +189,12 @@ class Planner(Generic[Batch]):
             Tells what is finished of a query that nobody had before.
         cutter : Cutter
             The executor's.
+        prepares : bool
+            Whether the search of its query is to be made; one that computes elsewhere makes it there, until the end.
         """
         with self._changed:
             unit = self._unit(run, cutter)
-        return self._prepared(unit, run, cutter)
+        return self._prepared(unit, run, cutter) if unit is not None and (prepares or unit.is_end) else unit
 
     def take_end(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
         """Return what is left at the end of a query, for one that computes no rows; begin with the next query."""

@@ -13,7 +13,8 @@ from clalign import tracing
 from clalign.execution.planner import Planner
 from clalign.execution.units import Batch, Finished, Query, Storing, Unit
 from clalign.jobs import JobContext
-from clalign.runs.run_file import BatchResult, RunFile
+from clalign.runs.batches import BatchResult, pack_scores
+from clalign.runs.run_file import RunFile
 from clalign.sizes import rate_of_run
 from clalign.values.devices import Device, told_apart
 from clalign.values.profiles import IMPOSSIBLE
@@ -213,6 +214,5 @@ class Writer(Generic[Batch]):
 
 def _better(best: tuple[int, int], result: BatchResult) -> tuple[int, int]:
     """Return the higher one of a score and those of a batch; of equal ones that of the first row."""
-    values = result.scores.values
-    row = int(values.argmax())
-    return max(best, (int(values[row]), result.first + row), key=lambda found: (found[0], -found[1]))
+    score, place = (result.packed or pack_scores(result.scores.values)).best
+    return max(best, (score, result.first + place), key=lambda found: (found[0], -found[1]))

@@ -49,10 +49,13 @@ class PackedScores(Struct, frozen=True):
         All of them, compressed.
     bins : list of (int, int)
         Filled bins of the histogram and their counts.
+    best : (int, int)
+        The highest score and its place, the first one of equal ones.
     """
 
     blob: bytes
     bins: list[tuple[int, int]]
+    best: tuple[int, int]
 
 
 def pack_scores(scores: npt.NDArray[np.int32], bin_width: int = BIN) -> PackedScores:
@@ -62,7 +65,9 @@ def pack_scores(scores: npt.NDArray[np.int32], bin_width: int = BIN) -> PackedSc
     bins, counts = _binned(some, bin_width)
     fits = not len(some) or (some.min() > SHORT_IMPOSSIBLE and some.max() < -SHORT_IMPOSSIBLE)
     blob = compress(_short(scores, scored) if fits else scores.astype("<i4").tobytes(), 1)
-    return PackedScores(blob, list(zip(bins.tolist(), counts.tolist(), strict=True)))
+    place = int(scores.argmax()) if len(scores) else 0
+    best = (int(scores[place]) if len(scores) else IMPOSSIBLE), place
+    return PackedScores(blob, list(zip(bins.tolist(), counts.tolist(), strict=True)), best)
 
 
 def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> bytes:

@@ -26,6 +26,7 @@ from clalign.engines.engine import engine_named
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import at_worker, connecting, ends, home, members, rows, shards
 from clalign.execution.cluster.parcels import unpacked
+from clalign.execution.failures import Failure
 from clalign.execution.job import Task
 from clalign.execution.units import Plan, Query
 from clalign.runs.run_file import create_run
@@ -371,7 +372,7 @@ def test_what_was_sent_once_more_is_not_dropped_and_what_is_missing_is_told() ->
     plan = pickle.dumps("a plan")
     assert at_worker.hold("a job", [(("plan", 0), 0), (name, 1), (name, 2)], plan, data, data, "a task before")
     found = pickle.loads(at_worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)]))
-    assert found == [at_worker.Failure("forgotten")] * 2
+    assert found == [Failure("forgotten")] * 2
     assert name in at_worker._HERE["a job"].held
     at_worker.compute("a job", {}, [(name, 0, 0, 1)], [(name, 2)])
     assert name not in at_worker._HERE["a job"].held

@@ -12,6 +12,7 @@ ENGINE = Engine(
     query="profile",
     queries="profiles",
     judges=True,
+    computes_apart=True,
     title="Search {} in {}",
     at={
         "commands": "clalign.engines.plan7.commands:COMMANDS",

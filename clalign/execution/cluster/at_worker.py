@@ -9,7 +9,6 @@ import pickle
 import platform
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -25,10 +24,11 @@ from clalign.compute import opening
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import ProgramChoice, nobody_told
 from clalign.databases.cache import keep_to_limit, kept_shards, shard_folder
-from clalign.errors import Cancelled, ClalignError, DeviceError, ExitCode, OutOfDeviceMemory
+from clalign.errors import Cancelled, DeviceError
 from clalign.execution.cluster import shards
 from clalign.execution.cluster.parcels import Reference, unpacked
 from clalign.execution.executor import Executor
+from clalign.execution.failures import Failure
 from clalign.execution.host import Host
 from clalign.execution.units import Cutter, Finished, Plan, Query, Storing, Unit
 from clalign.runs.batches import BatchResult
@@ -75,29 +75,6 @@ class Found:
     result: BatchResult
     hits_of: Sequence[tuple[int, Hit]]
     warnings: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a worker could not compute a unit.
-
-    Attributes
-    ----------
-    kind : str
-        ``memory``: the unit is too large; ``device``; ``error``: of the input or the options; ``fault``: of the
-        program; ``shards``: it lacks some; ``forgotten``: it does not know the job any more; ``again``: another unit
-        failed.
-    message, hint : str
-    exit_code : int
-    shards : (int, list of int)
-        Number of a database and of shards.
-    """
-
-    kind: str
-    message: str = ""
-    hint: str = ""
-    exit_code: int = ExitCode.ENGINE
-    shards: tuple[int, list[int]] = (0, [])
 
 
 def look(words: str) -> Look:
@@ -309,18 +286,10 @@ class _Computer:
         failure = Failure("again")
         try:
             self._work()
-        except Cancelled:
-            pass
         except shards.MissingShards as missing:
             failure = Failure("shards", shards=(missing.database, missing.shards))
-        except OutOfDeviceMemory as error:
-            failure = Failure("memory", error.message, error.hint, error.exit_code)
-        except DeviceError as error:
-            failure = Failure("device", error.message, error.hint, error.exit_code)
-        except ClalignError as error:
-            failure = Failure("error", error.message, error.hint, error.exit_code)
-        except BaseException:
-            failure = Failure("fault", traceback.format_exc())
+        except BaseException as error:
+            failure = Failure.of(error)
         with self._changed:
             self.is_closed = True
             left, self._waiting = self._waiting, {}

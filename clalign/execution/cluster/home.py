@@ -9,23 +9,19 @@ from contextlib import ExitStack, suppress
 from queue import Empty
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from msgspec.structs import replace
-
 from clalign.compute.opening import LISTEN_SECONDS
-from clalign.errors import ClalignError, DeviceError, DeviceNotFound, ExitCode
+from clalign.errors import DeviceError, DeviceNotFound
 from clalign.execution.cluster import at_worker
 from clalign.execution.cluster.connecting import LOOKING_SECONDS, Connection
 from clalign.execution.cluster.ends import Ends
 from clalign.execution.cluster.members import MOST_TOGETHER, TASK_SECONDS, Parcels, RemoteDevice, Worker, named
 from clalign.execution.cluster.rows import UNIT_PATIENCE, Spread, WorkersCutter
+from clalign.execution.failures import Failure
 from clalign.execution.pace import Pace
 from clalign.execution.units import Finished, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
-from clalign.runs.batches import unpack_scores
 from clalign.values.devices import Device
-from clalign.values.hits import Scores
 
 if TYPE_CHECKING:
     from clalign.values.sequences import SequenceDatabase
@@ -322,12 +318,12 @@ class Home:
             self._writer.conclude(unit, storing)
 
     def _take_answers(
-        self, remote: RemoteDevice, units: Sequence[Unit[Any]], values: Sequence[at_worker.Found | at_worker.Failure]
+        self, remote: RemoteDevice, units: Sequence[Unit[Any]], values: Sequence[at_worker.Found | Failure]
     ) -> None:
         """Store what was found in the units of a task; send anew what was not computed, or see what is the matter."""
         answers = list(zip(units, values, strict=True))
         found = [(unit, value) for unit, value in answers if isinstance(value, at_worker.Found)]
-        failed = [(unit, value) for unit, value in answers if isinstance(value, at_worker.Failure)]
+        failed = [(unit, value) for unit, value in answers if isinstance(value, Failure)]
         if found:
             self._store(remote, found)
         if not failed:
@@ -335,14 +331,14 @@ class Home:
         units = [unit for unit, _ in failed]
         unit, worst = next((one for one in failed if one[1].kind not in SENT_ANEW), failed[0])
         if worst.kind in SENT_ANEW and remote.n_again > MOST_AGAIN:
-            worst = at_worker.Failure("device", "It does not keep what it is sent.")
+            worst = Failure("device", "It does not keep what it is sent.")
         if worst.kind in SENT_ANEW:
             self._send_anew(remote, failed)
             return
         self._writer.planner.give_back([one for one in units if one is not unit], remote.cutter)
         self._fail(remote, unit, worst)
 
-    def _send_anew(self, remote: RemoteDevice, failed: Sequence[tuple[Unit[Any], at_worker.Failure]]) -> None:
+    def _send_anew(self, remote: RemoteDevice, failed: Sequence[tuple[Unit[Any], Failure]]) -> None:
         remote.n_again += 1
         self._looked = 0.0  # its worker may have gone
         if any(failure.kind == "forgotten" for _, failure in failed):
@@ -359,29 +355,21 @@ class Home:
         writer.planner.delivered_together([(unit, one.result.cells) for unit, one in found], remote.cutter)
         finished = []
         for unit, one in found:
-            result, packed = one.result, one.result.packed
+            result = one.result
             for text in one.warnings:
                 self._warn(text)
             remote.cutter.measure(result.cells, result.seconds)
-            assert packed is not None
-            values = unpack_scores(packed.blob, unit.first, unit.last, writer.run.path)
-            scores = Scores(np.arange(unit.first, unit.last, dtype=np.int64), values.astype(np.int32, copy=False))
-            finished.append(Finished(unit, replace(result, scores=scores), one.hits_of))
+            finished.append(Finished(unit, result, one.hits_of))
         writer.store(finished, device)
         for unit, _ in found:
             if self._parcels is not None and not unit.query.n_left:
                 self._parcels.done_with(unit.query.number)
 
-    def _fail(self, remote: RemoteDevice, unit: Unit[Any], failure: at_worker.Failure) -> None:
+    def _fail(self, remote: RemoteDevice, unit: Unit[Any], failure: Failure) -> None:
         """Do without a device that fails, or with smaller units; raise what is no matter of a device."""
         if failure.kind in ("error", "fault"):
             self._writer.planner.give_back([unit], remote.cutter)
-        if failure.kind == "error":
-            error = ClalignError(failure.message, failure.hint)
-            error.exit_code = ExitCode(failure.exit_code)
-            raise error
-        if failure.kind == "fault":
-            raise RuntimeError(f"worker {remote.worker.name}:\n{failure.message}")
+            raise failure.error(f"worker {remote.worker.name}")
         is_smaller = failure.kind == "memory" and remote.cutter.shrink(remote.cutter.batch(unit.first, unit.last))
         self._writer.planner.give_back([unit], remote.cutter)
         self._take_back(remote)
@@ -399,9 +387,9 @@ class Home:
         self._warn(f"{failure.message} The others go on without {name}.")
 
 
-def _failure_of(future: Any) -> at_worker.Failure:
+def _failure_of(future: Any) -> Failure:
     """Return why a future came to nothing: its worker has gone, or will be found so, if nothing else is known."""
     error = future.exception(timeout=END_SECONDS) if future.status == "error" else None
     if error is None or type(error).__module__.startswith("distributed"):
-        return at_worker.Failure("again")
-    return at_worker.Failure("device", f"{type(error).__name__}: {error}")
+        return Failure("again")
+    return Failure("device", f"{type(error).__name__}: {error}")

@@ -1,0 +1,254 @@
+"""Devices that compute in processes of their own: what a run of one device in this process gives, whatever fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clalign.compute import opening
+from clalign.compute.sessions import nobody_told
+from clalign.engines.engine import engine_named
+from clalign.errors import Cancelled, DeviceError, InputError
+from clalign.execution import job
+from clalign.execution.apart import home, there
+from clalign.execution.failures import Failure
+from clalign.execution.job import Task
+from clalign.jobs import JobContext, QuietContext
+from clalign.runs.run_file import create_run, open_run
+
+sys.path.insert(0, str(Path(__file__).parent))
+from crews import WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+
+ENGINES = ("hmmer2", "hmmer3")
+Expected = Callable[[str], tuple[dict[str, Any], dict[str, str]]]
+
+
+@pytest.fixture(autouse=True)
+def units(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_units(monkeypatch)
+    monkeypatch.setattr(job, "APART", ("cpu", "gpu", "accelerator"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all input."""
+    return tmp_path_factory.mktemp("input")
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path) -> Expected:
+    """What a run of an engine holds, and its exports, if one device computes it."""
+    found: dict[str, Any] = {}
+
+    def of(engine: str) -> Any:
+        if engine not in found:
+            path = folder / f"{engine}.clalign"
+            with pytest.MonkeyPatch.context() as monkeypatch:
+                computed(spec_of(engine, folder), path, Devices(monkeypatch), ("one",))
+            found[engine] = content(path), exports(path, folder / engine)
+        return found[engine]
+
+    return of
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[home.DeviceApart]:
+    """All that are started."""
+    found: list[home.DeviceApart] = []
+    begin = home.DeviceApart.__init__
+
+    def init(self: home.DeviceApart, *given: Any) -> None:
+        found.append(self)
+        begin(self, *given)
+
+    monkeypatch.setattr(home.DeviceApart, "__init__", init)
+    return found
+
+
+def computed_apart(
+    engine: str, folder: Path, path: Path, devices: Devices, words: tuple[str, ...], context: JobContext | None = None
+) -> dict[str, Any]:
+    """Compute a run, or go on with it, by a process for each of some words."""
+    spec = replace(spec_of(engine, folder), device=",".join(words))  # type: ignore[type-var]
+    picked = [devices.pick(word) if word != "real" else devices.real for word in words]
+    facts = {"engine": "plan7", "spec": spec.to_dict(), "state": "new"}
+    with open_run(path, writable=True) if path.exists() else create_run(path, **facts) as run:
+        task = Task(
+            run, spec, devices.pick, context or QuietContext(), pick_devices=lambda words: (picked, list[str]())
+        )
+        found: dict[str, Any] = engine_named("plan7").compute(task)
+        return found
+
+
+def told(path: Path, folder: Path) -> dict[str, str]:
+    """Return the exports of a run without the words for its devices."""
+    return {name: text.replace("--device real,real ", "") for name, text in exports(path, folder).items()}
+
+
+class Thread:
+    """What stands for a process, so that a test can have its device fail: it computes in a thread."""
+
+    def __init__(self, command: list[str], stdin: int, stdout: int) -> None:
+        assert command[-1] == "executor"
+        (given, to), (answers, out) = os.pipe(), os.pipe()
+        self.stdin, self.stdout = os.fdopen(to, "wb"), os.fdopen(answers, "rb")
+        self._thread = threading.Thread(target=self._run, args=(os.fdopen(given, "rb"), os.fdopen(out, "wb")))
+        self._thread.daemon = True
+        self._thread.start()
+
+    def _run(self, given: Any, answers: Any) -> None:
+        link = there.Link(given, answers)
+        order: home.Order = link.hear()
+        engine, path = engine_named("plan7"), Path(order.run)
+        device = there.Device.from_dict(order.device)
+        load, spec = engine.part("load"), engine.spec.from_dict(order.spec)
+        there.serve(link, device, partial(there.own_run, path), spec, load, opening_device)
+        answers.close()
+
+    def kill(self) -> None:
+        self.stdin.close()
+
+    def wait(self) -> int:
+        return -int(signal.SIGKILL)
+
+
+def opening_device(words: str) -> Any:
+    raise AssertionError("a processor has no other one beside it")
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> Devices:
+    """Devices that may fail, each computed with by a thread in the place of a process."""
+    devices = Devices(monkeypatch, has_odd=True)
+    monkeypatch.setattr(home.subprocess, "Popen", Thread)
+    monkeypatch.setattr(there.os, "_exit", lambda code: None)
+    monkeypatch.setattr(
+        there, "open_session", lambda device: opening.open_session(device, QuietContext().check, nobody_told)
+    )
+    return devices
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_processes_give_what_one_gives(
+    engine: str, expected: Expected, folder: Path, started: list[home.DeviceApart], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path = tmp_path / "run.clalign"
+    done = computed_apart(engine, folder, path, Devices(monkeypatch), ("real", "real"))
+    assert len(started) == 2
+    assert content(path) == expected(engine)[0]
+    assert told(path, tmp_path / "exports") == expected(engine)[1]
+    assert done["kernel_seconds"], "they are told of by the processes"
+    assert all(one._process.poll() is not None for one in started)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
+    engine: str, expected: Expected, folder: Path, started: list[home.DeviceApart], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path, is_told = tmp_path / "run.clalign", threading.Event()
+    take = home.DeviceApart._given
+
+    def given(self: home.DeviceApart, *what: Any) -> Any:
+        if self in (started[0], *started[2:]):  # the first one, and all that come after two
+            self._process.kill()
+        else:
+            assert is_told.wait(WAIT)  # the other one has its share only then
+        return take(self, *what)
+
+    class Listening(Counting):
+        def warn(self, text: str) -> None:
+            super().warn(text)
+            if "go on with what it had" in text:
+                is_told.set()
+
+    monkeypatch.setattr(home.DeviceApart, "_given", given)
+    context = Listening()
+    computed_apart(engine, folder, path, Devices(monkeypatch), ("real", "real"), context)
+    assert [("once more" in text, "SIGKILL" in text) for text in context.texts] == [(True, True), (False, True)]
+    assert content(path) == expected(engine)[0]
+    assert told(path, tmp_path / "exports") == expected(engine)[1]
+
+
+def test_if_all_processes_end_the_job_fails_and_can_go_on(
+    expected: Expected, folder: Path, started: list[home.DeviceApart], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, devices = tmp_path / "run.clalign", Devices(monkeypatch)
+    with monkeypatch.context() as patched:
+        patched.setattr(home.DeviceApart, "_store", lambda self, *found: self._process.kill())
+        with pytest.raises(DeviceError, match=r"stopped unexpectedly.*failed twice"):
+            computed_apart("hmmer3", folder, path, devices, ("real", "real"))
+    with open_run(path) as run:
+        assert run.state == "failed"
+    computed_apart("hmmer3", folder, path, devices, ("real", "real"))
+    assert content(path) == expected("hmmer3")[0]
+
+
+def test_a_job_that_is_stopped_leaves_no_process(
+    folder: Path, started: list[home.DeviceApart], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, is_stopped = tmp_path / "run.clalign", threading.Event()
+
+    class Stopping(Counting):
+        def check(self) -> None:
+            if is_stopped.is_set():
+                raise Cancelled
+
+    with pytest.raises(Cancelled):
+        computed_apart(
+            "hmmer3", folder, path, Devices(monkeypatch), ("real", "real"), Stopping(2, is_stopped.set)
+        )  # fmt: skip
+    assert [one._process.wait(WAIT) for one in started] == [-signal.SIGKILL] * 2
+    with open_run(path) as run:
+        assert run.state == "stopped"
+    computed_apart("hmmer3", folder, path, Devices(monkeypatch), ("real", "real"))
+    with open_run(path) as run:
+        assert run.state == "done"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("failing", "two"), "go on with what it had"), (("one", "tight"), "smaller batches")],
+    ids=["failing", "tight"],
+)
+def test_what_fails_there_is_told_here(
+    engine: str, words: tuple[str, ...], said: str, expected: Expected, folder: Path, tmp_path: Path, threads: Devices
+) -> None:
+    context, path = Counting(), tmp_path / "run.clalign"
+    computed_apart(engine, folder, path, threads, words, context)
+    assert any(said in text for text in context.texts), context.texts
+    assert content(path) == expected(engine)[0]
+
+
+def test_input_in_memory_is_searched_here(
+    folder: Path, started: list[home.DeviceApart], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = Devices(monkeypatch)
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "_has_files", lambda task: False)
+        computed_apart("hmmer3", folder, tmp_path / "run.clalign", devices, ("one", "two"))
+    assert not started
+
+
+def test_failures_come_home_as_what_they_were() -> None:
+    error = Failure.of(InputError("a.fa", "is empty.", "Fill it.")).error("there")
+    assert (str(error), type(error).__name__) == (str(InputError("a.fa", "is empty.", "Fill it.")), "ClalignError")
+    assert error.exit_code == InputError.exit_code  # type: ignore[attr-defined]
+    assert isinstance(Failure.of(DeviceError("It broke.")).error("there"), DeviceError)
+    try:
+        raise KeyError("fault")
+    except KeyError as caught:
+        fault = Failure.of(caught).error("there")
+    assert isinstance(fault, RuntimeError)
+    assert "KeyError: 'fault'" in str(fault)
