@@ -7,6 +7,7 @@ from pathlib import Path
 import pyopencl as cl
 import pytest
 
+from clalign.compute.opencl import binaries
 from clalign.compute.opencl.discover import driver_devices
 from clalign.compute.opencl.kernels import build
 from clalign.databases import cache
@@ -41,6 +42,18 @@ def test_second_build_takes_the_binary(context: cl.Context) -> None:
 def test_other_choices_are_compiled(context: cl.Context) -> None:
     build(context, "device", "msv_vector", {"VECTORS": 2})
     assert is_compiled(build(context, "device", "msv_vector", {"VECTORS": 3}))
+    assert len(kept()) == 2
+
+
+def test_what_was_built_for_another_processor_is_not_taken(
+    context: cl.Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(context, "device", "filters_item", {})
+    binaries._facts_of.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(binaries, "named", lambda device, version: f"{version}-another")
+        assert is_compiled(build(context, "device", "filters_item", {}))
+    binaries._facts_of.cache_clear()
     assert len(kept()) == 2
 
 

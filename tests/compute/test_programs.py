@@ -105,6 +105,30 @@ def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
         assert contexts.is_kept(cpu) == is_there
 
 
+def test_a_device_that_was_left_is_not_built_for_here(
+    monkeypatch: pytest.MonkeyPatch, built: list[tuple[object, str]]
+) -> None:
+    monkeypatch.setattr(choice, "is_keeping", True)
+    monkeypatch.setattr(opencl_programs, "FEW_NEW", 99)
+    begun, may_end, build = threading.Event(), threading.Event(), opencl_programs.build
+
+    def slow(context: object, device_name: str, source: str, defines: dict[str, object]) -> object:
+        begun.set()
+        assert may_end.wait(60)
+        return build(context, device_name, source, defines)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(opencl_programs, "build", slow)
+    with OpenCLSession(pick_device("cpu")) as session:
+        session.build_ahead([ProgramChoice.of("ssv_vector", {"MOST": n}) for n in range(3)])
+        (thread,) = [one for one in threading.enumerate() if one.name.startswith("builder")]
+        assert begun.wait(60)
+    may_end.set()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert len(built) == 1, "what the compiler was at"
+    choice.end_builders()
+
+
 def test_one_thread_at_a_time_builds_and_what_is_needed_now_comes_first(
     session: OpenCLSession, built: list[tuple[object, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ class Thread:
 
     def __init__(self, command: list[str], stdin: int, stdout: int) -> None:
         assert command[-1] == "executor"
+        self.pid = os.getpid()
         (given, to), (answers, out) = os.pipe(), os.pipe()
         self.stdin, self.stdout = os.fdopen(to, "wb"), os.fdopen(answers, "rb")
         self._thread = threading.Thread(target=self._run, args=(os.fdopen(given, "rb"), os.fdopen(out, "wb")))

@@ -203,6 +203,25 @@ def test_odd_models(session: Session, seed: int, n_sets: int) -> None:
     assert worst_count(EXPECTED_COUNTS, session, batch, models) < TOLERANCE
 
 
+@pytest.mark.parametrize("least", [0.0, 1e-46, 1e-60])
+@pytest.mark.parametrize("seed", [9, 129, 131, 153])
+def test_likelihoods_that_floats_do_not_hold(session: Session, seed: int, least: float) -> None:
+    """Most pairs of residues never match, or nearly so, and sequences differ in length: totals underflow."""
+    rng = np.random.default_rng(seed)
+    x, y = (["".join(rng.choice(list("ACGT"), rng.integers(1, 150))) for _ in range(8)] for _ in "xy")
+    batch, n_sets = PairBatch.in_step(SequenceBatch.from_texts(x), SequenceBatch.from_texts(y)), int(rng.integers(1, 3))
+    gaps = tuple(
+        GapParameters.of(rng.choice([0.001, 0.01, 0.4], n_sets), rng.choice([0.05, 0.5, 0.998], n_sets))
+        for _ in range(8)
+    )
+    pairs = fixed_emissions(DNA).pairs
+    pairs = np.where(rng.random((4, 4)) > rng.choice([0.2, 0.4, 0.7]), pairs, least)
+    emissions = PairEmissions.of("ACGT", rng.dirichlet(np.ones(4)), pairs / pairs.sum())
+    models = PairHmms.each(gaps, emissions)
+    assert worst_posterior(POSTERIORS, session, batch, models) < TOLERANCE
+    assert worst_count(EXPECTED_COUNTS, session, batch, models) < TOLERANCE
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("n_sets", [1, 2])
 def test_long_sequences(session: Session, n_sets: int) -> None:

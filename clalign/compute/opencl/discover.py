@@ -300,8 +300,8 @@ def _is_kept(health: str, problem: str) -> bool:
 
 def device_key(device: Device) -> str:
     """Return what a device is known by: itself, its driver and our kernels."""
-    parts = (device.platform, device.platform_version, device.driver, device.id, device.name, device.bus)
-    return " | ".join([*parts, str(device.n_compute_units), sources_digest()])
+    driver = (device.platform, device.platform_version, device.driver, device.opencl_version)
+    return " | ".join([*driver, device.id, device.name, device.bus, str(device.n_compute_units), sources_digest()])
 
 
 def _verdict(device: Device) -> Verdict:

@@ -13,6 +13,7 @@ import itertools
 import os
 import re
 import sys
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -42,6 +43,8 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 _given: dict[int, ctypes.Array[ctypes.c_char]] = {}
 """The names that devices got, by their addresses; they refer to them as long as the process lives."""
 
+_naming = threading.Lock()
+
 
 def named(device: int, version: str) -> str:
     """Give a device of PoCL's a name that LLVM knows, if the one it has is none; return its version.
@@ -61,10 +64,11 @@ def named(device: int, version: str) -> str:
     found = re.search(rf"pthread-(x86_64-\S+)-{UNKNOWN}$", version)
     if found is None or sys.platform != "linux":
         return version
-    place = _place_of(UNKNOWN, found[1], device)
-    if place is not None:
-        _given[device] = ctypes.create_string_buffer(name_for(flags()).encode())
-        ctypes.c_void_p.from_address(place).value = ctypes.addressof(_given[device])
+    with _naming:
+        place = _place_of(UNKNOWN, found[1], device)
+        if place is not None:
+            _given[device] = ctypes.create_string_buffer(name_for(flags()).encode())
+            ctypes.c_void_p.from_address(place).value = ctypes.addressof(_given[device])
     return version.removesuffix(UNKNOWN) + _given[device].value.decode() if device in _given else version
 
 

@@ -70,7 +70,7 @@ class Programs:
         self._later: deque[ProgramChoice] = deque()  # those of them that are built when there is nothing else
         self._n_threads = self._n_children = self._n_ready = 0
         self._children: list[BuilderProcess] = []
-        self._is_closed = False
+        self._is_left = self._is_closed = False
         for choice, program in (there or {}).items():
             self._futures[choice] = Future()
             self._futures[choice].set_result(program)
@@ -108,7 +108,7 @@ class Programs:
         """Wait for the next program for a child, or for this process; return None if it is to wait no longer."""
         is_idle = False
         with self._changed:
-            while not self._is_closed:
+            while not (self._is_closed or (self._is_left and not in_child)):
                 is_for_new = in_child or not (self._n_ready if self._compiles_first else self._n_children)
                 for queue in [
                     *([] if in_child else [self._waiting]),
@@ -238,9 +238,11 @@ class Programs:
         futures = list(self._futures.values())
         return sum(future.done() for future in futures) - self._n_there, len(futures) - self._n_there
 
-    def built(self) -> dict[ProgramChoice, cl.Program]:
-        """Return the programs that are there."""
+    def left(self) -> dict[ProgramChoice, cl.Program]:
+        """Begin no more builds in this process, while children go on until `close`; return the programs there are."""
         with self._changed:
+            self._is_left = True
+            self._changed.notify_all()
             done = [(choice, future) for choice, future in self._futures.items() if future.done()]
         return {choice: future.result() for choice, future in done if future.exception() is None}
 

@@ -491,7 +491,7 @@ class OpenCLSession:
             if self._is_owner:
                 with tracing.span("give back memory"):
                     self._cache.clear()
-                there = OpenDevice(self._context, self._programs.built(), dict(self._kernels))
+                there = OpenDevice(self._context, self._programs.left(), dict(self._kernels))
                 is_left = error is None and leave(self.device, there, self._programs.close)
                 if not is_left:
                     self._programs.close()

@@ -18,8 +18,10 @@ from typing import Any
 from msgspec import Struct
 
 from clalign.children import own_command
+from clalign.compute.opencl.waking import forget_marks
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check
+from clalign.databases.cache_root import cache_root
 from clalign.errors import DeviceError
 from clalign.execution.executor import Told
 from clalign.execution.failures import Failure
@@ -97,6 +99,7 @@ class DeviceApart:
     def _end(self) -> None:
         self._process.kill()
         self._process.wait()
+        forget_marks(cache_root(), self._process.pid)
         with suppress(OSError):  # what it was not told any more
             assert self._process.stdin is not None
             self._process.stdin.close()

@@ -210,13 +210,11 @@ def start_kernel(
 def held_by_floats(session: KernelSession, pairs: Pairs, results: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
     """Return of which pairs Backward has found what Forward did (bool[n]).
 
-    Where some residues never match the only paths may have numbers so far apart that floats do not hold both; such a
-    pair is one for the plain reference. Of all others these agree, and none is impossible, or DeviceError is raised.
+    Where some residues never match the only paths may have numbers so far apart that floats do not hold both, or none,
+    as if the pair were impossible; such a pair is one for the plain reference, and so is one that is impossible. Of all
+    others these agree, or DeviceError is raised.
     """
-    is_possible = results[:, MANTISSA] > 0
-    never_match = any((emissions.pairs == 0).any() for emissions in pairs.models.emissions)
-    is_sound: npt.NDArray[np.bool_] = np.where(
-        is_possible, np.abs(results[:, BACKWARDS] - 1) < BACKWARDS_ERROR, never_match
-    )
-    session.demand(never_match or bool(is_sound.all()), "Forward and Backward of a pair do not agree")
-    return is_sound
+    is_held: npt.NDArray[np.bool_] = (results[:, MANTISSA] > 0) & (np.abs(results[:, BACKWARDS] - 1) < BACKWARDS_ERROR)
+    never_match = (pairs.odds() < np.finfo(np.float32).tiny).any()
+    session.demand(bool(is_held.all() or never_match), "Forward and Backward of a pair do not agree")
+    return is_held
