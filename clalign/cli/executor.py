@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clalign.cli.environment import begin_loading, end_loading, leave_threads_out
+from clalign.cli.environment import begin_loading, end_loading
+from clalign.cli.staying import Ahead
 from clalign.cli.streams import private_stdout
 from clalign.errors import ExitCode
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 def add_parser(subparsers: Any) -> None:
     """Add the hidden sub-command."""
     parser: argparse.ArgumentParser = subparsers.add_parser("executor")
+    parser.add_argument("engine", help="by its name")
+    parser.add_argument("device", help="its id")
     parser.set_defaults(run=run)
 
 
@@ -33,19 +36,20 @@ def run(arguments: argparse.Namespace) -> int:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     answers = private_stdout()
-    leave_threads_out()
+    ahead = Ahead()
+    ahead.load(arguments.engine, arguments.device)
+    ahead.join()  # modules that load each other must not be loaded by two threads
     from clalign.compute.opencl.choice import pick_device
-    from clalign.engines.engine import engine_of
+    from clalign.engines.engine import engine_named
     from clalign.execution.apart.there import Link, own_run, serve
     from clalign.values.devices import Device
 
+    engine = engine_named(arguments.engine)
+    load, spec_of = engine.part("load"), engine.spec.from_dict
+    end_loading()
     link = Link(sys.stdin.buffer, answers.buffer)
     order: Order = link.hear()
-    with own_run(Path(order.run)) as file:
-        engine = engine_of(file)
-    spec = engine.spec.from_dict(order.spec)
-    load = engine.part("load")
-    end_loading()
+    spec = spec_of(order.spec)
     serve(link, Device.from_dict(order.device), partial(own_run, Path(order.run)), spec, load, pick_device)
     sys.stderr.flush()
     os._exit(ExitCode.DONE)  # all is told; what drivers do in the end takes time

@@ -31,7 +31,7 @@ from clalign.cli.staying import Ahead, serve
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
 from clalign.jobs import TEST, Event, Job
-from clalign.values.devices import Device
+from clalign.values.devices import Device, names_several
 
 if TYPE_CHECKING:
     from clalign.engines.engine import Engine
@@ -67,6 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
     ahead = Ahead()
     if arguments.engine:
         ahead.load(arguments.engine, arguments.device)
+        if names_several(arguments.device) and not arguments.stay:  # one that stays may wait long for its job
+            from clalign.execution.apart.starting import start_ahead
+
+            start_ahead(arguments.engine, arguments.device)
     code = serve(Orders(send), ahead, perform, stays=arguments.stay)
     if code is None:
         ahead.let_drivers_settle()

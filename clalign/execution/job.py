@@ -25,6 +25,7 @@ from clalign.compute.sessions import Check, Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
+from clalign.execution.apart.starting import end_ahead, remember
 from clalign.execution.crew import Crew
 from clalign.execution.estimate import Estimate
 from clalign.execution.executor import Executor, Told
@@ -223,14 +224,11 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
     is_known = len(devices) == len(picks) > 1 and all(device.kind in APART for device in devices)
     is_apart = is_apart and is_known and _has_files(task)
     with ExitStack() as stack:
+        stack.callback(end_ahead)
         if is_apart:
-            from clalign.execution.apart.home import DeviceApart
-
-            spec = task.spec.to_dict()
-            openings: list[Opening[Any]] = [
-                Opening(partial(DeviceApart, device, task.run.path, spec, crew.check)) for device in devices
-            ]
+            openings: list[Opening[Any]] = _apart(task, devices, crew)
         else:
+            end_ahead()
             openings = [opening_of(pick, task.context, crew.check) for pick in picks]
         for opening in openings:
             stack.enter_context(opening)
@@ -292,6 +290,15 @@ class Given(Struct, frozen=True):
     def __call__(self) -> Device:
         """Return it."""
         return self.device
+
+
+def _apart(task: Task[Any], devices: Sequence[Device], crew: Crew) -> list[Opening[DeviceApart]]:
+    """Return what opens devices each in a process of its own."""
+    from clalign.execution.apart.home import DeviceApart
+
+    spec, engine = task.spec.to_dict(), task.run.fact("engine")
+    remember(engine, spec["device"], [device.id for device in devices])
+    return [Opening(partial(DeviceApart, engine, device, task.run.path, spec, crew.check)) for device in devices]
 
 
 def _has_files(task: Task[Any]) -> bool:

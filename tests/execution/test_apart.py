@@ -19,7 +19,7 @@ from clalign.compute.sessions import nobody_told
 from clalign.engines.engine import engine_named
 from clalign.errors import Cancelled, DeviceError, InputError
 from clalign.execution import job
-from clalign.execution.apart import home, there
+from clalign.execution.apart import home, starting, there
 from clalign.execution.failures import Failure
 from clalign.execution.job import Task
 from clalign.jobs import JobContext, QuietContext
@@ -98,7 +98,7 @@ class Thread:
     """What stands for a process, so that a test can have its device fail: it computes in a thread."""
 
     def __init__(self, command: list[str], stdin: int, stdout: int) -> None:
-        assert command[-1] == "executor"
+        assert command[-3:-1] == ["executor", "plan7"]
         self.pid = os.getpid()
         (given, to), (answers, out) = os.pipe(), os.pipe()
         self.stdin, self.stdout = os.fdopen(to, "wb"), os.fdopen(answers, "rb")
@@ -130,7 +130,7 @@ def opening_device(words: str) -> Any:
 def threads(monkeypatch: pytest.MonkeyPatch) -> Devices:
     """Devices that may fail, each computed with by a thread in the place of a process."""
     devices = Devices(monkeypatch, has_odd=True)
-    monkeypatch.setattr(home.subprocess, "Popen", Thread)
+    monkeypatch.setattr(starting.subprocess, "Popen", Thread)
     monkeypatch.setattr(there.os, "_exit", lambda code: None)
     monkeypatch.setattr(
         there, "open_session", lambda device: opening.open_session(device, QuietContext().check, nobody_told)
@@ -230,6 +230,28 @@ def test_what_fails_there_is_told_here(
     computed_apart(engine, folder, path, threads, words, context)
     assert any(said in text for text in context.texts), context.texts
     assert content(path) == expected(engine)[0]
+
+
+def test_processes_are_started_ahead_for_what_words_meant_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(starting, "own_command", lambda *words: [sys.executable, "-c", "input()", *words])
+    starting.start_ahead("plan7", "gpus")
+    assert not starting._ahead, "nobody knows yet what they mean"
+    starting.remember("plan7", "gpus", ["0:0", "0:1"])
+    starting.start_ahead("pairwise", "gpus")
+    assert not starting._ahead, "not in processes"
+    starting.start_ahead("plan7", "gpus")
+    ahead = dict(starting._ahead)
+    assert [process.args[-2:] for process in ahead.values()] == [["plan7", "0:0"], ["plan7", "0:1"]]  # type: ignore[index]
+    assert starting.taken("plan7", "0:1") is ahead["0:1"]
+    starting.end_ahead()
+    assert not starting._ahead
+    assert ahead["0:0"].poll() == -signal.SIGKILL
+    assert ahead["0:1"].poll() is None
+    starting.end(ahead["0:1"])
+    another = starting.taken("plan7", "0:1")
+    assert another is not ahead["0:1"]
+    starting.end(another)
 
 
 def test_input_in_memory_is_searched_here(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import pickle
 import signal
-import subprocess
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,12 +16,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from clalign.children import own_command
-from clalign.compute.opencl.waking import forget_marks
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check
-from clalign.databases.cache_root import cache_root
 from clalign.errors import DeviceError
+from clalign.execution.apart import starting
 from clalign.execution.executor import Told
 from clalign.execution.failures import Failure
 from clalign.execution.units import Cutter, Finished, Unit
@@ -55,6 +52,8 @@ class DeviceApart:
 
     Parameters
     ----------
+    engine : str
+        By its name.
     device : Device
     run : Path
     spec : dict
@@ -68,13 +67,13 @@ class DeviceApart:
         If the process cannot be started, or the device cannot be opened there.
     """
 
-    def __init__(self, device: Device, run: Path, spec: dict[str, Any], check: Check) -> None:
+    def __init__(self, engine: str, device: Device, run: Path, spec: dict[str, Any], check: Check) -> None:
         self.device, self._check = device, check
         self._heard: SimpleQueue[Message | None] = SimpleQueue()
         self._units: dict[int, Unit[Any]] = {}
         self._numbers = itertools.count()
         try:
-            self._process = subprocess.Popen(own_command("executor"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = starting.taken(engine, device.id)
         except OSError as error:
             raise DeviceError(
                 f"No process could be started for {device.name} ({error.strerror}).",
@@ -85,7 +84,7 @@ class DeviceApart:
             self._say(Order(str(run), spec, device.to_dict()))
             self._hear()  # that the device is open
         except BaseException:
-            self._end()
+            starting.end(self._process)
             raise
 
     def __enter__(self) -> DeviceApart:
@@ -94,15 +93,7 @@ class DeviceApart:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end()
-
-    def _end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        forget_marks(cache_root(), self._process.pid)
-        with suppress(OSError):  # what it was not told any more
-            assert self._process.stdin is not None
-            self._process.stdin.close()
+        starting.end(self._process)
 
     def _read(self) -> None:
         """Take what it says, until it ends."""
