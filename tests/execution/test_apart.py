@@ -16,6 +16,7 @@ import pytest
 
 from clalign.compute import opening
 from clalign.compute.sessions import nobody_told
+from clalign.databases.cache_root import cache_root, make_folder
 from clalign.engines.engine import engine_named
 from clalign.errors import Cancelled, DeviceError, InputError
 from clalign.execution import job
@@ -234,6 +235,7 @@ def test_what_fails_there_is_told_here(
 
 def test_processes_are_started_ahead_for_what_words_meant_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
+    make_folder(cache_root())  # what is known of devices is there before their words mean anything
     monkeypatch.setattr(starting, "own_command", lambda *words: [sys.executable, "-c", "input()", *words])
     starting.start_ahead("plan7", "gpus")
     assert not starting._ahead, "nobody knows yet what they mean"
