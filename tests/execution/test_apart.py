@@ -250,10 +250,12 @@ def test_processes_are_started_ahead_for_what_words_meant_last(tmp_path: Path, m
     assert not starting._ahead
     assert ahead["0:0"].poll() == -signal.SIGKILL
     assert ahead["0:1"].poll() is None
-    starting.end(ahead["0:1"])
     another = starting.taken("plan7", "0:1")
     assert another is not ahead["0:1"]
-    starting.end(another)
+    for process in (ahead["0:1"], another):
+        starting.end(process)
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 def test_input_in_memory_is_searched_here(

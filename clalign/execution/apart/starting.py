@@ -49,6 +49,8 @@ def end_ahead() -> None:
     while _ahead:
         _, process = _ahead.popitem()
         end(process)
+        assert process.stdout is not None
+        process.stdout.close()  # nobody else reads it
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
