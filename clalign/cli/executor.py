@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clalign import tracing
 from clalign.cli.environment import begin_loading, end_loading
 from clalign.cli.staying import Ahead
 from clalign.cli.streams import private_stdout
@@ -49,6 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     end_loading()
     link = Link(sys.stdin.buffer, answers.buffer)
     order: Order = link.hear()
+    if order.is_traced:
+        tracing.begin(f"clalign executor {arguments.device}")
     spec = spec_of(order.spec)
     serve(link, Device.from_dict(order.device), partial(own_run, Path(order.run)), spec, load, pick_device)
     sys.stderr.flush()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
@@ -171,6 +171,19 @@ def end() -> None:
 def is_on() -> bool:
     """Whether anything is recorded."""
     return _recording is not None
+
+
+def recorded() -> Recording | None:
+    """Return what this process records; None if that is nothing."""
+    return _recording
+
+
+def add_all(tracks: Mapping[Track, Iterable[Span]]) -> None:
+    """Record what another process of this machine has recorded."""
+    if _recording is not None:
+        for track, spans in tracks.items():
+            for one in spans:
+                _recording.add(track, one)
 
 
 def span(name: str, category: Category | Literal[""] = "", **facts: Any) -> AbstractContextManager[None]:

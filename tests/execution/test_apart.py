@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from clalign import tracing
 from clalign.compute import opening
 from clalign.compute.sessions import nobody_told
 from clalign.databases.cache_root import cache_root, make_folder
@@ -151,6 +152,19 @@ def test_two_processes_give_what_one_gives(
     assert told(path, tmp_path / "exports") == expected(engine)[1]
     assert done["kernel_seconds"], "they are told of by the processes"
     assert all(one._process.poll() is not None for one in started)
+
+
+def test_what_processes_do_is_in_the_trace(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording, began = tracing.begin("home"), tracing.now()
+    try:
+        computed_apart("hmmer3", folder, tmp_path / "run.clalign", Devices(monkeypatch), ("real", "real"))
+    finally:
+        tracing.end()
+    tracks = recording.tracks()
+    there = [span for track, spans in tracks.items() if track.owner.startswith("clalign executor") for span in spans]
+    assert {"prepare a query", "make hits"} <= {span.name for span in there}
+    assert all(began < span.begin <= span.end < tracing.now() for span in there), "by the clock of home"
+    assert any(span.category == "kernels" for track, spans in tracks.items() if track.kind == "cpu" for span in spans)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from clalign import tracing
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check
 from clalign.errors import DeviceError
@@ -40,11 +41,14 @@ class Order(Struct, frozen=True):
         Its path; its engine reads the input as the one at home does.
     spec : dict
     device : dict
+    is_traced : bool
+        Whether its spans are recorded with those of the process at home.
     """
 
     run: str
     spec: dict[str, Any]
     device: dict[str, Any]
+    is_traced: bool
 
 
 class DeviceApart:
@@ -81,7 +85,7 @@ class DeviceApart:
             ) from error
         threading.Thread(target=self._read, name=f"hears {device.id}", daemon=True).start()
         try:
-            self._say(Order(str(run), spec, device.to_dict()))
+            self._say(Order(str(run), spec, device.to_dict(), tracing.is_on()))
             self._hear()  # that the device is open
         except BaseException:
             starting.end(self._process)
@@ -173,7 +177,9 @@ class DeviceApart:
                 elif word == "warn":
                     tell(partial(writer.warn, *given))
                 elif word == "done":
-                    return given[0], given[1]
+                    host, seconds, spans = given
+                    tracing.add_all(spans)
+                    return host, seconds
         finally:
             self._give_back(list(self._units), writer, cutter, tell)
 
