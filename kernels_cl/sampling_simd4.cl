@@ -41,9 +41,10 @@ __kernel KERNEL_ATTRIBUTES
 void sampling(__global const uchar *codes, __global const int *parts, __global const int *order, const uint n,
             __global const int *residue_at, __global const uint *states, __global const int *model_of,
             __global const int *models, table_t transitions, table_t emissions, __global const float *ratios,
-            __global const uchar *residues, __global const uint *members, const ulong room, const int longest, const int n_tallies, const int most,
-            __global uint *next, grid matrix, slots_t slots, __global int *columns, __global int *tallies,
-            __global float *factors, __global int *counts, __global int *envelopes)
+            __global const uchar *residues, __global const uint *members, const ulong room, const int longest,
+            const int n_tallies, const int most, __global uint *next, grid matrix, slots_t slots,
+            __global int *columns, __global int *tallies, __global float *factors, __global int *counts,
+            __global int *envelopes)
 {
     DECLARE_TEAM(team);
     grid m = matrix + TEAM_NUMBER * VEC(3 * room) + FIRST_LANE;
@@ -83,8 +84,7 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
             counts[2 * place] = r.n_segments;
             counts[2 * place + 1] = r.n_segments > most ? 0
                 : drop_dominated(found, find_envelopes(columns, most, r.n_segments, tallies, t.length[s],
-                                                       model[MODEL_NODES],
-                                                       found));
+                                                       model[MODEL_NODES], found));
         }
         BARRIER;
     }

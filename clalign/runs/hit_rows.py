@@ -95,7 +95,8 @@ class HitRows:
         declared = self._connection.declared.needed()
         last = self._connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
         numbered = [(number, hit) for number, (_, hit) in enumerate(owned, last + 1)]
-        orders = (declared.order(self._query(query).card, hit) for query, hit in owned)
+        # Before anything is written: to find a card out is a question, of which each may take so many steps only.
+        orders = [declared.order(self._query(query).card, hit) for query, hit in owned]
         write = self._connection.insert
         write("targets", ((h.row, h.name, h.accession, h.description, h.length) for _, h in owned), "INSERT OR IGNORE")
         write("hits", (
