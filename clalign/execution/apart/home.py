@@ -114,12 +114,13 @@ class DeviceApart:
             self._process.stdin.flush()
 
     def _hear(self) -> Message:
-        """Wait for its next word; raise what it has failed with."""
+        """Wait for its next word; raise what it has failed with, or `Cancelled` while it is silent."""
         while True:
-            self._check()
-            with suppress(Empty):
+            try:
                 message = self._heard.get(timeout=LISTEN_SECONDS)
                 break
+            except Empty:  # what it has said is heard, though all may be stored by now
+                self._check()
         if message is None:
             raise self._lost()
         if message[0] == "failed":
@@ -161,6 +162,7 @@ class DeviceApart:
             while True:
                 word, *given = self._hear()
                 if word == "take":
+                    self._check()
                     self._say(self._given(run, writer, cutter, tell))
                 elif word == "wait":
                     self._say(planner.wait())

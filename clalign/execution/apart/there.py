@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -220,7 +221,7 @@ class _Cutter:
 
     def __init__(self, cutter: Cutter[Any], link: Link) -> None:
         self._cutter, self._link = cutter, link
-        self._rows: deque[tuple[Any, int, int]] = deque(maxlen=MOST_BATCHES)
+        self._rows: deque[tuple[weakref.ref[Any], int, int]] = deque(maxlen=MOST_BATCHES)
 
     def end(self, first: int, last: int, share: float = 1.0) -> int:
         """Return the last row: home has cut it."""
@@ -229,7 +230,7 @@ class _Cutter:
     def batch(self, first: int, last: int) -> Any:
         """Return the rows of a unit."""
         batch = self._cutter.batch(first, last)
-        self._rows.append((batch, first, last))
+        self._rows.append((weakref.ref(batch), first, last))
         return batch
 
     def measure(self, cells: float, seconds: float) -> None:
@@ -238,7 +239,7 @@ class _Cutter:
 
     def shrink(self, batch: Any) -> bool:
         """Let home cut less than this batch from now on."""
-        rows = next(((first, last) for one, first, last in reversed(self._rows) if one is batch), None)
+        rows = next(((first, last) for one, first, last in reversed(self._rows) if one() is batch), None)
         return rows is not None and bool(self._link.ask("shrink", *rows))
 
 
