@@ -66,7 +66,10 @@ def worker_ahead(engine: str, device: str = "") -> Iterator[None]:
     finally:
         if (unused := taken_ahead()) is not None:
             unused.kill()
-            unused.communicate()
+            unused.wait()
+            for stream in (unused.stdin, unused.stdout, unused.stderr):
+                if stream is not None:  # what it has started may still have the other end
+                    stream.close()
             forget_marks(unused.pid)
 
 

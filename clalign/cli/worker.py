@@ -72,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
 
             start_ahead(arguments.engine, arguments.device)
     code = serve(Orders(send), ahead, perform, stays=arguments.stay)
+    if (starting := sys.modules.get("clalign.execution.apart.starting")) is not None:
+        starting.end_all()  # of a job that did not need them
     if code is None:
         ahead.let_drivers_settle()
         raise OptionError(

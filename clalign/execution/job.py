@@ -4,6 +4,7 @@ becomes of it.
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import threading
@@ -25,7 +26,7 @@ from clalign.compute.sessions import Check, Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
-from clalign.execution.apart.starting import end_ahead, remember
+from clalign.execution.apart.starting import end_ahead, end_all, remember
 from clalign.execution.crew import Crew
 from clalign.execution.estimate import Estimate
 from clalign.execution.executor import Executor, Told
@@ -224,7 +225,7 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
     is_known = len(devices) == len(picks) > 1 and all(device.kind in APART for device in devices)
     is_apart = is_apart and is_known and _has_files(task)
     with ExitStack() as stack:
-        stack.callback(end_ahead)
+        stack.callback(end_all)
         if is_apart:
             openings: list[Opening[Any]] = _apart(task, devices, crew)
         else:
@@ -302,8 +303,10 @@ def _apart(task: Task[Any], devices: Sequence[Device], crew: Crew) -> list[Openi
 
 
 def _has_files(task: Task[Any]) -> bool:
-    """Return whether another process can read the input."""
-    return not task.given and "-" not in task.spec.paths
+    """Return whether another process can read the input, too; a pipe is read once."""
+    return not task.given and not any(
+        path == "-" or (os.path.exists(path) and not os.path.isfile(path)) for path in task.spec.paths
+    )
 
 
 def _foresee(openings: Sequence[Opening[Session]], rehearse: Rehearse) -> None:

@@ -114,17 +114,19 @@ class Thread:
         engine, path = engine_named("plan7"), Path(order.run)
         device = there.Device.from_dict(order.device)
         load, spec = engine.part("load"), engine.spec.from_dict(order.spec)
-        there.serve(link, device, partial(there.own_run, path), spec, load, opening_device)
+        there.serve(link, device, partial(there.own_run, path), spec, load, pick_nothing)
         answers.close()
 
     def kill(self) -> None:
         self.stdin.close()
 
-    def wait(self) -> int:
+    returncode = -int(signal.SIGKILL)
+
+    def wait(self, seconds: float | None = None) -> int:
         return -int(signal.SIGKILL)
 
 
-def opening_device(words: str) -> Any:
+def pick_nothing(words: str) -> Any:
     raise AssertionError("a processor has no other one beside it")
 
 
@@ -280,6 +282,16 @@ def test_input_in_memory_is_searched_here(
         patched.setattr(job, "_has_files", lambda task: False)
         computed_apart("hmmer3", folder, tmp_path / "run.clalign", devices, ("one", "two"))
     assert not started
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_a_pipe_is_read_by_this_process_alone(folder: Path, tmp_path: Path) -> None:
+    pipe, spec = tmp_path / "pipe", spec_of("hmmer3", folder)
+    os.mkfifo(pipe)
+    with create_run(tmp_path / "run.clalign", engine="plan7", spec=spec.to_dict(), state="new") as run:
+        tasks = [Task(run, replace(spec, targets=str(path)), pick_nothing, QuietContext())  # type: ignore[type-var]
+                 for path in (pipe, tmp_path / "moved.fa", folder / "hmmer3.hmm", "-")]  # fmt: skip
+        assert list(map(job._has_files, tasks)) == [False, True, True, False]
 
 
 def test_failures_come_home_as_what_they_were() -> None:

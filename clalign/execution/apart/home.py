@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import signal
+import subprocess
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -129,7 +130,11 @@ class DeviceApart:
         return message
 
     def _lost(self) -> DeviceError:
-        code = self._process.wait()
+        try:
+            code = self._process.wait(starting.END_SECONDS)
+        except subprocess.TimeoutExpired:  # it hangs while it ends, or has only said what cannot be understood
+            starting.end(self._process)
+            code = -9  # SIGKILL, which Windows has no name for
         reason = f"with exit code {code}"
         with suppress(ValueError):
             reason = f"on signal {signal.Signals(-code).name}" if code < 0 else reason

@@ -16,6 +16,12 @@ from clalign.databases.cache_root import cache_root
 _ahead: dict[str, subprocess.Popen[bytes]] = {}
 """Processes that nobody has taken, by the ids of their devices."""
 
+_taken: list[subprocess.Popen[bytes]] = []
+"""Those that somebody has, until they are ended."""
+
+END_SECONDS = 5.0
+"""So long it is waited for a process that was killed: one whose driver hangs may never go."""
+
 
 def started(engine: str, device: str) -> subprocess.Popen[bytes]:
     """Return a process that makes itself familiar with the device of this id, and waits for its order."""
@@ -41,7 +47,9 @@ def _remembered(engine: str, words: str) -> str:
 
 def taken(engine: str, device: str) -> subprocess.Popen[bytes]:
     """Return the process that was started ahead for a device, or a new one; it is the caller's from now on."""
-    return _ahead.pop(device, None) or started(engine, device)
+    process = _ahead.pop(device, None) or started(engine, device)
+    _taken.append(process)
+    return process
 
 
 def end_ahead() -> None:
@@ -53,11 +61,25 @@ def end_ahead() -> None:
         process.stdout.close()  # nobody else reads it
 
 
+def end_all() -> None:
+    """End all that there are, those that somebody still has first: they hold the run open."""
+    left = list(_taken)
+    for process in left:
+        process.kill()  # all at once, so that they go together
+    for process in left:
+        end(process)
+    end_ahead()
+
+
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process, whatever it does."""
+    """End a process, whatever it does; who reads what it says sees the end of that."""
     process.kill()
-    process.wait()
-    forget_marks(cache_root(), process.pid)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(END_SECONDS)
+    with suppress(ValueError):  # another thread has ended it
+        _taken.remove(process)
     with suppress(OSError):  # what it was not told any more
         assert process.stdin is not None
         process.stdin.close()
+    with suppress(OSError):
+        forget_marks(cache_root(), process.pid)

@@ -113,9 +113,9 @@ def serve(
                     planner = _Planner(link, plan)
                     Executor(session, host, file, _Writer(link, planner), call).compute()
                     name = host.session.device.name if host.session else None
-                    seconds = host.seconds_by_kernel()
-                recording = tracing.recorded()
-                link.say("done", name, seconds, {} if recording is None else recording.tracks())
+                    recording = tracing.recorded()
+                    spans = {} if recording is None else recording.tracks()
+                    link.say("done", name, host.seconds_by_kernel(), spans)  # at once: to close a device takes time
     except BaseException as error:
         link.say("failed", Failure.of(error))
 
