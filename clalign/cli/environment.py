@@ -66,12 +66,12 @@ def end_at_once() -> None:
     atexit.register(gc.freeze)
 
 
-def log_level() -> int:
-    """Return the level of the log: that of the variable, else of warnings."""
+def log_level(usual: str = "WARNING") -> int:
+    """Return the level of the log: that of the variable, else the usual one."""
     import logging
 
     given = os.environ.get(LOG_VARIABLE, "").upper()
-    return int(getattr(logging, given)) if given in LEVELS else logging.WARNING
+    return int(getattr(logging, given if given in LEVELS else usual))
 
 
 def _allow_files() -> None:

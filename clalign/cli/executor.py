@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import logging
 import os
 import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from clalign import tracing
-from clalign.cli.environment import begin_loading, end_loading
+from clalign.cli.environment import begin_loading, end_loading, log_level
+from clalign.cli.starting import forget_marks
 from clalign.cli.staying import Ahead
 from clalign.cli.streams import private_stdout
 from clalign.errors import ExitCode
@@ -36,23 +38,30 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("SIGINT", "SIGHUP"):  # the worker decides what they mean
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
+    logging.basicConfig(stream=sys.stderr, level=log_level("ERROR"))  # the worker warns of the same
     answers = private_stdout()
     ahead = Ahead()
     ahead.load(arguments.engine, arguments.device)
     ahead.join()  # modules that load each other must not be loaded by two threads
     from clalign.compute.opencl.choice import pick_device
     from clalign.engines.engine import engine_named
-    from clalign.execution.apart.there import Link, own_run, serve
+    from clalign.execution.apart.there import Link, serve
     from clalign.values.devices import Device
 
     engine = engine_named(arguments.engine)
     load, spec_of = engine.part("load"), engine.spec.from_dict
     end_loading()
-    link = Link(sys.stdin.buffer, answers.buffer)
+    link = Link(sys.stdin.buffer, answers.buffer, partial(_leave, ExitCode.STOPPED))
     order: Order = link.hear()
     if order.is_traced:
         tracing.begin(f"clalign executor {arguments.device}")
     spec = spec_of(order.spec)
-    serve(link, Device.from_dict(order.device), partial(own_run, Path(order.run)), spec, load, pick_device)
+    serve(link, Device.from_dict(order.device), Path(order.run), spec, load, pick_device)
     sys.stderr.flush()
-    os._exit(ExitCode.DONE)  # all is told; what drivers do in the end takes time
+    _leave(ExitCode.DONE)
+
+
+def _leave(code: int) -> NoReturn:
+    """End at once: all is told, or nobody hears it; what drivers do in the end takes time."""
+    forget_marks(os.getpid())
+    os._exit(code)

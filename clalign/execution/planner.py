@@ -194,7 +194,7 @@ class Planner(Generic[Batch]):
         """
         with self._changed:
             unit = self._unit(run, cutter)
-        return self._prepared(unit, run, cutter) if unit is not None and (prepares or unit.is_end) else unit
+        return self._prepared(unit, run, cutter) if prepares or (unit is not None and unit.is_end) else unit
 
     def take_end(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
         """Return what is left at the end of a query, for one that computes no rows; begin with the next query."""

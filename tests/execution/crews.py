@@ -44,6 +44,9 @@ LIBRARIES = {
 }
 ENGINES = ("hmmer2", "hmmer3", "sw", "fitted", "pairs")
 EVERY_ENGINE = (*ENGINES, "align")
+Expected = Callable[[str], tuple[dict[str, Any], dict[str, str]]]
+"""Returns of an engine what a run holds, and its exports, if one device computes it."""
+
 WAIT = 60.0
 VARYING = (
     r"[Dd]ate: .*|# Time: .*|# Mc/sec: .*|Computed again in 16 bits.*\n|[Dd]evice: .*|(?<=: )[\w-]* ?search on .*"

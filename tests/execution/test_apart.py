@@ -6,9 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ import pytest
 
 from clalign import tracing
 from clalign.compute import opening
-from clalign.compute.sessions import nobody_told
 from clalign.databases.cache_root import cache_root, make_folder
 from clalign.engines.engine import engine_named
 from clalign.errors import Cancelled, DeviceError, InputError
@@ -28,38 +25,15 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import create_run, open_run
 
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+from crews import WAIT, Counting, Devices, Expected, content, exports, small_units, spec_of
 
 ENGINES = ("hmmer2", "hmmer3")
-Expected = Callable[[str], tuple[dict[str, Any], dict[str, str]]]
 
 
 @pytest.fixture(autouse=True)
 def units(monkeypatch: pytest.MonkeyPatch) -> None:
     small_units(monkeypatch)
     monkeypatch.setattr(job, "APART", ("cpu", "gpu", "accelerator"))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of all input."""
-    return tmp_path_factory.mktemp("input")
-
-
-@pytest.fixture(scope="module")
-def expected(folder: Path) -> Expected:
-    """What a run of an engine holds, and its exports, if one device computes it."""
-    found: dict[str, Any] = {}
-
-    def of(engine: str) -> Any:
-        if engine not in found:
-            path = folder / f"{engine}.clalign"
-            with pytest.MonkeyPatch.context() as monkeypatch:
-                computed(spec_of(engine, folder), path, Devices(monkeypatch), ("one",))
-            found[engine] = content(path), exports(path, folder / engine)
-        return found[engine]
-
-    return of
 
 
 @pytest.fixture
@@ -109,12 +83,12 @@ class Thread:
         self._thread.start()
 
     def _run(self, given: Any, answers: Any) -> None:
-        link = there.Link(given, answers)
+        link = there.Link(given, answers, lambda: None)
         order: home.Order = link.hear()
         engine, path = engine_named("plan7"), Path(order.run)
         device = there.Device.from_dict(order.device)
         load, spec = engine.part("load"), engine.spec.from_dict(order.spec)
-        there.serve(link, device, partial(there.own_run, path), spec, load, pick_nothing)
+        there.serve(link, device, path, spec, load, pick_nothing)
         answers.close()
 
     def kill(self) -> None:
@@ -135,10 +109,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> Devices:
     """Devices that may fail, each computed with by a thread in the place of a process."""
     devices = Devices(monkeypatch, has_odd=True)
     monkeypatch.setattr(starting.subprocess, "Popen", Thread)
-    monkeypatch.setattr(there.os, "_exit", lambda code: None)
-    monkeypatch.setattr(
-        there, "open_session", lambda device: opening.open_session(device, QuietContext().check, nobody_told)
-    )
+    monkeypatch.setattr(there, "open_session", lambda *given: opening.open_session(*given))
     return devices
 
 

@@ -7,7 +7,6 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -23,36 +22,12 @@ from clalign.runs.run_file import create_run, open_run
 from clalign.values.devices import REFERENCE
 
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import ENGINES, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
-
-Expected = Callable[[str], tuple[dict[str, Any], dict[str, str]]]
+from crews import ENGINES, WAIT, Counting, Devices, Expected, computed, content, exports, small_units, spec_of
 
 
 @pytest.fixture(autouse=True)
 def units(monkeypatch: pytest.MonkeyPatch) -> None:
     small_units(monkeypatch)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of all input."""
-    return tmp_path_factory.mktemp("input")
-
-
-@pytest.fixture(scope="module")
-def expected(folder: Path) -> Expected:
-    """What a run of an engine holds, and its exports, if one device computes it."""
-    found: dict[str, Any] = {}
-
-    def of(engine: str) -> Any:
-        if engine not in found:
-            path = folder / f"{engine}.clalign"
-            with pytest.MonkeyPatch.context() as monkeypatch:
-                computed(spec_of(engine, folder), path, Devices(monkeypatch), ("one",))
-            found[engine] = content(path), exports(path, folder / engine)
-        return found[engine]
-
-    return of
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -36,7 +36,7 @@ _MARK, _LOST = "listing-", "lost-listing"
 _MEANT = "meant.json"
 """Words for a device, and which it was: its id and its name."""
 
-MOST_MEANT = 8
+MOST_MEANT = 64
 """So many of them are kept."""
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -26,6 +26,7 @@ from clalign.execution.executor import Told
 from clalign.execution.failures import Failure
 from clalign.execution.units import Cutter, Finished, Unit
 from clalign.execution.writer import Writer
+from clalign.jobs import building
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 
@@ -85,12 +86,11 @@ class DeviceApart:
                 "Close other programs, or allow more processes (ulimit -u); then try again.",
             ) from error
         threading.Thread(target=self._read, name=f"hears {device.id}", daemon=True).start()
-        try:
+        with ExitStack() as stack:
+            stack.callback(starting.end, self._process)
             self._say(Order(str(run), spec, device.to_dict(), tracing.is_on()))
             self._hear()  # that the device is open
-        except BaseException:
-            starting.end(self._process)
-            raise
+            stack.pop_all()
 
     def __enter__(self) -> DeviceApart:
         return self
@@ -179,6 +179,8 @@ class DeviceApart:
                     cutter.measure(*given)
                 elif word == "shrink":
                     self._say(cutter.shrink(cutter.batch(*given)))
+                elif word == "building":
+                    building(writer.context, *given)
                 elif word == "caution":
                     tell(partial(writer.caution, *given))
                 elif word == "warn":

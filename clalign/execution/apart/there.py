@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from operator import call
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,14 +19,14 @@ from msgspec.structs import replace
 
 from clalign import tracing
 from clalign.compute.opening import Opening, Rehearse, open_session
-from clalign.errors import ExitCode
+from clalign.compute.sessions import nothing_to_check
 from clalign.execution.executor import Executor
 from clalign.execution.failures import Failure
 from clalign.execution.host import Host
 from clalign.execution.job import Task, Work, part_of, plan_of_part
 from clalign.execution.units import Cutter, Finished, Plan, Query, Storing, Unit
 from clalign.jobs import QuietContext
-from clalign.runs.run_file import RunFile
+from clalign.runs.run_file import RunFile, open_connection
 from clalign.values.devices import Device
 from clalign.values.hits import Scores
 from clalign.values.specs import Spec
@@ -39,16 +39,19 @@ MOST_BATCHES = 64
 
 
 class Link:
-    """The way home; if nobody is there any more, this process ends.
+    """The way home; any thread may tell something.
 
     Parameters
     ----------
     given, answers : binary streams
         From home, and to it.
+    leave : callable
+        Ends this process, whatever its drivers are at; called when nobody is at home any more.
     """
 
-    def __init__(self, given: BinaryIO, answers: BinaryIO) -> None:
-        self._given, self._answers = given, answers
+    def __init__(self, given: BinaryIO, answers: BinaryIO, leave: Callable[[], object]) -> None:
+        self._given, self._answers, self._leave = given, answers, leave
+        self._telling = threading.Lock()
         self._heard: SimpleQueue[Any] = SimpleQueue()
         threading.Thread(target=self._read, name="hears home", daemon=True).start()
 
@@ -56,7 +59,7 @@ class Link:
         with suppress(Exception), self._given as stream:  # a word that is cut off is none
             while True:
                 self._heard.put(pickle.load(stream))
-        os._exit(ExitCode.STOPPED)  # a driver may be at work
+        self._leave()
 
     def hear(self) -> Any:
         """Wait for the next word from home."""
@@ -64,8 +67,9 @@ class Link:
 
     def say(self, *message: Any) -> None:
         """Tell home."""
-        pickle.dump(message, self._answers, pickle.HIGHEST_PROTOCOL)
-        self._answers.flush()
+        with self._telling:
+            pickle.dump(message, self._answers, pickle.HIGHEST_PROTOCOL)
+            self._answers.flush()
 
     def ask(self, *message: Any) -> Any:
         """Tell home, and wait for the answer."""
@@ -81,7 +85,7 @@ class _Quiet(Task[Any], frozen=True):
 
 
 def serve(
-    link: Link, device: Device, run: Callable[[], RunFile], spec: Spec, load: Callable[[Task[Any]], Work],
+    link: Link, device: Device, path: Path, spec: Spec, load: Callable[[Task[Any]], Work],
     pick_device: Callable[[str], Device],
 ) -> None:  # fmt: skip
     """Compute with a device until everything is stored at home.
@@ -90,8 +94,8 @@ def serve(
     ----------
     link : Link
     device : Device
-    run : callable
-        Opens the run for reading.
+    path : Path
+        Of the run, which is read beside who writes it.
     spec : Spec
         What is asked of it.
     load : callable
@@ -101,15 +105,17 @@ def serve(
     """
     helps = list[Rehearse]()
     try:
-        with Opening(lambda: open_session(device)) as opening, opening.result(_nothing_to_check) as session:
+        opening = Opening(lambda: open_session(device, nothing_to_check, partial(link.say, "building")))
+        # Home ends this process when its job ends: there is nothing to ask meanwhile.
+        with opening, opening.result(nothing_to_check) as session:
             link.ask("open")  # the run says what is needed now
-            with run() as file:
+            with RunFile(path, open_connection(path)) as file:
                 task = _Quiet(
                     file, spec, pick_device, QuietContext(), foresee=opening.foresee, foresee_help=helps.append
                 )
                 work = load(task)
                 plan = replace(plan_of_part(work, part_of(task, work)), start_many=None)
-                with Host(session, pick_device, _nothing_to_check, plan.has_host, helps) as host:
+                with Host(session, pick_device, nothing_to_check, plan.has_host, helps) as host:
                     planner = _Planner(link, plan)
                     Executor(session, host, file, _Writer(link, planner), call).compute()
                     name = host.session.device.name if host.session else None
@@ -118,10 +124,6 @@ def serve(
                     link.say("done", name, host.seconds_by_kernel(), spans)  # at once: to close a device takes time
     except BaseException as error:
         link.say("failed", Failure.of(error))
-
-
-def _nothing_to_check() -> None:
-    """Do nothing: home ends this process when its job ends."""
 
 
 class _Planner:
@@ -241,10 +243,3 @@ class _Cutter:
         """Let home cut less than this batch from now on."""
         rows = next(((first, last) for one, first, last in reversed(self._rows) if one() is batch), None)
         return rows is not None and bool(self._link.ask("shrink", *rows))
-
-
-def own_run(path: Path) -> RunFile:
-    """Return a run to be read beside who writes it."""
-    from clalign.runs.run_file import open_connection
-
-    return RunFile(path, open_connection(path))
