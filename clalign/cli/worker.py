@@ -74,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     code = serve(Orders(send), ahead, perform, stays=arguments.stay)
     if (starting := sys.modules.get("clalign.execution.apart.starting")) is not None:
         starting.end_all()  # of a job that did not need them
+        starting.wait_for_gone()
     if code is None:
         ahead.let_drivers_settle()
         raise OptionError(

@@ -124,6 +124,7 @@ def test_two_processes_give_what_one_gives(
     assert content(path) == expected(engine)[0]
     assert told(path, tmp_path / "exports") == expected(engine)[1]
     assert done["kernel_seconds"], "they are told of by the processes"
+    starting.wait_for_gone()
     assert all(one._process.poll() is not None for one in started)
 
 

@@ -98,7 +98,10 @@ class DeviceApart:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        starting.end(self._process)
+        if error is None:
+            starting.let_go(self._process)
+        else:
+            starting.end(self._process)
 
     def _read(self) -> None:
         """Take what it says, until it ends."""

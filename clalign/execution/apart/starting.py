@@ -19,6 +19,9 @@ _ahead: dict[str, subprocess.Popen[bytes]] = {}
 _taken: list[subprocess.Popen[bytes]] = []
 """Those that somebody has, until they are ended."""
 
+_gone: list[subprocess.Popen[bytes]] = []
+"""Those that have nothing to do any more."""
+
 END_SECONDS = 5.0
 """So long it is waited for a process that was killed: one whose driver hangs may never go."""
 
@@ -47,6 +50,7 @@ def _remembered(engine: str, words: str) -> str:
 
 def taken(engine: str, device: str) -> subprocess.Popen[bytes]:
     """Return the process that was started ahead for a device, or a new one; it is the caller's from now on."""
+    wait_for_gone()  # of an earlier job
     process = _ahead.pop(device, None) or started(engine, device)
     _taken.append(process)
     return process
@@ -59,6 +63,21 @@ def end_ahead() -> None:
         end(process)
         assert process.stdout is not None
         process.stdout.close()  # nobody else reads it
+
+
+def let_go(process: subprocess.Popen[bytes]) -> None:
+    """Let a process go that has done everything, and holds nothing open; drivers may take a while at that."""
+    process.kill()
+    with suppress(ValueError):  # another thread has ended it
+        _taken.remove(process)
+        _gone.append(process)
+
+
+def wait_for_gone() -> None:
+    """Wait for what was let go."""
+    with suppress(IndexError):
+        while True:
+            end(_gone.pop())
 
 
 def end_all() -> None:

@@ -121,7 +121,8 @@ def serve(
                     name = host.session.device.name if host.session else None
                     recording = tracing.recorded()
                     spans = {} if recording is None else recording.tracks()
-                    link.say("done", name, host.seconds_by_kernel(), spans)  # at once: to close a device takes time
+                    file.close()  # home will close the run, and wait for nothing here: to close a device takes time
+                    link.say("done", name, host.seconds_by_kernel(), spans)
     except BaseException as error:
         link.say("failed", Failure.of(error))
 
