@@ -67,27 +67,6 @@ def test_workers_on_this_machine_have_the_environment_of_now(cluster: Any, monke
     assert connecting.CORES not in os.environ
 
 
-def test_what_has_gone_with_its_worker_is_not_waited_for() -> None:
-    """Nobody else may compute it again, so that it would never come."""
-    library, found = connecting.loaded(), list[object]()
-    with library.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
-    ) as workers:
-        connection = connecting.Connection(workers.scheduler_address)
-        with connection:
-            gone, stays = workers.workers.values()
-            lost, kept = (
-                connection.client.submit(abs, -number, workers=[one.address], allow_other_workers=False, pure=False)
-                for number, one in enumerate((gone, stays))
-            )
-            assert [lost.result(timeout=60), kept.result(timeout=60)] == [0, 1]
-            workers.sync(gone.close, nanny=False)
-            getting = threading.Thread(target=lambda: found.append(connection.gathered([lost, kept])), daemon=True)
-            getting.start()
-            getting.join(60)
-            assert found == [{kept: 1}]
-
-
 def test_answers_that_do_not_say_which_have_gone_are_not_asked_for_ever(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +76,7 @@ def test_answers_that_do_not_say_which_have_gone_are_not_asked_for_ever(
     future = cluster.client.submit(abs, -1, pure=False)
     assert future.result(timeout=WAIT) == 1
     monkeypatch.setattr(cluster.client.scheduler, "gather", gather, raising=False)
-    assert cluster.gathered([future]) == {}
+    assert cluster.gathered({future: next(iter(cluster.workers()))}) == {}
 
 
 def run_on(
@@ -176,6 +155,30 @@ def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_
     same_as_one_device(engine, found, expected, tmp_path)
     assert [text for text in context.texts if "has gone; what it had goes to others" in text]
     assert at_work - before, "the one in its place has computed as well"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+@pytest.mark.thorough(engine=["hmmer2"])
+@pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
+def test_a_worker_that_hangs_holds_nobody_up(
+    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that is stopped may have shards that the other waits for, and results that were not fetched."""
+    stopped = list[int]()
+
+    def stop() -> None:
+        stopped.append(next(iter(cluster.client.run(os.getpid).values())))
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    monkeypatch.setattr(connecting, "SILENT_SECONDS", 3.0)
+    monkeypatch.setattr(home, "MOST_TOGETHER", 1)
+    try:
+        found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, Counting(3, stop))
+    finally:
+        for process in stopped:
+            os.kill(process, signal.SIGCONT)
+    assert stopped
+    same_as_one_device(engine, found, expected, tmp_path)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
@@ -25,7 +25,11 @@ CONNECT_SECONDS = 15
 """So long a scheduler may take to answer."""
 
 SILENT_SECONDS = 10.0
-"""After so long without an answer it is told that the scheduler is waited for."""
+"""After so long without an answer it is told that the scheduler is waited for; a worker of which its scheduler has
+heard nothing for so long hangs, and is done without until it is heard of again."""
+
+BEATS = 3
+"""A worker may miss so many of its messages to the scheduler, which are rarer the more workers there are."""
 
 STUCK_SECONDS = 1.0
 """Where a job is stopped while it has waited so long for an answer, nothing more is asked."""
@@ -58,6 +62,35 @@ LOADED = ["distributed.nanny", "clalign.execution.cluster.at_worker", "clalign.c
 Versions = Mapping[str, Any]
 
 Answer = TypeVar("Answer")
+
+
+class WorkersGone(Exception):
+    """Workers that are waited for have gone, or hang."""
+
+
+class Heartbeats:
+    """How long a scheduler has heard nothing of each of its workers.
+
+    Parameters
+    ----------
+    clock : callable
+        Returns the time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._looked = clock, clock()
+        self._heard: dict[str, tuple[float, float]] = {}
+
+    def hanging(self, seen: Mapping[str, float]) -> set[str]:
+        """Return the workers that hang, by when the scheduler heard of each last by its own clock."""
+        now, most = self._clock(), SILENT_SECONDS / 4
+        passed, self._looked = min(now - self._looked, most), now  # one that did not answer heard of nobody meanwhile
+        before, self._heard = self._heard, {}
+        for address, last in seen.items():
+            known, silent = before.get(address, (last, -passed))
+            self._heard[address] = last, silent + passed if last == known else 0.0
+        patience = max(SILENT_SECONDS, BEATS * len(seen) / 200)
+        return {address for address, (_, silent) in self._heard.items() if silent > patience}
 
 
 def loaded() -> Any:
@@ -93,6 +126,8 @@ class Connection(ExitStack):
     client : distributed.Client
     is_silent : bool
         Whether the scheduler has not answered what it was asked last.
+    hanging : set of str
+        The workers that hung when it was last asked which there are.
 
     Raises
     ------
@@ -108,6 +143,8 @@ class Connection(ExitStack):
         super().__init__()
         self.address, self._check, self._warn = address, check, warn
         self.is_silent = False
+        self.hanging: set[str] = set()
+        self._heartbeats = Heartbeats()
 
     def __enter__(self) -> Connection:
         pool = ThreadPoolExecutor(1, "connects to a cluster")
@@ -134,7 +171,7 @@ class Connection(ExitStack):
         return str(self.client.status) == "running"
 
     def workers(self) -> dict[str, str]:
-        """Return the names of the workers that there are now, by their addresses.
+        """Return the names of the workers that there are now and do not hang, by their addresses.
 
         Raises
         ------
@@ -142,7 +179,9 @@ class Connection(ExitStack):
             If the scheduler cannot be reached.
         """
         found = self._asked_of_scheduler("identity", n_workers=-1)["workers"]
-        return {str(address): str(facts.get("name", address)) for address, facts in found.items()}
+        now = time.monotonic()
+        self.hanging = self._heartbeats.hanging({one: facts.get("last_seen", now) for one, facts in found.items()})
+        return {str(one): str(facts.get("name", one)) for one, facts in found.items() if one not in self.hanging}
 
     def _look(self) -> None:
         """Raise if the job has ended, or the scheduler has gone while it is waited for."""
@@ -161,12 +200,8 @@ class Connection(ExitStack):
             If the scheduler cannot be reached while it is waited for; else what the call raises.
         """
 
-        async def called() -> Answer:
-            return await begin()
-
-        answering = asyncio.run_coroutine_threadsafe(called(), self.client.loop.asyncio_loop)
         since, is_told = time.monotonic(), False
-        try:
+        with self._begun(begin) as answering:
             while not wait([answering], LISTEN_SECONDS).done:
                 waited = time.monotonic() - since
                 self.is_silent = waited > STUCK_SECONDS
@@ -174,23 +209,59 @@ class Connection(ExitStack):
                 if waited > SILENT_SECONDS and not is_told:
                     is_told = True
                     self._warn(
-                        f"The cluster ({self.address}) does not answer: its scheduler, or a worker that it waits for,"
-                        " may hang. It is waited for."
+                        f"The cluster ({self.address}) does not answer: its scheduler may hang. It is waited for."
                     )
-        finally:
-            answering.cancel()
         self.is_silent = False
         if is_told:
             self._warn(f"The cluster ({self.address}) answers again.")
         return answering.result()
 
+    def awaited_of(self, workers: Iterable[str], begin: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Return what comes of a call as `awaited` does, which needs an answer of some workers.
+
+        Raises
+        ------
+        WorkersGone
+            If one of them goes, or hangs: the scheduler would wait for it without end.
+        DeviceError
+            If the scheduler cannot be reached while it is waited for; else what the call raises.
+        """
+        asked, looked = set(workers), time.monotonic()
+        with self._begun(begin) as answering:
+            while not wait([answering], LISTEN_SECONDS).done:
+                self._look()
+                if time.monotonic() - looked > STUCK_SECONDS:
+                    if asked - self.workers().keys():
+                        raise WorkersGone
+                    looked = time.monotonic()
+        return answering.result()
+
+    @contextmanager
+    def _begun(self, begin: Callable[[], Awaitable[Answer]]) -> Iterator[Future[Answer]]:
+        async def called() -> Answer:
+            return await begin()
+
+        answering = asyncio.run_coroutine_threadsafe(called(), self.client.loop.asyncio_loop)
+        try:
+            yield answering
+        finally:
+            answering.cancel()
+
     def _asked_of_scheduler(self, what: str, **given: Any) -> Any:
         """Return the answer of the scheduler; raise `DeviceError` if it cannot be reached."""
-        scheduler = self.client.scheduler
-        if scheduler is None:  # the client has been closed
-            raise self.lost()
         with self._reaching():
-            return self.awaited(lambda: getattr(scheduler, what)(**given))
+            return self.awaited(lambda: getattr(self._scheduler, what)(**given))
+
+    def _asked_of_workers(self, asked: Iterable[str], what: str, /, **given: Any) -> Any:
+        """Return what the scheduler answers that asks some workers; raise `WorkersGone` as well."""
+        with self._reaching():
+            return self.awaited_of(asked, lambda: getattr(self._scheduler, what)(**given))
+
+    @property
+    def _scheduler(self) -> Any:
+        if self.client.scheduler is None:  # the client has been closed
+            raise self.lost()
+        return self.client.scheduler
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
@@ -217,13 +288,18 @@ class Connection(ExitStack):
         while any(future.status == "pending" for future in futures.values()) and time.monotonic() < until:
             self._look()
             time.sleep(LISTEN_SECONDS)
-        found = self.gathered([future for future in futures.values() if future.status == "finished"])
+        found = self.gathered({future: one for one, future in futures.items() if future.status == "finished"})
         return {address: found[future] for address, future in futures.items() if future in found}
 
-    def gathered(self, futures: Sequence[Any]) -> dict[Any, Any]:
-        """Return what finished futures came to; those are left out whose worker has gone with it.
+    def gathered(self, futures: Mapping[Any, str]) -> dict[Any, Any]:
+        """Return what finished futures came to; those are left out whose worker has gone with it, or hangs.
 
         Dask's own way would wait until it is computed again, which nobody may do but that worker.
+
+        Parameters
+        ----------
+        futures : dict of Future to str
+            Each with the address of the worker that has computed it.
 
         Raises
         ------
@@ -232,7 +308,12 @@ class Connection(ExitStack):
         """
         left = {future.key: future for future in futures}
         while left:
-            answer = self._asked_of_scheduler("gather", keys=list(left))
+            try:
+                answer = self._asked_of_workers(map(futures.__getitem__, left.values()), "gather", keys=list(left))
+            except WorkersGone:
+                workers = self.workers()
+                left = {key: future for key, future in left.items() if futures[future] in workers}
+                continue
             if answer["status"] == "OK":
                 return {left[key]: value for key, value in answer["data"].items()}
             there = {key: future for key, future in left.items() if key not in answer["keys"]}
@@ -260,14 +341,26 @@ class Connection(ExitStack):
 
     def unlike(self, workers: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return of workers that differ from here in what they have installed: what differs, and what to do."""
-        with self._reaching():
-            versions = self.awaited(lambda: self.client.get_versions(packages=["clalign", *ALSO]))
-        here = _named(versions["client"]) | {"clalign": clalign.__version__}
+        packages, asked = ["clalign", *ALSO], list(workers)
+        given = {"op": "versions", "packages": packages}
+        versions: Any = None
+        while versions is None:
+            try:
+                versions = self._asked_of_workers(asked, "broadcast", msg=given, workers=asked, on_error="ignore")
+            except WorkersGone:
+                there = self.workers()
+                asked = [worker for worker in asked if worker in there]
+        here = _named(_versions_here(packages)) | {"clalign": clalign.__version__}
         return {
             worker: difference
-            for worker in workers
-            if (difference := _difference(here, _named(versions["workers"].get(worker) or {}))) is not None
+            for worker in asked
+            if (difference := _difference(here, _named(versions.get(worker) or {}))) is not None
         }
+
+
+def _versions_here(packages: Sequence[str]) -> Versions:
+    found: Versions = importlib.import_module("distributed.versions").get_versions(packages=packages)
+    return found
 
 
 def _named(versions: Versions) -> dict[str, str | None]:

@@ -35,6 +35,9 @@ WAIT_SECONDS = 60.0
 END_SECONDS = 5.0
 """So long workers may take to forget a job of which all is stored."""
 
+LATE_SECONDS = 1.0
+"""So long those of them that still had something to do."""
+
 MOST_AGAIN = 100
 """Tasks that a device may be sent once more, one after the other, before it counts as failing."""
 
@@ -110,15 +113,21 @@ class Home:
         seconds: dict[str, float] = {}
         if self._parcels is None or not self._connection.is_alive or self._connection.is_silent:
             return [], {}
-        workers = self._parcels.lively.values()
+        late = {device.worker for device in self._devices if device.out}
         for device in self._devices:
             device.withdraw()
         with suppress(Exception):  # everything is stored
+            workers = list(self._parcels.lively.values())
             futures = [worker.submit("end", at_worker.end, self._parcels.job) for worker in workers]
-            until = time.monotonic() + END_SECONDS  # one that has just gone never answers
-            while time.monotonic() < until and any(future.status == "pending" for future in futures):
+            asked, began = list(zip(futures, workers, strict=True)), time.monotonic()
+
+            def is_awaited(future: Any, worker: Worker) -> bool:  # one that has just gone, or hangs, never answers
+                seconds = LATE_SECONDS if worker in late else END_SECONDS
+                return future.status == "pending" and time.monotonic() < began + seconds
+
+            while any(is_awaited(*one) for one in asked):
                 time.sleep(LISTEN_SECONDS)
-            done = [future for future in futures if future.status == "finished"]
+            done = {future: worker.address for future, worker in asked if future.status == "finished"}
             for names, kernels in self._connection.gathered(done).values():
                 hosts.update(dict.fromkeys(names))
                 for name, value in kernels.items():
@@ -175,7 +184,7 @@ class Home:
 
     def _take_in(self, address: str, name: str, future: Any) -> None:
         """Let the devices of a worker take part."""
-        look: at_worker.Look | None = self._connection.gathered([future]).get(future)
+        look: at_worker.Look | None = self._connection.gathered({future: address}).get(future)
         if look is None:
             failure = _failure_of(future)
             if failure.message:
@@ -235,7 +244,12 @@ class Home:
             if other.forget(("pending", "cancelled", "lost", "error")):
                 for remote in [remote for remote in self._devices if remote.worker is other]:
                     self._take_back(remote)
-        self._context.warn(f"The worker {worker.name} has gone; what it had goes to others.")
+        if address in self._connection.hanging:
+            self._context.warn(
+                f"The worker {worker.name} hangs: nothing is heard of it. What it had goes to others until it answers."
+            )
+        else:
+            self._context.warn(f"The worker {worker.name} has gone; what it had goes to others.")
 
     def _drop(self, remote: RemoteDevice) -> None:
         self._take_back(remote)
@@ -248,7 +262,7 @@ class Home:
         self._writer.forget(units)
 
     def _hand_out(self) -> bool:
-        """Give every device what it wants; return whether there was nothing to give and nobody has anything."""
+        """Give every device what it wants; return whether there was nothing to give."""
         is_given, is_busy = False, True
         while is_busy:
             is_busy = False
@@ -266,9 +280,7 @@ class Home:
             self._context.check()
         if self._parcels is not None and not self._devices:
             is_given = self._conclude_alone() or is_given
-        if is_given or self._parcels is None:
-            return False
-        return not self._ends and not any(remote.out for remote in self._devices)
+        return not is_given and self._parcels is not None  # a slow one may still have what others have done sooner
 
     def _conclude_alone(self) -> bool:
         """Begin with what needs no worker; return whether there was anything."""
@@ -304,7 +316,7 @@ class Home:
             while True:
                 answers.append(self._parcels.answers.get_nowait())
         answers = [(remote, future) for remote, future in answers if future in remote.out]
-        done = [future for _, future in answers if future.status == "finished"]
+        done = {future: remote.worker.address for remote, future in answers if future.status == "finished"}
         values = self._connection.gathered(done)
         for remote, future in answers:
             units = remote.take(future)  # none if they were taken from it because of an answer before

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from clalign.execution.cluster import at_worker
-from clalign.execution.cluster.connecting import Connection
+from clalign.execution.cluster.connecting import Connection, WorkersGone
 from clalign.execution.cluster.parcels import Reference, Register
 from clalign.execution.cluster.rows import Spread, WorkersCutter
 from clalign.execution.cluster.shards import Outline, digest_of_shard, packed_shard
@@ -89,13 +89,16 @@ class Parcels:
                     del self.sources[place]
 
     def source(self, place: tuple[str, str]) -> list[Any] | None:
-        """Return what to wait for until a shard is in a cache; None if nobody has put it there, or is about to."""
+        """Return what to wait for until a shard is in a cache; None if nobody has put it there, or is about to.
+
+        For one that is there nothing: a worker that waited for the answer of another would hang with it.
+        """
         if place not in self.sources:
             return None
         _, future = self.sources[place]
-        if future is None:
+        if future is None or future.status == "finished":
             return []
-        return [future] if future.status in ("pending", "finished") else None
+        return [future] if future.status == "pending" else None
 
     def search_name(self, number: int, search: Any) -> Reference:
         """Return the name of the search of a query; one that was made anew has another."""
@@ -277,8 +280,9 @@ class Worker:
     def _scattered(self, data: bytes) -> Any:
         given = {"workers": [self.address], "hash": False, "timeout": SCATTER_SECONDS}
         try:
-            return self.parcels.connection.awaited(lambda: self.parcels.client.scatter(data, **given))
-        except (KeyError, ValueError, TimeoutError) as error:  # so a scheduler says that there is no such worker
+            connection, client = self.parcels.connection, self.parcels.client
+            return connection.awaited_of([self.address], lambda: client.scatter(data, **given))
+        except (KeyError, ValueError, TimeoutError, WorkersGone) as error:  # a scheduler says so that there is no such
             raise ConnectionError(f"{self.address} has gone") from error
 
     def drop_old(self, searches: Iterable[Reference]) -> list[tuple[Reference, int]]:
