@@ -31,7 +31,6 @@ from clalign.execution.job import Task
 from clalign.execution.units import Plan, Query
 from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
-from clalign.values.devices import cluster_of
 from clalign.values.profile_shelves import shelf_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
@@ -212,6 +211,29 @@ def test_units_for_a_worker_with_little_memory_are_cut_smaller(
     found = run_at_hand(engine, "tight", at_hand, expected, tmp_path, context)
     same_as_one_device(engine, found, expected, tmp_path)
     assert any("too little free memory" in text for text in context.texts)
+
+
+def test_what_cannot_be_sent_is_kept_until_it_is_seen_who_is_there(
+    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that has just gone would be given the same again and again."""
+    send, look, n_sent, n_looks = members.RemoteDevice.send, home.Home._look_around, list[int](), list[int]()
+
+    def send_in_vain(self: members.RemoteDevice, *given: Any) -> None:
+        n_sent.append(len(n_looks))
+        if len(n_sent) < 9:
+            raise ConnectionError
+        send(self, *given)
+
+    def look_around(self: home.Home) -> None:
+        n_looks.append(1)
+        look(self)
+
+    monkeypatch.setattr(members.RemoteDevice, "send", send_in_vain)
+    monkeypatch.setattr(home.Home, "_look_around", look_around)
+    found = run_at_hand("sw", "one", at_hand, expected, tmp_path, Counting())
+    assert len(set(n_sent[:9])) == 9
+    same_as_one_device("sw", found, expected, tmp_path)
 
 
 def test_a_device_that_fails_twice_ends_the_job_where_it_is_the_only_one(
@@ -422,14 +444,6 @@ def test_a_scheduler_that_is_not_there_is_told_of(
     monkeypatch.setattr(connecting, "CONNECT_SECONDS", 0.5)
     with pytest.raises(DeviceNotFound, match=words):
         run_on(address, "sw", tmp_path, tmp_path, monkeypatch)
-
-
-def test_words_for_a_cluster() -> None:
-    assert cluster_of("tcp://host:8786") == ("auto", "tcp://host:8786")
-    assert cluster_of("gpus@tls://host:8786") == ("gpus", "tls://host:8786")
-    assert cluster_of("Xeon(R) @ 2.4@local:4") == ("Xeon(R) @ 2.4", "local:4")
-    assert cluster_of("/common disk/scheduler.json") == ("auto", "/common disk/scheduler.json")
-    assert not any(map(cluster_of, ("gpus", "0:1", "local", "Xeon(R) CPU @ 2.40GHz", "0:0,0:1", "local:x")))
 
 
 def test_rows_of_a_query_are_looked_for_again_when_some_come_back_or_a_shard_comes() -> None:

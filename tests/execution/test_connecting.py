@@ -17,6 +17,7 @@ import pytest
 from clalign.cli.options import device_of
 from clalign.errors import Cancelled, DeviceNotFound, OptionError
 from clalign.execution.cluster import connecting
+from clalign.values.devices import cluster_of
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"workers": {}}', '{"address": "tcp://127.0.0.1:9"'])
@@ -215,3 +216,11 @@ def test_what_has_gone_with_its_worker_is_not_waited_for() -> None:
             getting.start()
             getting.join(60)
             assert found == [{kept: 1}]
+
+
+def test_words_for_a_cluster() -> None:
+    assert cluster_of("tcp://host:8786") == ("auto", "tcp://host:8786")
+    assert cluster_of("gpus@tls://host:8786") == ("gpus", "tls://host:8786")
+    assert cluster_of("Xeon(R) @ 2.4@local:4") == ("Xeon(R) @ 2.4", "local:4")
+    assert cluster_of("/common disk/scheduler.json") == ("auto", "/common disk/scheduler.json")
+    assert not any(map(cluster_of, ("gpus", "0:1", "local", "Xeon(R) CPU @ 2.40GHz", "0:0,0:1", "local:x")))

@@ -275,7 +275,8 @@ class Home:
                 for unit in units:
                     if unit.is_end:
                         self._ends.begin(unit, remote.cutter)
-                self._send(remote, [unit for unit in units if not unit.is_end])
+                if not self._send(remote, [unit for unit in units if not unit.is_end]):
+                    return False  # it would be given the same again, until it is seen that its worker has gone
                 is_given, is_busy = is_given or bool(units), is_busy or bool(units)
             self._context.check()
         if self._parcels is not None and not self._devices:
@@ -289,9 +290,10 @@ class Home:
             self._ends.begin(unit, self._nobody)
         return unit is not None
 
-    def _send(self, remote: RemoteDevice, units: Sequence[Unit[Any]], after: Sequence[Any] = ()) -> None:
+    def _send(self, remote: RemoteDevice, units: Sequence[Unit[Any]], after: Sequence[Any] = ()) -> bool:
+        """Send units; return False if that cannot be, and take them back."""
         if not units:
-            return
+            return True
         try:
             remote.send(units, after)
         except OSError:
@@ -299,6 +301,8 @@ class Home:
                 raise
             self._writer.planner.give_back(units, remote.cutter)
             self._looked = 0.0  # its worker has gone
+            return False
+        return True
 
     def _pick(self) -> Device:
         with suppress(DeviceNotFound):  # words for the workers
