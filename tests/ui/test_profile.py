@@ -185,6 +185,13 @@ def test_the_profile_page_opens_from_its_card(qtbot: Any, opened: ProfileView, p
     assert again.logo.node == 2
 
 
+def test_the_states_of_a_node_stand_whole_in_a_usual_window(qtbot: Any, opened: ProfileView) -> None:
+    opened.window().resize(1280, 800)
+    lane = opened.inspector.lane
+    qtbot.waitUntil(lambda: lane.visibleRegion().boundingRect() == lane.rect())
+    assert opened.logo.height() > 250
+
+
 def test_likes_least_leads_to_a_node(opened: ProfileView, press: Press) -> None:
     window = opened.window()
     press(opened, "Likes least…")

@@ -36,6 +36,9 @@ LEAST_COLUMNS = (
 HIGHEST = 900
 """Pixels of the logo on screens that have more room: its letters are no wider there."""
 
+SHARES = 370, 280
+"""Pixels of logo and node in a window of usual size: the states of a node stand whole, and letters lose little."""
+
 
 class LeastLikedSheet(Sheet):
     """What costs a sequence most; choosing a line goes to its node."""
@@ -96,7 +99,7 @@ class ProfileView(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         above.setMaximumHeight(HIGHEST)
-        self._stack.addWidget(split(above, self.inspector, shares=(3, 2)))
+        self._stack.addWidget(split(above, self.inspector, shares=(3, 2), sizes=SHARES))
         self.setLayout(stacked(self._head, (self._stack, 1), spacing=-1))
         self.logo.node_chosen.connect(self._show_node)
         self.setFocusProxy(self.logo)
