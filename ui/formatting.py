@@ -49,6 +49,12 @@ def breakable(text: str) -> str:
     return re.sub(rf"([^\s{ZERO}]{{{LONG_WORD}}})(?=[^\s{ZERO}])", rf"\1{ZERO}", " ".join(words))
 
 
+def unbroken(text: str) -> str:
+    """Return facts with dots between them of which a line ends after a dot only: no number stands without its noun."""
+    facts = [fact if len(fact) > LONG_WORD else fact.replace(" ", "\u00a0") for fact in text.split(" · ")]
+    return "\u00a0· ".join(facts)
+
+
 def count(number: float) -> str:
     """Return a whole number with its digits in groups of three, as the command line and the engines write it."""
     return f"{round(number):,}"

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QStackedWidget, QVBoxLayout, QWidget
 
-from ..formatting import short_name
+from ..formatting import short_name, unbroken
 from ..models.alignment_layout import Layout
 from ..models.residue_colors import SCHEMES
 from ..models.run_view import RunView
@@ -137,8 +137,8 @@ class HitCard(QWidget):
             return
         self._name.setText(f"{hit.name}  {hit.accession}".strip() if hit.accession != "-" else hit.name)
         self._description.setText(hit.description)
-        self._line.setText(run.hit_line(hit))
-        self._estimates.setText(run.estimates_line(hit))
+        self._line.setText(unbroken(run.hit_line(hit)))
+        self._estimates.setText(unbroken(run.estimates_line(hit)))
         self._estimates.setVisible(bool(self._estimates.text()))
         self._show_note()
         self.show_node("")
