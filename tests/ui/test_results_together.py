@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, QRect, Qt
-from PySide6.QtGui import QFont
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QDrag, QDragEnterEvent, QFont, QMouseEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from clalign.engines.overview import read_overview
 from clalign.jobs import QuietContext
@@ -27,6 +28,7 @@ from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.long_list import LongList
 from clalign.ui.models.overview import COLUMNS, QueriesModel
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views import dragged_hits
 from clalign.ui.views.architecture_painter import ArchitecturePicture
 from clalign.ui.views.choices import COUNT_ROLE, ChoiceList, list_place
 from clalign.ui.views.heat_map_view import HeatMapPicture
@@ -306,6 +308,63 @@ def test_selected_hits_can_be_dragged_out(qtbot: Any, together: ResultsPage) -> 
     cells = bytes(data.data("text/tab-separated-values").data()).decode().splitlines()
     assert len(cells) == 6
     assert table.dragEnabled()
+
+
+def test_dragged_hits_are_a_file_for_other_programs(
+    qtbot: Any, together: ResultsPage, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = together.hits.table
+    table.choose_row(0)
+    first = together.run.hits.row_at(0)
+    assert first is not None
+    written = dragged_hits._folder()
+    before = set(written.rglob("*.fasta"))
+    caught = []
+    monkeypatch.setattr(QDrag, "exec", lambda drag, actions: caught.append(drag.mimeData()))
+    start = table.visualRect(together.run.hits.index(0, 1)).center()
+    QTest.mousePress(table.viewport(), LEFT, pos=start)
+    for step in (4, 40, 80):  # QTest moves the mouse without its button
+        place, none = QPointF(start + QPoint(step, 0)), Qt.KeyboardModifier.NoModifier
+        there = QPointF(table.viewport().mapToGlobal(place.toPoint()))
+        QApplication.sendEvent(
+            table.viewport(), QMouseEvent(QEvent.Type.MouseMove, place, there, Qt.MouseButton.NoButton, LEFT, none)
+        )
+    QTest.mouseRelease(table.viewport(), LEFT)
+    data = caught[0]
+    assert data.hasUrls()
+    assert set(written.rglob("*.fasta")) == before  # nothing is written until it is asked for
+    (url,) = data.urls()
+    path = Path(url.toLocalFile())
+    query = together.run.cards[first.profile]["name"]
+    assert path.name == f"{first.name}_{query}.fasta"
+    assert path.read_text() == data.text() != ""
+    assert data.urls() == [url]
+    table.selectAll()
+    several = Path(table.dragged().urls()[0].toLocalFile())
+    assert several.name == "5_hits.fasta" or several.name.startswith("5_hits_of_")
+    table.fasta_of = lambda hit: ""
+    cells = Path(table.dragged().urls()[0].toLocalFile())
+    assert cells.suffix == ".tsv"
+    assert len(cells.read_text().splitlines()) == 6
+    monkeypatch.setattr(dragged_hits, "_folder", lambda: written / "no such folder")
+    assert table.dragged().urls() == []
+
+
+def test_hits_on_their_way_out_are_not_taken_by_their_own_window(
+    together: ResultsPage, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = together.hits.table
+    table.choose_row(0)
+    data, none = table.dragged(), Qt.KeyboardModifier.NoModifier
+    event = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, data, LEFT, none)
+    event.ignore()
+    monkeypatch.setattr(event, "source", lambda: table, raising=False)
+    window.dragEnterEvent(event)
+    assert not event.isAccepted()
+    other = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, data, LEFT, none)
+    other.ignore()
+    window.dragEnterEvent(other)
+    assert other.isAccepted()
 
 
 def test_the_list_of_queries_tells_counts_and_is_searched(qtbot: Any, together: ResultsPage) -> None:

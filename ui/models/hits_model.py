@@ -379,8 +379,8 @@ class HitsModel(QAbstractTableModel):
         return True
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return what can be done with a cell: notes can be edited."""
-        flags = super().flags(index)
+        """Return what can be done with a cell: it can be dragged with its row; notes can be edited."""
+        flags = super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled  # without it no view begins to drag
         is_note = index.isValid() and self.table.columns[index.column()].key == "note"
         return flags | Qt.ItemFlag.ItemIsEditable if is_note else flags
 

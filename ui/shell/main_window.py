@@ -342,8 +342,8 @@ class MainWindow(Workbench):
         super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files."""
-        if event.mimeData().hasUrls():
+        """Take files, but not the hits that are on their way out of this window."""
+        if event.source() is None and event.mimeData().hasUrls():
             event.acceptProposedAction()
             self.show_drop(True)
 

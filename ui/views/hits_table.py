@@ -11,7 +11,6 @@ from PySide6.QtCore import (
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
-    QMimeData,
     QPoint,
     Qt,
     QTimer,
@@ -35,6 +34,7 @@ from ..models.hit_pages import HitRow
 from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel, Index
 from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
+from .dragged_hits import DraggedHits
 from .parts import IconButton, button, label, row, set_role, set_up_rows, show_titles, stacked, title_width
 from .row_numbers import RowNumbers, ranges_of
 
@@ -109,6 +109,7 @@ class HitsTable(QTableView):
         self.setDragEnabled(True)
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
         self.fasta_of: Callable[[HitRow], str] = lambda hit: ""
+        self.query_of: Callable[[HitRow], str] = lambda hit: ""
         self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
         self._filled: int | None = self._place("description")
         self._together = False
@@ -119,14 +120,15 @@ class HitsTable(QTableView):
         self.clicks: tuple[int, int] = (-1, 0)
         """The column that was clicked last, and how often since it is sorted by."""
 
-    def dragged(self) -> QMimeData:
-        """Return the selected hits as they are dragged out: aligned parts as FASTA, and cells as a table."""
+    def dragged(self) -> DraggedHits:
+        """Return the selected hits as they are dragged out: aligned parts as FASTA, cells as a table, one as a file."""
         rows = list(islice(chain.from_iterable(self.chosen_ranges()), MOST_DRAGGED))
         hits = [hit for place in rows if (hit := self.hits.row_at(place)) is not None]
-        made = QMimeData()
-        made.setText("".join(map(self.fasta_of, hits)))
-        made.setData("text/tab-separated-values", self.hits.tsv(rows, self.visible_columns()).encode())
-        return made
+        name = f"{hits[0].name} {self.query_of(hits[0])}" if len(hits) == 1 else f"{len(hits)} hits"
+        if len(hits) > 1 and len({hit.profile for hit in hits}) == 1:
+            name += f" of {self.query_of(hits[0])}"
+        cells = self.hits.tsv(rows, self.visible_columns())
+        return DraggedHits(name, "".join(map(self.fasta_of, hits)), cells)
 
     def startDrag(self, actions: Qt.DropAction) -> None:
         """Let hits be dropped into editors, forms and other programs."""

@@ -193,6 +193,7 @@ class ResultsPage(QWidget):
         made.table.doubleClicked.connect(self._open_hit)
         made.table.menu_asked.connect(self.hit_menu_asked)
         made.table.fasta_of = lambda hit: self.run.layout.fasta(hit, self.run.cards[hit.profile])
+        made.table.query_of = lambda hit: str(self.run.cards[hit.profile]["name"])
         made.explain_asked.connect(self.explain_asked)
         made.table.copy_refused.connect(self.run.trouble)
         return made
