@@ -380,8 +380,11 @@ class HitsModel(QAbstractTableModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Return what can be done with a cell: it can be dragged with its row; notes can be edited."""
-        flags = super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled  # without it no view begins to drag
-        is_note = index.isValid() and self.table.columns[index.column()].key == "note"
+        flags = super().flags(index)
+        if not index.isValid():
+            return flags
+        flags |= Qt.ItemFlag.ItemIsDragEnabled  # without it no view begins to drag
+        is_note = self.table.columns[index.column()].key == "note"
         return flags | Qt.ItemFlag.ItemIsEditable if is_note else flags
 
     def has_rule_above(self, row: int) -> bool:
