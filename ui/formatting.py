@@ -55,6 +55,11 @@ def unbroken(text: str) -> str:
     return "\u00a0· ".join(facts)
 
 
+def file_words(text: str) -> str:
+    """Return a text with a line in place of what some file system does not take in a name."""
+    return re.sub(r"[^\w.-]+", "_", text)
+
+
 def count(number: float) -> str:
     """Return a whole number with its digits in groups of three, as the command line and the engines write it."""
     return f"{round(number):,}"

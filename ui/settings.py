@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import time
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -16,6 +15,8 @@ import platformdirs
 from PySide6.QtCore import QSettings
 
 from clalign.formats.writers import replaced_file
+
+from .formatting import file_words
 
 MAX_RECENT = 10
 
@@ -170,7 +171,7 @@ class Settings:
         """
         place = self.data / folder
         place.mkdir(parents=True, exist_ok=True)
-        stem = re.sub(r"[^\w.-]+", "_", name).strip("._") or folder
+        stem = file_words(name).strip("._") or folder
         path, number = place / f"{stem}{ending}", 2
         while path.exists() or str(path) in taken:
             path, number = place / f"{stem}-{number}{ending}", number + 1

@@ -60,7 +60,7 @@ WRITTEN = {
 
 def run_name(spec: Spec, now: float) -> str:
     """Return the file name of a new run: its two files, time."""
-    stems = [re.sub(r"[^\w.-]+", "_", Path(path).name.split(".")[0]) for path in spec.paths]
+    stems = [formatting.file_words(Path(path).name.split(".")[0]) for path in spec.paths]
     return f"{'-x-'.join(stems)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -179,7 +178,7 @@ class SourceController(Controller):
     def keep_pasted(self, name: str, text: str) -> str:
         """Write pasted sequences to a file and return its path; empty if it could not be written."""
         folder = self._app.settings.data / "pasted"
-        stem = re.sub(r"[^\w.-]+", "_", name).strip("._") or "pasted"
+        stem = formatting.file_words(name).strip("._") or "pasted"
         path, number = folder / f"{stem}.fasta", 2
         while path.exists():
             path, number = folder / f"{stem}-{number}.fasta", number + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import re
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from PySide6.QtCore import QMimeData, QUrl
 
 from clalign.formats.scratch import Scratch
 
+from ..formatting import file_words
 from ..log import LOG
 
 URLS = "text/uri-list"
@@ -47,7 +48,7 @@ class DraggedHits(QMimeData):
         super().__init__()
         self.setText(fasta)
         self.setData(CELLS, cells.encode())
-        stem = re.sub(r"[^\w.-]+", "_", name)[:LONGEST_NAME].strip("._-") or "hits"
+        stem = file_words(name)[:LONGEST_NAME].strip("._-") or "hits"
         self._name, self._content = (f"{stem}.fasta", fasta) if fasta else (f"{stem}.tsv", cells)
         self._path: Path | None = None
 
@@ -72,8 +73,7 @@ class DraggedHits(QMimeData):
     def _file(self) -> Path:
         if self._path is None:
             # A folder for each: what was dragged before may be open under the same name.
-            folder = _folder() / str(sum(1 for _ in _folder().iterdir()))
-            folder.mkdir()
-            self._path = folder / self._name
-            self._path.write_text(self._content, encoding="utf-8", newline="\n")
+            path = Path(tempfile.mkdtemp(dir=_folder()), self._name)
+            path.write_text(self._content, encoding="utf-8", newline="\n")
+            self._path = path
         return self._path

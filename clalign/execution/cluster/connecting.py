@@ -29,7 +29,10 @@ SILENT_SECONDS = 10.0
 heard nothing for so long hangs, and is done without until it is heard of again."""
 
 BEATS = 3
-"""A worker may miss so many of its messages to the scheduler, which are rarer the more workers there are."""
+"""A worker may miss so many of its messages to the scheduler."""
+
+BEATS_A_SECOND = 200
+"""Dask has the workers of a large cluster send so many together, and each wait a second besides."""
 
 STUCK_SECONDS = 1.0
 """Where a job is stopped while it has waited so long for an answer, nothing more is asked."""
@@ -89,7 +92,7 @@ class Heartbeats:
         for address, last in seen.items():
             known, silent = before.get(address, (last, -passed))
             self._heard[address] = last, silent + passed if last == known else 0.0
-        patience = max(SILENT_SECONDS, BEATS * len(seen) / 200)
+        patience = max(SILENT_SECONDS, BEATS * (1 + len(seen) / BEATS_A_SECOND))
         return {address for address, (_, silent) in self._heard.items() if silent > patience}
 
 

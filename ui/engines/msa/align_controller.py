@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -99,7 +98,7 @@ class AlignController(FormController):
         from .pair_painter import PairPicture
 
         canvas = page.pairs.canvas
-        stem = re.sub(r"[^\w.-]+", "_", "-".join(canvas.shown.names))
+        stem = formatting.file_words("-".join(canvas.shown.names))
         picture = PairPicture(canvas.shown, canvas.with_path)
         ask_picture_file(self._app, stem, lambda: picture)
 
