@@ -26,6 +26,7 @@ import json
 import math
 import os
 import platform
+import re
 import resource
 import shutil
 import sqlite3
@@ -33,9 +34,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from msgspec.structs import replace
@@ -133,9 +135,13 @@ ADOPT = 36
 """Linux's word by which a process becomes the parent of what its children leave."""
 
 
-def children() -> set[int]:
-    """Return the processes that have this one as their parent (Linux)."""
-    return {int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+def children(process: int | str = "self") -> set[int]:
+    """Return the processes that have one as their parent (Linux)."""
+    found = set()
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found |= {int(word) for word in path.read_text().split()}
+    return found
 
 
 def run_command(command: list[Any], **options: Any) -> Spent:
@@ -153,9 +159,39 @@ def run_command(command: list[Any], **options: Any) -> Spent:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def largest_megabytes() -> float:
-    """Return the most memory that any process that was run until now had in use."""
-    return round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, 1)
+class Memory:
+    """Looks, while it is entered, at how much memory the processes that are begun meanwhile have in use (Linux).
+
+    What the system tells of ended children would not do: it counts this program's own memory, which they share until
+    they become another program.
+    """
+
+    def __enter__(self) -> Self:
+        self._most: dict[int, float] = {}
+        self._is_over = threading.Event()
+        self._looking = threading.Thread(target=self._look, args=[children()])
+        self._looking.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._looking.join()
+
+    @property
+    def megabytes(self) -> float:
+        """The most that each of them had in use, files that are mapped included, summed up."""
+        return round(sum(self._most.values()), 1)
+
+    def _look(self, others: set[int]) -> None:
+        while not self._is_over.wait(0.05):
+            found = children() - others
+            while found:
+                process = found.pop()
+                found |= children(process)
+                with contextlib.suppress(OSError):
+                    peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+                    if peak:  # it only grows, but for the moment in which another program begins in it
+                        self._most[process] = int(peak[1]) / 1024
 
 
 class Search:
@@ -236,23 +272,27 @@ def measured(search: Search, repeats: int, peers: list[str]) -> dict[str, Any]:
     subprocess.run(
         [sys.executable, "-m", "clalign", "devices"], env=search.environment, check=True, capture_output=True
     )
-    cold, _ = search.clalign()
-    memory = largest_megabytes()
+    with Memory() as cold_memory:
+        cold, _ = search.clalign()
     turns: dict[str, list[Spent]] = {name: [] for name in peers}
+    megabytes: dict[str, list[float]] = {name: [] for name in peers}
     for _ in range(repeats):
         for name, spent in turns.items():
-            found = getattr(search, name)()
+            with Memory() as memory:
+                found = getattr(search, name)()
+            megabytes[name].append(memory.megabytes)
             if found is not None:
                 spent.append(found)
     wall = {name: [seconds for seconds, _ in spent] for name, spent in turns.items()}
     processor = {name: [cpu for _, cpu in spent if cpu is not None] for name, spent in turns.items()}
     return {
         "cold_seconds": round(cold, 3),
-        "cold_megabytes": memory,
+        "cold_megabytes": cold_memory.megabytes,
         "seconds": {name: [round(value, 3) for value in seconds] for name, seconds in wall.items()},
         "ratio": _ratios(wall),
         "cpu_seconds": {name: [round(value, 3) for value in seconds] for name, seconds in processor.items()},
         "cpu_ratio": _ratios(processor),
+        "megabytes": megabytes,
         "finished": search.stages(),
         "lines": search.compared() if turns.get("hmmsearch") else None,
         "digest": search.digest(),
@@ -293,12 +333,14 @@ def main() -> None:
         search = Search(folder / "models.hmm", targets, options.device, folder, options.cpu, program)
         peers = [name for name in options.peers if not (options.scan and name == "pyhmmer")]
         found = measured(search, options.repeats, ["clalign", *peers])
-    cells = found["finished"]["n_residues"] * sum(hmm.length for hmm in models)
+    lengths = [hmm.length for hmm in models]
+    cells = found["finished"]["n_residues"] * sum(lengths)
     found["gcups"] = round(cells / statistics.median(found["seconds"]["clalign"]) / 1e9, 2)
     head = {
         "kind": f"hmmer3 {'scan' if options.scan else 'search'}",
         "system": f"{platform.system()} {platform.machine()}", "cores": os.cpu_count(),
-        "targets": targets.name, "lengths": [hmm.length for hmm in models], "cells": cells,
+        "targets": targets.name, "models": len(models), "cells": cells,
+        "lengths": [min(lengths), statistics.median(lengths), max(lengths)],
     }  # fmt: skip
     text = json.dumps({**head, **found}, indent=1)
     if options.output:

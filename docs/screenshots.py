@@ -9,6 +9,10 @@ and as on screens with small pixels, to look at them all::
 
     python docs/screenshots.py --runs proteome.clalign genomes.clalign --size 900x600 --scale 2 --out pictures
 
+With ``--live`` they are of every tab of a search with profiles of your own while it runs, on devices that you name::
+
+    python docs/screenshots.py --live families.hmm proteome.fasta --device cpu,reference --out pictures
+
 Every picture is taken from the window as a user would see it; nothing is drawn by hand.
 """
 
@@ -34,6 +38,7 @@ from clalign.databases.examples import load_examples, load_pair_examples
 from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
+from clalign.ui.engines.plan7.profile_view import ProfileView
 from clalign.ui.engines.register import ladders
 from clalign.ui.models.documents import COMPARISON, SYNCHRONIZATION
 from clalign.ui.models.hit_pages import ALL_PROFILES
@@ -288,9 +293,11 @@ def settled(window: MainWindow) -> None:
 
 
 def is_filled(page: ResultsPage) -> bool:
-    """Return whether the tab in view shows what it is for."""
+    """Return whether the tab in view shows what it is for, or says that a file has moved."""
     place = page._places[page.tab]
     shown = place.content if isinstance(place, Later) else place
+    if isinstance(shown, ProfileView) and shown.locate_button.isVisible():
+        return True
     if isinstance(shown, AskedView):
         return getattr(shown, "content", True) is not None
     return getattr(shown, "figure", True) is not None
@@ -358,6 +365,34 @@ def photograph_rest(window: MainWindow, shots: Photographer, folder: Path) -> No
         window.sheets.close_sheet()
 
 
+def photograph_live(window: MainWindow, shots: Photographer, folder: Path, files: list[Path], device: str) -> None:
+    """Search with profiles, and look at every tab that there is while the search runs."""
+    controller = window.controller
+    wait_until(lambda: controller.workspace.devices_known, "The devices")
+    controller.sources.open_paths([str(path.resolve()) for path in files])
+    wait_until(lambda: controller.inspector.is_idle and controller.search.sheet is not None, "The files")
+    controller.workspace.choose_device(device)
+    shots.take("live-form")
+    controller.search.run()
+    shots.take("live-started", 0)
+    wait_until(lambda: controller.page is not None and controller.page.run.hits.n_all > 0, "The first hits", 5)
+    page = controller.page
+    assert page is not None
+    for place, name in enumerate(page.TABS):
+        if page.tabs.isTabVisible(place):
+            page.show_tab(name)
+            shots.take(f"live-{name}", 1)
+    page.run.set_profile(ALL_PROFILES)
+    for name in ("hits", "histogram"):
+        page.show_tab(name)
+        shots.take(f"live-{name}-all", 1)
+    if controller.queue.current is None:
+        print("The search was over before the last picture.", file=sys.stderr)
+    wait_until(lambda: controller.queue.current is None, "The end of the search")
+    settled(window)
+    shots.take("live-over")
+
+
 def photograph_runs(window: MainWindow, shots: Photographer, folder: Path, runs: list[Path]) -> None:
     """Walk through runs of your own, and all other pages."""
     controller = window.controller
@@ -394,6 +429,8 @@ def main() -> int:
     parser.add_argument("--pairs", action="store_true", help="only those of comparisons of sequences")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "images")
     parser.add_argument("--runs", type=Path, nargs="+", help="every tab of these runs, and all pages of no run")
+    parser.add_argument("--live", type=Path, nargs=2, metavar=("PROFILES", "TARGETS"), help="a search while it runs")
+    parser.add_argument("--device", default="auto", help="of the search of --live")
     parser.add_argument("--scale", type=float, default=1, help="2 for a screen of small pixels")
     options = parser.parse_args()
     os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
@@ -414,6 +451,7 @@ def main() -> int:
             window.resize(width, height)
             walk = photograph_search if options.hmmer3 else photograph_pairs if options.pairs else photograph
             walk = partial(photograph_runs, runs=options.runs) if options.runs else walk
+            walk = partial(photograph_live, files=options.live, device=options.device) if options.live else walk
             walk(window, Photographer(window, options.out, theme), make_files(folder))
             window.close()
             QApplication.sendPostedEvents()

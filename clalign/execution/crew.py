@@ -59,6 +59,11 @@ class Crew:
             raise Cancelled
         self._context.check()
 
+    def rest(self, seconds: float) -> None:
+        """Wait for so long; raise `Cancelled` as soon as the job has ended."""
+        self._is_over.wait(seconds)
+        self.check()
+
     def work(self, openings: Sequence[Opening[Any]], serve: Serve) -> None:
         """Let a device, or several at a time, compute.
 

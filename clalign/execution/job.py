@@ -22,7 +22,7 @@ from msgspec.structs import replace
 import clalign
 from clalign import tracing
 from clalign.compute.opening import LISTEN_SECONDS, Opening, Rehearse, opening_of
-from clalign.compute.sessions import Check, Session
+from clalign.compute.sessions import Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
@@ -318,7 +318,9 @@ HELP_SECONDS = 5.0
 """What cards do in less a processor does not take part in: the programs that it needs first would take as long."""
 
 
-def stand_by(device: Device, begun: Callable[[], Sequence[Device]], n_devices: int, check: Check) -> None:
+def stand_by(
+    device: Device, begun: Callable[[], Sequence[Device]], n_devices: int, rest: Callable[[float], None]
+) -> None:
     """Let a processor wait beside cards, whose domains it defines, too: compilers of its driver take turns.
 
     Parameters
@@ -328,16 +330,15 @@ def stand_by(device: Device, begun: Callable[[], Sequence[Device]], n_devices: i
         Returns the devices that have begun, this one among them.
     n_devices : int
         How many were asked for.
-    check : callable
-        Raises `Cancelled` if the job has ended.
+    rest : callable
+        Waits for so many seconds; raises `Cancelled` as soon as the job has ended.
     """
     until = time.monotonic() + HELP_SECONDS
     while device.kind == "cpu" and n_devices > 1 and time.monotonic() < until:
         devices = begun()
         if len(devices) == n_devices and not any(one.kind in ("gpu", "accelerator") for one in devices):
             return
-        check()
-        time.sleep(LISTEN_SECONDS)
+        rest(LISTEN_SECONDS)
 
 
 class _Shift:
@@ -360,7 +361,7 @@ class _Shift:
         writer = self._writer_for(session.device, tell)
         shares = writer.shares
         stand_by(
-            session.device, lambda: [one.device for one in tuple(shares.values())], self._n_devices, self._crew.check
+            session.device, lambda: [one.device for one in tuple(shares.values())], self._n_devices, self._crew.rest
         )
         has_host = writer.planner.plan.has_host
         with Host(session, self._task.pick_device, self._crew.check, has_host, self._helps) as host:

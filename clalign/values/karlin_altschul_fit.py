@@ -23,6 +23,9 @@ FIRST_SHARE = 0.9
 
 MOST_REFITS = 30
 
+MOST_STEPS = 100
+"""Of Newton's method, which needs about five."""
+
 MISFIT = 3.0
 """E-values that differ from those of a fit by a greater factor are told of."""
 
@@ -124,19 +127,18 @@ def _fit(scores: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> t
         return None
     mean, least = float(scores.mean()), float(scores.min())
 
-    def slope_and_mass(lambda_: float) -> tuple[float, float]:
+    low, lambda_, high = 0.0, math.pi / (deviation * math.sqrt(6.0)), math.inf
+    for _ in range(MOST_STEPS):  # the slope of the likelihood only falls, so there is one maximum
         powers = weights * np.exp(-lambda_ * (scores - least))
-        total = float(powers.sum())
-        return 1.0 / lambda_ - mean + float((powers * scores).sum()) / total, total
-
-    low = high = math.pi / (deviation * math.sqrt(6.0))
-    while slope_and_mass(low)[0] < 0.0 and low > 1e-6:
-        low /= 2.0
-    while slope_and_mass(high)[0] > 0.0 and high < 1e3:
-        high *= 2.0
-    for _ in range(40):  # the likelihood has one maximum
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if slope_and_mass(middle)[0] > 0.0 else (low, middle)
-    lambda_ = (low + high) / 2.0
-    log_mass = math.log(len(scores)) - math.log(slope_and_mass(lambda_)[1]) + lambda_ * least
-    return lambda_, math.exp(log_mass)
+        mass = float(powers.sum())
+        expected = float((powers * scores).sum()) / mass
+        spread = float((powers * (scores - expected) ** 2).sum()) / mass
+        slope = 1.0 / lambda_ - mean + expected
+        low, high = (lambda_, high) if slope > 0.0 else (low, lambda_)
+        step = slope / (1.0 / lambda_**2 + spread)
+        if abs(step) <= 1e-14 * lambda_:
+            break
+        lambda_ += step
+        if not low < lambda_ < high:
+            lambda_ = (low + min(high, 3.0 * low or high)) / 2.0  # halved or doubled where only one bound is known
+    return lambda_, math.exp(math.log(len(scores)) - math.log(mass) + lambda_ * least)

@@ -211,13 +211,37 @@ def test_what_an_executor_meets_when_all_is_stored_fails_nothing(tmp_path: Path)
     assert not context.texts
 
 
+def test_who_rests_is_told_when_all_is_stored(tmp_path: Path) -> None:
+    """Else the job would wait for it in the end."""
+    context, ended = Counting(), threading.Event()
+
+    class Resting:
+        def work(self, *given: Any) -> None:
+            try:
+                people.rest(100 * WAIT)
+            except Cancelled:
+                ended.set()
+                raise
+
+    class Done:
+        def work(self, *given: Any) -> None:
+            pass
+
+    openings: Any = [Done(), Resting()]
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
+        people = Crew(run, context, context.warn)
+        people.work(openings, lambda *given: None)
+    assert ended.wait(WAIT)
+    assert not context.texts
+
+
 def test_a_processor_takes_no_part_in_what_cards_do_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its driver would be at its programs while it is to define domains for the cards."""
     processor = replace(REFERENCE, id="1:0", kind="cpu")
     card = replace(REFERENCE, id="0:0", kind="gpu")
     n_left = [3]
 
-    def end_soon() -> None:
+    def end_soon(seconds: float) -> None:
         n_left[0] -= 1
         if not n_left[0]:
             raise Cancelled

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from clalign.ui.models.jobs import JobItem
+from clalign.ui import formatting
+from clalign.ui.models.jobs import DEVICE_LINES, JobItem
+from clalign.ui.shell.job_strip import DeviceLines, JobRow
 from clalign.ui.views.docks import DEVICE_ROLE
 from clalign.values.devices import Device
 
@@ -47,21 +49,46 @@ def test_boxes_are_checked_and_cleared(window: Any, qtbot: Any) -> None:
     assert space.device_id == "auto"
 
 
-def test_the_strip_tells_of_each_device() -> None:
+PARTS = [
+    {"name": "Card", "id": "0:0", "gcups": 90.0, "cells": 3e9, "share": 0.75},
+    {"name": "Host", "id": "1:0", "gcups": 3.0, "cells": 1e9, "share": 0.25},
+    {"name": "Late", "id": "1:1", "gcups": 0.0, "cells": 0.0, "share": 0.0},
+]
+
+
+def progress(devices: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"stage": "search", "done": 4e9, "total": 8e9, "gcups": 93.0, "devices": devices}
+
+
+def test_the_strip_tells_of_each_device(qtbot: Any) -> None:
     item = JobItem("Search", {"job": "search"}, "running")
-    devices = [
-        {"name": "Card", "id": "0:0", "gcups": 90.0, "cells": 3e9, "share": 0.75},
-        {"name": "Host", "id": "1:0", "gcups": 3.0, "cells": 1e9, "share": 0.25},
-        {"name": "Late", "id": "1:1", "gcups": 0.0, "cells": 0.0, "share": 0.0},
-    ]
-    item.take_progress({"stage": "search", "done": 4e9, "total": 8e9, "gcups": 93.0, "devices": devices}, 0.0)
-    card, host, late = item.line().split(" · ")[-3:]
-    assert "Card: 75" in card
-    assert "90" in card
-    assert "Host: 25" in host
-    assert late == "Late: nothing yet"
+    row = JobRow(item)
+    qtbot.addWidget(row)
+    row.show()
+    table, low = row.findChild(DeviceLines), row.sizeHint().height()
+    assert not table.isVisible(), "one device has no table"
+    item.take_progress(progress(PARTS), 0.0)
+    row.show_item(item)
+    card, host, late = item.device_lines()
+    assert card == ("Card", f"75{formatting.THIN}% of what is done", formatting.rate(90.0), "3.00 billion cells")
+    assert host[0] == "Host"
+    assert late == ("Late", "nothing yet", "", "")
+    assert table.isVisible()
+    assert row.sizeHint().height() > low + 40
     item.take_progress({"stage": "pairs", "done": 0.0, "total": 8e9}, 1.0)
-    assert "Card" in item.line(), "they stay where an event does not tell of them"
+    assert len(item.device_lines()) == 3, "they stay where an event does not tell of them"
+    item.state = "done"
+    row.show_item(item)
+    assert not table.isVisible()
+
+
+def test_many_devices_are_summed_up() -> None:
+    item = JobItem("Search", {"job": "search"}, "running")
+    many = [{**PARTS[0], "name": f"Card {n}", "share": 0.1, "cells": 1e9, "gcups": 10.0} for n in range(10)]
+    item.take_progress(progress(many), 0.0)
+    lines = item.device_lines()
+    assert len(lines) == DEVICE_LINES
+    assert lines[-1] == ("7 more", f"70{formatting.THIN}% of what is done", formatting.rate(70.0), "7.00 billion cells")
 
 
 @pytest.mark.parametrize(("before", "number", "after"), [("auto", "1:0", "1:0"), ("1:0", "0:0", "0:0,1:0")])

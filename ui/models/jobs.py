@@ -20,6 +20,9 @@ JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "faile
 PROGRESS_MS = 50
 """Progress is told no more often than this; a worker may speak two hundred times a second."""
 
+DEVICE_LINES = 4
+"""Lines for the devices of a job, at most."""
+
 ACTIVE = ("waiting", "running", "paused", "stopping")
 
 DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
@@ -138,6 +141,19 @@ class JobItem:
         """Return what the job strip says about it."""
         return _LINES[self.state](self)
 
+    def device_lines(self) -> list[tuple[str, ...]]:
+        """Return of each of several devices its name, its share, how fast it is and what it has done.
+
+        Of more than `DEVICE_LINES` the last line sums up the rest. Empty for a job of one device, and after its end.
+        """
+        if not self.is_active:
+            return []
+        shown, rest = self.devices, []
+        if len(shown) > DEVICE_LINES:
+            shown, rest = shown[: DEVICE_LINES - 1], shown[DEVICE_LINES - 1 :]
+        lines = [_device_line(one["name"], [one]) for one in shown]
+        return [*lines, _device_line(f"{len(rest)} more", rest)] if rest else lines
+
     def offers(self) -> list[tuple[str, str]]:
         """Return the actions that make sense now: id and text."""
         if self.state == "running":
@@ -163,6 +179,14 @@ class JobItem:
         return other if self.exit_code in DEVICE_CODES else []
 
 
+def _device_line(name: str, devices: list[dict[str, Any]]) -> tuple[str, ...]:
+    share, gcups, cells = (sum(one[key] for one in devices) for key in ("share", "gcups", "cells"))
+    if not cells:
+        return name, "nothing yet", "", ""
+    part = f"{formatting.share(100 * share)}{formatting.THIN}% of what is done"
+    return name, part, formatting.rate(gcups), formatting.cells(cells)
+
+
 def _waiting(item: JobItem) -> str:
     return "Waits until the job before it is done"
 
@@ -178,17 +202,7 @@ def _running(item: JobItem) -> str:
     left = item.seconds_left()
     if left is not None and item.fraction < 1:
         parts.append(f"{formatting.duration(left)} left")
-    return " · ".join([*parts, *_shares(item)])
-
-
-def _shares(item: JobItem) -> list[str]:
-    """Return of each of several devices its name, what share it has done, and how fast."""
-    return [
-        f"{one['name']}: {formatting.percent(one['share'])} at {formatting.rate(one['gcups'])}"
-        if one["cells"]
-        else f"{one['name']}: nothing yet"
-        for one in item.devices
-    ]
+    return " · ".join(parts)
 
 
 def _paused(item: JobItem) -> str:

@@ -1,12 +1,21 @@
-"""The strip at the bottom: one line for each job."""
+"""The strip at the bottom: one line for each job, and below it one for each of several devices."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ..models.jobs import JobItem, JobQueue
-from ..views.parts import ElidedLabel, IconLabel, clear_layout, line, set_role, stacked
+from ..views.parts import ElidedLabel, IconLabel, clear_layout, label, line, row, set_role, stacked
 
 ICONS = {
     "waiting": ("clock-outline", "muted"),
@@ -33,8 +42,41 @@ SHOWN = 4
 """Lines shown at once."""
 
 
+class DeviceLines(QWidget):
+    """What each of the devices of a job has done: a table that grows by a line with each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: list[tuple[ElidedLabel, list[QLabel]]] = []
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(38, 0, 8, 4)
+        self._grid.setHorizontalSpacing(18)
+        self._grid.setVerticalSpacing(1)
+        self._grid.setColumnStretch(0, 1)
+        self._grid.setColumnStretch(4, 1)
+        self.hide()
+
+    def show_lines(self, lines: list[tuple[str, ...]]) -> None:
+        """Show the lines of so many devices, each of a name and three facts."""
+        while len(self._lines) < len(lines):
+            self._add()
+        for place, (name, facts) in enumerate(self._lines):
+            is_shown = place < len(lines)
+            for widget, text in zip((name, *facts), lines[place] if is_shown else [""] * 4, strict=True):
+                widget.setText(text)
+                widget.setVisible(is_shown)
+        self.setVisible(bool(lines))
+
+    def _add(self) -> None:
+        name, facts = ElidedLabel(role="muted", middle=True), [label(role="muted") for _ in range(3)]
+        for column, widget in enumerate(facts, start=1):
+            self._grid.addWidget(widget, len(self._lines), column, Qt.AlignmentFlag.AlignRight)
+        self._grid.addWidget(name, len(self._lines), 0)
+        self._lines.append((name, facts))
+
+
 class JobRow(QWidget):
-    """One job: title, bar, words, buttons."""
+    """One job: title, bar, words, buttons, and its devices if there are several."""
 
     pressed = Signal(str)
 
@@ -51,12 +93,10 @@ class JobRow(QWidget):
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(6)
         self._offers: list[tuple[str, str]] = []
-        box = QHBoxLayout(self)
-        box.setContentsMargins(12, 4, 8, 4)
-        box.setSpacing(10)
-        for widget, stretch in ((self._icon, 0), (self._title, 2), (self._bar, 0), (self._words, 5)):
-            box.addWidget(widget, stretch)
-        box.addLayout(self._buttons)
+        self._devices = DeviceLines()
+        parts = (self._icon, (self._title, 2), self._bar, (self._words, 5), self._buttons)
+        job = row(*parts, spacing=10, margins=(12, 4, 8, 4))
+        self.setLayout(stacked(job, self._devices, spacing=0))
         self.show_item(item)
 
     def show_item(self, item: JobItem) -> None:
@@ -64,6 +104,7 @@ class JobRow(QWidget):
         self._icon.show_icon(*ICONS[item.state])
         self._title.setText(item.title)
         self._words.setText(item.line())
+        self._devices.show_lines(item.device_lines())
         set_role(self._bar, "state", item.state)
         busy = item.state == "running" and not item.total
         if busy != (self._bar.maximum() == 0):
