@@ -393,8 +393,9 @@ class _Shift:
             self._writer.share_of(device)
             devices = [share.device for share in shares.values()]
             if len(devices) <= MOST_NAMED:
-                both = {"name": ", ".join(told_apart(devices)), "id": ",".join(shares)}
-                self._task.run.set_facts(device={**devices[0].to_dict(), **both})
+                drivers = ", ".join(dict.fromkeys(one.driver for one in devices if one.driver))
+                all_ = {"name": ", ".join(told_apart(devices)), "id": ",".join(shares), "driver": drivers}
+                self._task.run.set_facts(device={**devices[0].to_dict(), **all_})
         self._beginning.set()
         return self._writer
 

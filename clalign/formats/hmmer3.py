@@ -27,6 +27,14 @@ MAX_LENGTH = 10**9
 SUM_TOLERANCE = 0.01
 """Probabilities are written with five decimals of their logarithm; a sum further from one is damage."""
 
+_FIRST, _WIDTH = 8, 9
+"""Where the numbers of a node's lines begin, and letters of each: two digits, a point, and five digits."""
+
+_BLANK = ord(" ")
+
+_PLACES, _POWERS = [1, 2, 4, 5, 6, 7, 8], 10.0 ** np.arange(6, -1, -1)
+"""Of the digits of such a number, and what they count in units of its last one."""
+
 _HINT = "Take the file from its source again, or rebuild the model with hmmbuild."
 
 _STATISTICS = {
@@ -265,25 +273,25 @@ class _Record:
     def _read_at_once(self, version: str, length: int, found: _Lines) -> bool:
         """Read the nodes after node 0 together; where anything about them is unusual leave them to be read again."""
         block = list(itertools.islice(self.lines, 3 * length))
-        rows, k_size, columns = [text.split() for _, text in block], len(found.match[0]), _columns(version)
-        match, insert, transitions = rows[0::3], rows[1::3], rows[2::3]
-        widths = [(match, 1 + k_size + len(columns)), (insert, k_size), (transitions, 7)]
-        text = "".join(text for _, text in block)
+        texts, k_size, columns = [text for _, text in block], len(found.match[0]), _columns(version)
+        match, insert, transitions = texts[0::3], texts[1::3], texts[2::3]
+        end = _FIRST + k_size * _WIDTH
+        rest = [text[end:].split() for text in match]
         is_usual = (
-            all(set(map(len, lines)) == {width} for lines, width in widths)
-            and [row[0] for row in match] == [str(k) for k in range(1, length + 1)]
-            and text.isascii()
-            and "_" not in text
+            [text[:_FIRST].strip() for text in match] == [str(k) for k in range(1, length + 1)]
+            and all(len(words) == len(columns) for words in rest)
+            and not any(text[:_FIRST].strip() or text[end:].strip() for text in insert)
+            and not any(text[:_FIRST].strip() or text[_FIRST + 7 * _WIDTH :].strip() for text in transitions)
         )
-        numbers = [[row[1 : 1 + k_size] for row in match], insert, transitions] if is_usual else []
-        read = [logs for lines in numbers if (logs := _logs_of(lines)) is not None]
-        if len(read) < len(widths):
+        numbers = [(match, k_size), (insert, k_size), (transitions, 7)] if is_usual else []
+        read = [logs for lines, count in numbers if (logs := _logs_in_columns(lines, count)) is not None]
+        if len(read) < 3:
             self.lines = itertools.chain(block, self.lines)
             return False
         found.following = read
         self.number, self.text = block[-1]
         self.node_lines += [number for number, _ in block[2::3]]
-        _annotate(found, match, columns, 1 + k_size)
+        _annotate(found, rest, columns)
         return True
 
     def _insert_and_transitions(self, words: list[str], k: int, found: _Lines) -> None:
@@ -395,22 +403,28 @@ def _columns(version: str) -> list[str]:
     return ["map", *(["cons"] if version >= "e" else []), "rf", *(["mm"] if version >= "f" else []), "cs"]
 
 
-def _annotate(found: _Lines, rows: list[list[str]], columns: list[str], start: int = 0) -> None:
-    """Keep what lines of nodes have in their columns of annotation, the first of which is word `start` of a line."""
+def _annotate(found: _Lines, rows: list[list[str]], columns: list[str]) -> None:
+    """Keep what lines of nodes have in their columns of annotation."""
     for name, kept in (("cons", found.consensus), ("rf", found.reference), ("cs", found.structure)):
-        place = start + columns.index(name) if name in columns else None
+        place = columns.index(name) if name in columns else None
         kept += ["-"] * len(rows) if place is None else [row[place][0] for row in rows]
 
 
-def _logs_of(rows: Sequence[list[str]]) -> npt.NDArray[np.float64] | None:
-    """Return negative logarithms as `_Record.logs` does, of many lines (float64[n, :]); None if any is not one."""
-    words = list(itertools.chain.from_iterable(rows))
-    n_zeros = words.count("*")
-    if n_zeros:
-        words = ["inf" if word == "*" else word for word in words]
-    try:
-        logs = np.fromiter(map(float, words), np.float64, len(words))
-    except ValueError:
+def _logs_in_columns(lines: Sequence[str], count: int) -> npt.NDArray[np.float64] | None:
+    """Return negative logarithms that stand in the columns where HMMER writes them (float64[n, count]).
+
+    Each is that nearest to what is written, as `float` has it. None if anything else stands there.
+    """
+    text = "".join([line[_FIRST : _FIRST + count * _WIDTH] for line in lines])
+    if not text.isascii() or len(text) != len(lines) * count * _WIDTH:
         return None
-    is_right = logs.min() >= 0 and np.isfinite(logs).sum() == len(words) - n_zeros
-    return logs.reshape(len(rows), -1) if is_right else None
+    letters = np.frombuffer(text.encode("ascii"), np.uint8).reshape(-1, _WIDTH)
+    digits = letters - np.uint8(ord("0"))
+    digits[letters[:, 1] == _BLANK, 1] = 0
+    is_number = (letters[:, 0] == _BLANK) & (letters[:, 3] == ord(".")) & (digits[:, _PLACES] <= 9).all(axis=1)
+    is_zero = (letters[:, -1] == ord("*")) & (letters[:, :-1] == _BLANK).all(axis=1)
+    if not (is_number | is_zero).all():
+        return None
+    logs = digits[:, _PLACES] @ _POWERS / 1e5
+    logs[is_zero] = _ZERO
+    return logs.reshape(len(lines), count)

@@ -132,7 +132,7 @@ def test_lines_of_nodes_are_read_together_or_one_by_one(
 ) -> None:
     lines = EXAMPLE.splitlines(keepends=True)
     (usual,), (other,) = load(EXAMPLE), load("".join([*lines[:row], lines[row].rstrip() + more, *lines[row + 1 :]]))
-    monkeypatch.setattr("clalign.formats.hmmer3._logs_of", lambda rows: None)
+    monkeypatch.setattr("clalign.formats.hmmer3._logs_in_columns", lambda lines, count: None)
     (by_line,) = load(EXAMPLE)
     for one in (other, by_line):
         for name in ("match", "insert", "transitions", "consensus", "reference", "structure"):

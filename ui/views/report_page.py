@@ -72,7 +72,8 @@ class ReportPage(ScrolledCard):
             (run.noun, query),
             ("State", STATE_WORDS.get(run.state, run.state)),
             ("Begun", f"{datetime.fromtimestamp(facts.get('created') or 0):%Y-%m-%d %H:%M:%S}"),
-            ("Device", f"{device.get('name', '')} {device.get('driver', '')}".strip()),
+            ("Device", device.get("name", "")),
+            ("Driver", device.get("driver", "")),
             ("Database size for E-values", "" if run.has_no_statistics else run.database_words()),
             *((text, "" if run.shows_all or not card.get(name) else f"{formatting.score(card[name])} bits")
               for text, name in (("Reported from", "report_score"), ("Significant from", "include_score"))),
