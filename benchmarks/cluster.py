@@ -20,7 +20,6 @@ import json
 import os
 import random
 import re
-import resource
 import signal
 import statistics
 import subprocess
@@ -31,6 +30,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hmmer3_search import run_command
 from several_devices import VARYING
 
 from clalign.runs.run_file import open_run
@@ -53,18 +53,15 @@ def searched(given: argparse.Namespace, folder: Path, *words: str) -> dict[str, 
     """Search, and return times and the digest."""
     folder.mkdir()
     run, table = folder / "run.clalign", folder / "hits.tsv"
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(
+    wall, processor = run_command(
         [*CLALIGN, "hmmsearch", "-q", *words, "--run", str(run), "--tsv", str(table), given.profiles, given.targets],
         stdout=subprocess.DEVNULL,
-        check=True,
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open_run(run) as file:
         summary = file.fact("finished")
     return {
-        "wall_seconds": time.perf_counter() - began,
-        "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "wall_seconds": wall,
+        "cpu_seconds": processor,
         "searching_seconds": summary["seconds"],
         "device_seconds": summary["device_seconds"],
         "digest": digest_of(run, table),

@@ -144,7 +144,7 @@ def children(process: int | str = "self") -> set[int]:
     return found
 
 
-def run_command(command: list[Any], **options: Any) -> Spent:
+def run_command(command: list[Any], **options: Any) -> tuple[float, float]:
     """Run a program; return what it took, its children's processor seconds included.
 
     A worker may end a moment after its command has, whose time would count nowhere if nobody waited for it.

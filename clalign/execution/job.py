@@ -318,27 +318,31 @@ HELP_SECONDS = 5.0
 """What cards do in less a processor does not take part in: the programs that it needs first would take as long."""
 
 
-def stand_by(
-    device: Device, begun: Callable[[], Sequence[Device]], n_devices: int, rest: Callable[[float], None]
-) -> None:
+def stand_by(device: Device, writer: Writer[Any], n_devices: int, rest: Callable[[float], None]) -> None:
     """Let a processor wait beside cards, whose domains it defines, too: compilers of its driver take turns.
 
     Parameters
     ----------
     device : Device
-    begun : callable
-        Returns the devices that have begun, this one among them.
+    writer : Writer
+        Knows the devices that have begun, this one among them.
     n_devices : int
         How many were asked for.
     rest : callable
         Waits for so many seconds; raises `Cancelled` as soon as the job has ended.
     """
+    if device.kind != "cpu" or n_devices == 1:
+        return
     until = time.monotonic() + HELP_SECONDS
-    while device.kind == "cpu" and n_devices > 1 and time.monotonic() < until:
-        devices = begun()
-        if len(devices) == n_devices and not any(one.kind in ("gpu", "accelerator") for one in devices):
-            return
-        rest(LISTEN_SECONDS)
+    writer.planner.rest(1)
+    try:
+        while time.monotonic() < until:
+            kinds = [share.device.kind for share in tuple(writer.shares.values())]
+            if len(kinds) == n_devices and not {"gpu", "accelerator"}.intersection(kinds):
+                return
+            rest(LISTEN_SECONDS)
+    finally:
+        writer.planner.rest(-1)
 
 
 class _Shift:
@@ -359,10 +363,7 @@ class _Shift:
     def serve(self, session: Session, run: RunFile, tell: Told) -> None:
         """Compute with one device until everything is stored."""
         writer = self._writer_for(session.device, tell)
-        shares = writer.shares
-        stand_by(
-            session.device, lambda: [one.device for one in tuple(shares.values())], self._n_devices, self._crew.rest
-        )
+        stand_by(session.device, writer, self._n_devices, self._crew.rest)
         has_host = writer.planner.plan.has_host
         with Host(session, self._task.pick_device, self._crew.check, has_host, self._helps) as host:
             try:

@@ -158,6 +158,7 @@ class Planner(Generic[Batch]):
 
     def __init__(self, plan: Plan[Batch], n_executors: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
         self.plan, self.n_executors = plan, n_executors
+        self._n_resting = 0
         self._unopened = Unopened(plan.queries, plan.groups)
         self._open = OpenQueries[Batch]()
         self._ends: deque[Query[Batch]] = deque()
@@ -173,6 +174,15 @@ class Planner(Generic[Batch]):
         """Take note of an executor, and whether it waits while others have lent themselves its device."""
         with self._changed:
             self._hands.of(cutter).gives_way = gives_way
+
+    def rest(self, n: int) -> None:
+        """Take note that more, or fewer, executors only stand by: for them nothing is cut smaller or left."""
+        with self._changed:
+            self._n_resting += n
+
+    @property
+    def _n_at_work(self) -> int:
+        return max(1, self.n_executors - self._n_resting)
 
     def lend(self, n: int, cutter: Cutter[Batch]) -> None:
         """Take note that something more, or less, is computed with the processor for an executor that has a card."""
@@ -225,7 +235,7 @@ class Planner(Generic[Batch]):
         with self._changed:
             hand = self._hands.of(cutter)
             n = min(most, max(1, int(seconds / hand.unit_seconds))) if hand.unit_seconds else 1
-            due = self._n_rows_left * self._hands.share(hand) / 2 if self.n_executors > 1 else math.inf
+            due = self._n_rows_left * self._hands.share(hand) / 2 if self._n_at_work > 1 else math.inf
         units: list[Unit[Batch]] = []
         while len(units) < n and (not units or sum(unit.last - unit.first for unit in units) < due):
             unit = self.take(run, cutter)
@@ -286,13 +296,13 @@ class Planner(Generic[Batch]):
 
     def _is_too_much(self) -> bool:
         """Return whether so much is not stored that nothing is to be given."""
-        n_out, most = len(self._hands), self._most_out * self.n_executors
+        n_out, most = len(self._hands), self._most_out * self._n_at_work
         self._is_full = n_out >= (most // 2 if self._is_full and self.plan.start_many is not None else most)
         return self._is_full
 
     def _share(self, hand: Hand, n_rows: int) -> float:
         """Return what share of so many rows is enough: near the end half of what is due to an executor."""
-        if self.n_executors == 1 or not self._is_through:
+        if self._n_at_work == 1 or not self._is_through:
             return 1.0
         return min(1.0, max(SMALLEST_SHARE, self._open.n_rows * self._hands.share(hand) / 2 / n_rows))
 
@@ -315,7 +325,7 @@ class Planner(Generic[Batch]):
         """
         if chooses(cutter) and not cutter.has_all():
             suiting = next((query for query in self._open if cutter.has_some_of(query)), None)
-            if suiting is not None or len(self._open) > max(2 * self.n_executors, MOST_OPEN):
+            if suiting is not None or len(self._open) > max(2 * self._n_at_work, MOST_OPEN):
                 return suiting or self._open.first
             return self._next(run) or self._open.first
         return self._open.of(None) or self._open.of(cutter) or self._next(run, cutter) or self._open.first
@@ -356,8 +366,8 @@ class Planner(Generic[Batch]):
                 return False
             is_between = self.plan.phases is not None and n_out > 0
             if not is_left or self._ends or self._is_too_much() or is_between or self._hands.is_lent():
-                looks = max(LOOK_SECONDS, self.n_executors / LOOKS)
-                self._changed.wait(LISTEN_SECONDS if self.n_executors == 1 else looks)
+                looks = max(LOOK_SECONDS, self._n_at_work / LOOKS)
+                self._changed.wait(LISTEN_SECONDS if self._n_at_work == 1 else looks)
             return True
 
     @property

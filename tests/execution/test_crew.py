@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from clalign.execution import crew, executor, job, planner
 from clalign.execution.crew import Crew
 from clalign.execution.writer import Writer
 from clalign.runs.run_file import create_run, open_run
-from clalign.values.devices import REFERENCE
+from clalign.values.devices import REFERENCE, Device
 
 sys.path.insert(0, str(Path(__file__).parent))
 from crews import ENGINES, WAIT, Counting, Devices, Expected, computed, content, exports, small_units, spec_of
@@ -239,19 +240,28 @@ def test_a_processor_takes_no_part_in_what_cards_do_soon(monkeypatch: pytest.Mon
     """Its driver would be at its programs while it is to define domains for the cards."""
     processor = replace(REFERENCE, id="1:0", kind="cpu")
     card = replace(REFERENCE, id="0:0", kind="gpu")
-    n_left = [3]
+    n_left, n_resting = [3], list[int]()
 
     def end_soon(seconds: float) -> None:
         n_left[0] -= 1
         if not n_left[0]:
             raise Cancelled
 
+    def waits(device: Device, *begun: Device) -> bool:
+        writer: Any = SimpleNamespace(planner=SimpleNamespace(rest=n_resting.append), shares={})
+        writer.shares = {one.id: SimpleNamespace(device=one) for one in begun}
+        try:
+            job.stand_by(device, writer, len(begun), end_soon)
+        except Cancelled:
+            return True
+        return False
+
     monkeypatch.setattr(job, "HELP_SECONDS", WAIT)
-    with pytest.raises(Cancelled):
-        job.stand_by(processor, lambda: [card, processor], 2, end_soon)
+    assert waits(processor, card, processor)
+    assert n_resting == [1, -1], "meanwhile the card cuts nothing smaller"
     n_left[0] = 1  # whoever waits now fails
-    job.stand_by(card, lambda: [card, processor], 2, end_soon)
-    job.stand_by(processor, lambda: [processor], 1, end_soon)
-    job.stand_by(processor, lambda: [processor, replace(processor, id="2:0")], 2, end_soon)
+    assert not waits(card, card, processor)
+    assert not waits(processor, processor)
+    assert not waits(processor, processor, replace(processor, id="2:0"))
     monkeypatch.setattr(job, "HELP_SECONDS", 0.0)
-    job.stand_by(processor, lambda: [card, processor], 2, end_soon)
+    assert not waits(processor, card, processor)

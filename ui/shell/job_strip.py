@@ -47,7 +47,7 @@ class DeviceLines(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: list[tuple[ElidedLabel, list[QLabel]]] = []
+        self._lines: list[list[ElidedLabel | QLabel]] = []
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(38, 0, 8, 4)
         self._grid.setHorizontalSpacing(18)
@@ -60,19 +60,20 @@ class DeviceLines(QWidget):
         """Show the lines of so many devices, each of a name and three facts."""
         while len(self._lines) < len(lines):
             self._add()
-        for place, (name, facts) in enumerate(self._lines):
+        for place, widgets in enumerate(self._lines):
             is_shown = place < len(lines)
-            for widget, text in zip((name, *facts), lines[place] if is_shown else [""] * 4, strict=True):
+            for widget, text in zip(widgets, lines[place] if is_shown else [""] * 4, strict=True):
                 widget.setText(text)
                 widget.setVisible(is_shown)
         self.setVisible(bool(lines))
 
     def _add(self) -> None:
-        name, facts = ElidedLabel(role="muted", middle=True), [label(role="muted") for _ in range(3)]
-        for column, widget in enumerate(facts, start=1):
-            self._grid.addWidget(widget, len(self._lines), column, Qt.AlignmentFlag.AlignRight)
-        self._grid.addWidget(name, len(self._lines), 0)
-        self._lines.append((name, facts))
+        place, name = len(self._lines), ElidedLabel(role="muted", middle=True)
+        facts = [label(role="muted") for _ in range(3)]
+        self._grid.addWidget(name, place, 0)
+        for column, fact in enumerate(facts, start=1):
+            self._grid.addWidget(fact, place, column, Qt.AlignmentFlag.AlignRight)
+        self._lines.append([name, *facts])
 
 
 class JobRow(QWidget):
