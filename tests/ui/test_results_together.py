@@ -27,13 +27,16 @@ from clalign.ui.models.heat_map import HeatMap
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.long_list import LongList
 from clalign.ui.models.overview import COLUMNS, QueriesModel
+from clalign.ui.models.rows_view import RowsView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views import dragged_hits
+from clalign.ui.views.aligned_hits import AlignedHits
 from clalign.ui.views.architecture_painter import ArchitecturePicture
 from clalign.ui.views.choices import COUNT_ROLE, ChoiceList, list_place
 from clalign.ui.views.heat_map_view import HeatMapPicture
 from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.results_page import ResultsPage
+from clalign.values.row_alignments import RowAlignment
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -254,6 +257,19 @@ def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: Result
     qtbot.waitUntil(lambda: view.panel is None)
     together.show_tab("hits")
     assert together.rows_panel is None
+
+
+def test_an_alignment_of_hits_is_seen_from_where_they_begin(qtbot: Any) -> None:
+    view = AlignedHits()
+    qtbot.addWidget(view)
+    view.resize(900, 500)
+    view.show()
+    rows = [b"-" * 300 + b"ACDEFGHIKL" * 40, b"-" * 290 + b"CDEFGHIKLM" * 41]
+    panel = view.show_rows(RowsView(RowAlignment.of_rows(["one", "two"], rows), view), "two rows")
+    canvas = panel.canvas
+    qtbot.waitUntil(lambda: canvas.horizontalScrollBar().value() == round(288 * canvas.cell))
+    assert panel.view.cursor == (0, 290)
+    view.close_view()
 
 
 @pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QCheckBox, QStackedWidget
+
+from clalign.values.row_alignments import is_residue
 
 from ..models.rows_view import RowsView
 from ..models.run_view import RunView
@@ -11,6 +15,9 @@ from .one_at_a_time import OneAtATime
 from .parts import AskedView, row, stacked
 from .rows_page import RowsPanel
 from .wait_sign import WaitLine
+
+LOOKED_AT = 100
+"""Rows of which the first residue is looked for."""
 
 
 class AlignedHits(AskedView):
@@ -45,11 +52,14 @@ class AlignedHits(AskedView):
         self.words.setText("")
 
     def show_rows(self, view: RowsView, words: str) -> RowsPanel:
-        """Show an alignment in place of the last one."""
+        """Show an alignment in place of the last one, from where the first rows begin: before that are gaps only."""
         self.close_view()
         self.panel = panel = RowsPanel(view)
         self._stack.addWidget(panel)
         self._stack.setCurrentWidget(panel)
+        first = int(is_residue(view.alignment.cells[:LOOKED_AT]).any(axis=0).argmax())
+        view.move_to(0, first)
+        QTimer.singleShot(0, panel.canvas, partial(panel.canvas.begin_at, first))  # once it has its size
         self.words.setText(words)
         self.setFocusProxy(panel)
         return panel

@@ -50,6 +50,9 @@ HEIGHTS = (0.125, 0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 22, 26, 32, 4
 BETWEEN = 22.0
 """Pixels between the blocks of a wrapped alignment."""
 
+BEFORE = 2
+"""Columns that are seen before the one where an alignment begins."""
+
 LEAST_ROWS = 6
 """Rows that are seen before what is below them, where there are as many."""
 
@@ -365,6 +368,10 @@ class RowsArea(QAbstractScrollArea):
             return
         self.horizontalScrollBar().setValue(int(column * self.view.n_columns * self.cell - room.width() / 2))
         self.verticalScrollBar().setValue(int(row * self.view.n_rows * self.height_ - room.height() / 2))
+
+    def begin_at(self, column: int) -> None:
+        """Bring a column to the left, with a little of what stands before it."""
+        self.horizontalScrollBar().setValue(int((column - BEFORE) * self.cell))
 
     def _follow_cursor(self) -> None:
         """Bring the cursor into view."""
