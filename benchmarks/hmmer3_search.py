@@ -71,10 +71,11 @@ def write_models(path: Path, out: Path, n: int) -> list[Hmm]:
 
 
 def save_text(hmm: Hmm) -> str:
-    """Return a model as a HMMER3 save file."""
+    """Return a model as a HMMER3 save file, in HMMER's columns: of others numbers are read one by one."""
 
-    def line(values: Any) -> str:
-        return " ".join("*" if p <= 0 else f"{-math.log(p):.5f}" for p in values.tolist())
+    def line(values: Any, first: str = "") -> str:
+        numbers = ("        *" if p <= 0 else f"{-math.log(p):9.5f}" for p in values.tolist())
+        return f"{first:>7s} {''.join(numbers)}"
 
     settings = hmm.settings
     assert isinstance(settings, Hmmer3Settings)
@@ -84,12 +85,12 @@ def save_text(hmm: Hmm) -> str:
     out = [
         "HMMER3/f", f"NAME  {hmm.name}", f"LENG  {hmm.length}", "ALPH  amino", "RF    no", "MM    no", "CONS  yes",
         "CS    no", "MAP   no", *statistics, f"HMM   {' '.join(hmm.alphabet.canonical)}",
-        "      m->m m->i m->d i->m i->i d->m d->d", f"COMPO {line(settings.composition)}",
+        "      m->m m->i m->d i->m i->i d->m d->d", line(settings.composition, "COMPO"),
         line(hmm.insert[0]), line(hmm.transitions[0]),
     ]  # fmt: skip
     for node in range(1, hmm.length + 1):
         out += [
-            f"{node} {line(hmm.match[node])} - {hmm.consensus[node - 1]} - - -",
+            f"{line(hmm.match[node], str(node))} - {hmm.consensus[node - 1]} - - -",
             line(hmm.insert[node]), line(hmm.transitions[node]),
         ]  # fmt: skip
     return "\n".join([*out, "//", ""])
@@ -137,9 +138,9 @@ ADOPT = 36
 
 def children(process: int | str = "self") -> set[int]:
     """Return the processes that have one as their parent (Linux)."""
-    found = set()
-    for path in Path(f"/proc/{process}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
+    found = set[int]()
+    with contextlib.suppress(OSError):  # it may end meanwhile
+        for path in Path(f"/proc/{process}/task").glob("*/children"):
             found |= {int(word) for word in path.read_text().split()}
     return found
 

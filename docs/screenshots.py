@@ -9,9 +9,9 @@ and as on screens with small pixels, to look at them all::
 
     python docs/screenshots.py --runs proteome.clalign genomes.clalign --size 900x600 --scale 2 --out pictures
 
-With ``--live`` they are of every tab of a search with profiles of your own while it runs, on devices that you name::
+With ``--live`` they are of every tab of a search with profiles of your own while it runs, on devices given by their ids::
 
-    python docs/screenshots.py --live families.hmm proteome.fasta --device cpu,reference --out pictures
+    python docs/screenshots.py --live families.hmm proteome.fasta --device 0:0,reference --out pictures
 
 Every picture is taken from the window as a user would see it; nothing is drawn by hand.
 """

@@ -278,8 +278,10 @@ class _Record:
         end = _FIRST + k_size * _WIDTH
         rest = [text[end:].split() for text in match]
         is_usual = (
-            [text[:_FIRST].strip() for text in match] == [str(k) for k in range(1, length + 1)]
+            len(block) == 3 * length
+            and [text[:_FIRST].strip() for text in match] == [str(k) for k in range(1, length + 1)]
             and all(len(words) == len(columns) for words in rest)
+            and all(text[end].isspace() for text in match)  # else the last number goes on
             and not any(text[:_FIRST].strip() or text[end:].strip() for text in insert)
             and not any(text[:_FIRST].strip() or text[_FIRST + 7 * _WIDTH :].strip() for text in transitions)
         )

@@ -26,6 +26,9 @@ MOST_REFITS = 30
 MOST_STEPS = 100
 """Of Newton's method, which needs about five."""
 
+MOST_LOG_MASS = 100.0
+"""Of K m. Chance gives 10 or 20; scores that are all high and close together, as those of copies of one sequence, more."""
+
 MISFIT = 3.0
 """E-values that differ from those of a fit by a greater factor are told of."""
 
@@ -121,19 +124,19 @@ def misfit(known: Statistics, fitted: Statistics | None, evalue: float) -> str:
 
 
 def _fit(scores: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return lambda, and K m, of highest likelihood."""
+    """Return lambda, and K m, of highest likelihood; None if these are no scores of chance."""
     deviation = float(scores.std())
     if len(scores) < LEAST_SCORES // 2 or deviation == 0.0:
         return None
     mean, least = float(scores.mean()), float(scores.min())
-
+    above = scores - mean  # of high scores that lie close together the mean would leave few digits
     low, lambda_, high = 0.0, math.pi / (deviation * math.sqrt(6.0)), math.inf
     for _ in range(MOST_STEPS):  # the slope of the likelihood only falls, so there is one maximum
         powers = weights * np.exp(-lambda_ * (scores - least))
         mass = float(powers.sum())
-        expected = float((powers * scores).sum()) / mass
-        spread = float((powers * (scores - expected) ** 2).sum()) / mass
-        slope = 1.0 / lambda_ - mean + expected
+        expected = float((powers * above).sum()) / mass
+        spread = float((powers * (above - expected) ** 2).sum()) / mass
+        slope = 1.0 / lambda_ + expected
         low, high = (lambda_, high) if slope > 0.0 else (low, lambda_)
         step = slope / (1.0 / lambda_**2 + spread)
         if abs(step) <= 1e-14 * lambda_:
@@ -141,4 +144,5 @@ def _fit(scores: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> t
         lambda_ += step
         if not low < lambda_ < high:
             lambda_ = (low + min(high, 3.0 * low or high)) / 2.0  # halved or doubled where only one bound is known
-    return lambda_, math.exp(math.log(len(scores)) - math.log(mass) + lambda_ * least)
+    log_mass = math.log(len(scores)) - math.log(mass) + lambda_ * least
+    return (lambda_, math.exp(log_mass)) if log_mass <= MOST_LOG_MASS else None

@@ -140,6 +140,18 @@ def test_lines_of_nodes_are_read_together_or_one_by_one(
         assert repr(one.settings) == repr(usual.settings)
 
 
+@pytest.mark.parametrize("more", ["1", "123456", "_"])
+def test_nothing_may_stick_to_the_last_number_of_a_line(load, more: str) -> None:
+    """A number with more letters is not cut off where the next column is said to begin."""
+    lines = EXAMPLE.splitlines(keepends=True)
+    row = next(number for number, line in enumerate(lines) if line.startswith("      2 "))
+    end = 8 + 20 * 9
+    lines[row] = f"{lines[row][:end]}{more} {' '.join(lines[row][end:].split()[1:])}\n"
+    with pytest.raises(InputError) as error:
+        load("".join(lines))
+    assert error.value.line == row + 1
+
+
 def test_hmmer2_models_are_read(load) -> None:
     (hmm,) = load(HMMER2_TEXT)
     assert isinstance(hmm.settings, Hmmer2Settings)

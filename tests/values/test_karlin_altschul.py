@@ -288,6 +288,13 @@ def test_few_scores_are_not_fitted() -> None:
     assert fitted_statistics(np.full(n, 30, np.int32), lengths, 100, 10**6) is None
 
 
+@pytest.mark.parametrize(("score", "deviation"), [(6500, 3.0), (1500, 3.0), (2**30, 1.0)])
+def test_copies_of_one_sequence_are_not_taken_for_chance(score: int, deviation: float) -> None:
+    """No number holds K of such a fit, or it means nothing."""
+    raws = (score + deviation * np.random.default_rng(1).normal(size=1500)).astype(np.int32)
+    assert fitted_statistics(raws, np.full(1500, 1273, np.int64), 1273, 10**6) is None
+
+
 def test_of_many_sequences_some_are_fitted_and_never_empty_ones() -> None:
     lengths = np.arange(3 * MOST_FITTED, dtype=np.int64) % 3
     rows = rows_to_fit(lengths)

@@ -448,4 +448,5 @@ def _why_none(search: QuerySearch) -> str:
     cause = f"none are published for {scoring.matrix.name} with gap costs {opening}/{extension}"
     if search.spec.statistics == "fitted":
         cause = "they are to be fitted to the scores of the run"
-    return f"No E-values: {cause}, and a fit needs the scores of at least {LEAST_SCORES} different sequences."
+    needs = f"the scores of at least {LEAST_SCORES} different sequences, most of them unrelated to the query"
+    return f"No E-values: {cause}, and a fit needs {needs}."
