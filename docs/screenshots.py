@@ -9,7 +9,7 @@ and as on screens with small pixels, to look at them all::
 
     python docs/screenshots.py --runs proteome.clalign genomes.clalign --size 900x600 --scale 2 --out pictures
 
-With ``--live`` they are of every tab of a search with profiles of your own while it runs, on devices given by their ids::
+With ``--live`` they are of every tab of a search with profiles of your own while it runs, on devices with given ids::
 
     python docs/screenshots.py --live families.hmm proteome.fasta --device 0:0,reference --out pictures
 

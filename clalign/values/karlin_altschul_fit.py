@@ -27,7 +27,7 @@ MOST_STEPS = 100
 """Of Newton's method, which needs about five."""
 
 MOST_LOG_MASS = 100.0
-"""Of K m. Chance gives 10 or 20; scores that are all high and close together, as those of copies of one sequence, more."""
+"""Of K m. Chance gives 10 or 20; scores all high and close together, as of copies of a sequence, more."""
 
 MISFIT = 3.0
 """E-values that differ from those of a fit by a greater factor are told of."""
