@@ -22,6 +22,11 @@ def escaped(text: str) -> str:
     return _UNSAFE.sub(_escape, text)
 
 
+def in_one_line(text: str) -> str:
+    """Return a text as `escaped` does, line feeds and tabs as escapes, too."""
+    return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, TextIO, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 import clalign
+from clalign.control_characters import in_one_line
 from clalign.databases.loading import load_database
 from clalign.engines.columns import Column, species_column, table_lines
 from clalign.engines.engine import engine_of, spec_of
@@ -94,6 +96,12 @@ class Choice(Struct, frozen=True):
     taxonomy: str = ""
     taxonomy_column: str = ""
 
+    def words(self, run: RunFile) -> str:
+        """Return which of the hits of a run are written; nothing if it is all."""
+        n = run.n_hits()
+        parts = [f"{len(self.hits):,} of {n:,} hits"] if self.hits is not None and len(self.hits) < n else []
+        return ", ".join([*parts, *(["only what is significant"] if self.significant else [])])
+
 
 class Cards(Sequence[Card]):
     """The cards of a run's queries, each with its ``number``, read when they are asked for: there may be millions.
@@ -160,7 +168,7 @@ class Source(ABC):
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.run, self.choice, self.context = run, choice, context
         self.cards: Sequence[Card] = Cards(run)
-        self.origin = provenance(run)
+        self.origin = replace(provenance(run), chosen=choice.words(run))
         self.keys = HitQueries(run.connection, choice.hits)
         self.await_query: Callable[[int], None] = lambda number: None
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
@@ -283,15 +291,15 @@ def provenance(run: RunFile) -> Provenance:
     part = ShardRows.from_dict(run.fact("shard"))
     return Provenance(
         version=run.fact("versions", {}).get("clalign", clalign.__version__),
-        query=given.paths[0],
-        target=given.paths[-1],
-        command=run.fact("command") or shlex.join(given.command_line()),
+        query=in_one_line(given.paths[0]),
+        target=in_one_line(given.paths[-1]),
+        command=in_one_line(run.fact("command") or shlex.join(given.command_line())),
         device=(run.fact("device") or {}).get("name", "not known"),
         seconds=run.fact("created", 0.0),
         partial=run.state != "done" or part is not None,
         program=given.command,
         part=part.words if part is not None else "",
-        checksums=tuple((digest, as_given(run.path, path)) for digest, path in known_checksums(run)),
+        checksums=tuple((digest, in_one_line(as_given(run.path, path))) for digest, path in known_checksums(run)),
     )
 
 

@@ -9,8 +9,9 @@ from clalign.engines.commands import Export
 from clalign.engines.engine import Writer, engine_of
 from clalign.engines.export import Choice, Source
 from clalign.errors import OptionError
-from clalign.formats.row_writers import write_rows
+from clalign.formats.row_writers import text_of, write_rows
 from clalign.formats.traced_rows import Scores, traced_rows
+from clalign.formats.writers import fasta_record
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import open_run
 from clalign.values.row_alignments import RowAlignment
@@ -59,24 +60,25 @@ def _the_query(source: Source) -> int:
     names = ", ".join(source.cards[number]["name"] for number in found[:5])
     raise OptionError(
         f"{len(found):,} queries have hits ({names}{', ...' * (len(found) > 5)}), which make as many alignments.",
-        "Choose one with --query; Stockholm holds them all.",
+        "Keep the run, and choose one with `clalign export --query NAME`; Stockholm holds them all.",
     )
 
 
-def _write(source: Source, stream: TextIO, form: str) -> int:
-    alignment, _ = hit_alignment(source, _the_query(source))
-    write_rows(alignment, form, stream, context=source.context)
-    return alignment.n_rows
-
-
 def write_afa(source: Source, stream: TextIO) -> int:
-    """Write the hits of a query as aligned FASTA."""
-    return _write(source, stream, "fasta")
+    """Write the hits of a query as aligned FASTA: residues in upper case, gaps as dashes."""
+    alignment, _ = hit_alignment(source, _the_query(source))
+    for row in range(alignment.n_rows):
+        source.context.check()
+        text = text_of(alignment.cells[row]).upper().replace(".", "-")
+        stream.write(fasta_record(alignment.names[row], alignment.descriptions[row], text))
+    return alignment.n_rows
 
 
 def write_a2m(source: Source, stream: TextIO) -> int:
     """Write the hits of a query as A2M."""
-    return _write(source, stream, "a2m")
+    alignment, _ = hit_alignment(source, _the_query(source))
+    write_rows(alignment, "a2m", stream, context=source.context)
+    return alignment.n_rows
 
 
 WRITERS: dict[str, Writer] = {"afa": write_afa, "a2m": write_a2m}

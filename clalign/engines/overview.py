@@ -209,7 +209,8 @@ def _chosen(source: Source) -> Overview:
 
 def write_queries(source: Source, stream: TextIO) -> int:
     """Write the table of queries: all of them, also those without hits."""
-    count = write_table(stream, TABLE, _chosen(source).lines, partial=False)
+    table = [column for column in TABLE if source.judges or column.file != "n_significant"]
+    count = write_table(stream, table, _chosen(source).lines, partial=False)
     write_lines(stream, [f"# {line}" for line in source.origin.lines()])
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return count

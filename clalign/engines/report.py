@@ -16,6 +16,7 @@ from clalign.engines.commands import Export
 from clalign.engines.engine import Writer, engine_of
 from clalign.engines.export import Source
 from clalign.engines.overview import QueryLine, overview
+from clalign.execution.estimate import counted
 from clalign.formats.svg_charts import architecture_svg, bars_svg, histogram_svg
 from clalign.formats.tables import digits
 from clalign.values.architectures import Architecture, grouped
@@ -84,6 +85,8 @@ def methods(source: Source) -> str:
         f" clalign {origin.version} (command {origin.program}) on {origin.device}.",
         _procedure(source),
     ]
+    if origin.partial:
+        words.append("When this was written not all of the sequences had been searched.")
     words.append(f"The command was: {origin.command}.")
     return " ".join(word for word in words if word)
 
@@ -95,7 +98,11 @@ def _procedure(source: Source) -> str:
 
 def _found(lines: Sequence[QueryLine], source: Source) -> str:
     n_hits, n_with = sum(line.n_hits for line in lines), sum(line.n_hits > 0 for line in lines)
-    words = f"{n_hits:,} hits of {n_with:,} queries were reported"
+    words = f"{counted(n_hits, 'hit')} of {counted(n_with, 'query', 'queries')}"
+    if source.origin.chosen:
+        words = f"Shown are {words}, chosen from those that were reported ({source.origin.chosen})"
+    else:
+        words += f" {'was' if n_hits == 1 else 'were'} reported"
     if source.judges:
         words += f", of which {sum(line.n_significant for line in lines):,} are significant"
     return f"{words}."
@@ -186,8 +193,9 @@ def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     shown = sorted(lines, key=lambda line: -line.n_hits)[:MOST_ROWS]
     if len(shown) < len(lines):
         yield f'<p class="muted">The {len(shown)} of {len(lines):,} with most hits.</p>\n'
-    heads = [(head, right) for head, right, _ in QUERY_HEADS]
-    yield from _table(heads, ([(told(line), right) for _, right, told in QUERY_HEADS] for line in shown))
+    columns = [column for column in QUERY_HEADS if source.judges or column[0] != "Significant"]
+    heads = [(head, right) for head, right, _ in columns]
+    yield from _table(heads, ([(told(line), right) for _, right, told in columns] for line in shown))
 
 
 def _hits(source: Source, n_hits: int) -> Iterator[str]:

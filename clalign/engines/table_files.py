@@ -63,7 +63,8 @@ def write_parquet(source: Source, stream: TextIO, table: str) -> int:
         raise OutputError("Parquet is no text that could be shown here.", "Name a file.")
     columns = source.columns(table)
     said = {"clalign": source.origin.version, "partial": str(source.origin.partial).lower()}
-    said |= dict(line.split(": ", 1) for line in source.origin.lines())
+    for key, value in (line.split(": ", 1) for line in source.origin.lines()):
+        said[key] = f"{said[key]}\n{value}" if key in said else value  # there is a checksum for each input
     schema = arrow.schema([(column.file, getattr(arrow, _TYPES[column.kind])()) for column in columns], metadata=said)
     rows, count = iter(source.table_rows(table)), 0
     with parquet.ParquetWriter(binary, schema) as writer:

@@ -159,7 +159,7 @@ def clustal_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
         block = cells[rows, begin:end]
         for row, letters in zip(rows.tolist(), block, strict=True):
             yield f"{alignment.names[row]:<{width}s}{text_of(letters)}\n"
-        yield f"{' ' * width}{column_marks(block)}".rstrip() + "\n"
+        yield f"{' ' * width}{column_marks(block)}\n"
 
 
 def column_marks(cells: Bytes) -> str:

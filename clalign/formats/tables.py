@@ -43,6 +43,8 @@ class Provenance(Struct, frozen=True):
         The command: ``hmmsearch`` or ``hmmscan``.
     checksums : tuple of (str, str)
         SHA-256 of each input, as far as it is known, and its name.
+    chosen : str
+        In words, which of the hits are written; empty if it is all.
     """
 
     version: str
@@ -55,6 +57,7 @@ class Provenance(Struct, frozen=True):
     program: str = "hmmsearch"
     part: str = ""
     checksums: tuple[tuple[str, str], ...] = ()
+    chosen: str = ""
 
     @property
     def date(self) -> str:
@@ -70,7 +73,8 @@ class Provenance(Struct, frozen=True):
         """Return what files say in their comments."""
         return [
             f"made by: clalign {self.version}", f"command: {self.command}", f"query: {self.query}",
-            f"target: {self.target}", f"device: {self.device}", f"date: {self.date}", *self.checksum_lines("sha256: "),
+            f"target: {self.target}", f"device: {self.device}", f"date: {self.date}",
+            *([f"chosen: {self.chosen}"] if self.chosen else []), *self.checksum_lines("sha256: "),
         ]  # fmt: skip
 
 

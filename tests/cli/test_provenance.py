@@ -12,6 +12,7 @@ import pytest
 import clalign
 from clalign.cli import main
 from clalign.errors import ExitCode
+from clalign.runs.run_file import open_run
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 PROTEINS = EXAMPLES / "three_proteins.fasta"
@@ -52,3 +53,48 @@ def test_sha256sum_checks_the_inputs(tmp_path: Path) -> None:
     assert subprocess.run(check, input=sums, text=True, check=False).returncode == 0
     copy.write_text(">other\nACD\n", encoding="utf-8")
     assert subprocess.run(check, input=sums, text=True, check=False).returncode == 1
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A search of a profile, in a file with a line feed in its name, that hit several sequences."""
+    profile, path = tmp_path / "glob\nins.hmm", tmp_path / "run.clalign"
+    profile.write_bytes((EXAMPLES / "rrm_1_hmmer3.hmm").read_bytes())
+    targets = EXAMPLES / "swissprot_sample.fasta.gz"
+    words = ["-q", "--device", "cpu", "-o", str(tmp_path / "text"), "--run", str(path), str(profile), str(targets)]
+    assert main(["hmmsearch", *words]) == ExitCode.DONE
+    return path
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_a_file_says_which_hits_were_chosen(run: Path, tmp_path: Path) -> None:
+    with open_run(run) as opened:
+        n_all, n_best = opened.n_hits(), sum((hit.evalue or 0) <= 1e-15 for hit in opened.hits())
+    assert 0 < n_best < n_all
+    for flag in ("-o", "--tblout", "--gff3", "--bed", "--html"):
+        made = tmp_path / "made"
+        for chosen in ([], ["-E", "1e-15"], ["--significant"]):
+            assert main(["export", str(run), *chosen, flag, str(made)]) == ExitCode.DONE
+            text = made.read_text("utf-8")
+            assert (f"{n_best} of {n_all} hits" in text) == ("-E" in chosen), flag
+            assert ("only what is significant" in text) == (chosen == ["--significant"]), flag
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_a_line_feed_in_a_name_begins_no_line(run: Path, tmp_path: Path) -> None:
+    """What follows it would be read as a record."""
+    for flag in ("-o", "--tblout", "--gff3", "--bed"):
+        made = tmp_path / "made"
+        assert main(["export", str(run), flag, str(made)]) == ExitCode.DONE
+        lines = made.read_text("utf-8").splitlines()
+        assert not [line for line in lines if line.startswith("ins.hmm")], flag
+        assert [line for line in lines if "glob\\nins.hmm" in line], flag
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_parquet_has_the_checksums_of_all_inputs(run: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert main(["export", str(run), "--parquet", str(tmp_path / "hits.parquet")]) == ExitCode.DONE
+    sums = parquet.read_schema(tmp_path / "hits.parquet").metadata[b"sha256"].decode().splitlines()
+    names = (EXAMPLES / "rrm_1_hmmer3.hmm", EXAMPLES / "swissprot_sample.fasta.gz")
+    assert [line.split()[0] for line in sums] == [hashlib.sha256(path.read_bytes()).hexdigest() for path in names]

@@ -176,5 +176,7 @@ def footer(origin: Provenance, mode: str | None = None) -> Iterator[str]:
     yield f"# Option settings: {origin.command}"
     yield f"# Device:          {origin.device}"
     yield f"# Date:            {origin.date}"
+    if origin.chosen:
+        yield f"# Hits:            {origin.chosen}"
     yield from origin.checksum_lines("# SHA-256:         ")
     yield PARTIAL if origin.partial else OK

@@ -318,6 +318,8 @@ def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
     for field, words, shown in _FACTS:
         if getattr(spec, field) != getattr(default, field):
             yield f"# {f'{words}:':<33s}{shown(getattr(spec, field))}"
+    if origin.chosen:
+        yield f"# {'hits that are shown:':<33s}{origin.chosen}"
     yield f"# {'device:':<33s}{origin.device}"
     yield f"# {'command:':<33s}{origin.command}"
     yield f"# {'date:':<33s}{origin.date}"
