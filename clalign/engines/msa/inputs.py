@@ -19,6 +19,9 @@ AMINO_CHOICES = {"B": "ND", "Z": "QE"}
 
 Residues = npt.NDArray[np.uint8]
 
+LEAST_BASES = 30
+"""Letters of a sequence from which on it can be no protein if all of them are bases."""
+
 
 class AlignmentInput(Struct, frozen=True):
     """Sequences that can be aligned.
@@ -50,6 +53,17 @@ class AlignmentInput(Struct, frozen=True):
     def lengths(self) -> npt.NDArray[np.int64]:
         """Residues of each sequence."""
         return np.array([len(text) for text in self.letters], np.int64)
+
+    @property
+    def of_bases(self) -> list[str]:
+        """The names of sequences among proteins that hold nothing but letters of bases."""
+        if self.alphabet.is_nucleic:
+            return []
+        return [
+            name
+            for name, text in zip(self.names, self.letters, strict=True)
+            if len(text) >= LEAST_BASES and not text.upper().translate(None, b"ACGTUN")
+        ]
 
     @property
     def n_residues(self) -> int:

@@ -147,6 +147,8 @@ class AlignmentWork:
         texts = (
             [f"Sequences without residues become rows of gaps: {len(empty):,}, such as {empty[0]}."] if empty else []
         )
+        if bases := given.of_bases:
+            texts.append(f"Aligned as proteins, though of bases alone: {len(bases):,}, such as {bases[0]}.")
         if given.n_drawn:
             texts.append(f"Ambiguous residues: {given.n_drawn:,}. Each counts as one of those that it may be, drawn.")
         return [*texts, *caution_of(lengths, self.blocks.pairs, self.task.spec)]

@@ -86,6 +86,13 @@ def test_ambiguous_residues_are_drawn_from_what_they_may_be() -> None:
     assert again.tolist() != other.tolist()
 
 
+def test_bases_among_proteins_are_told_of() -> None:
+    given = checked_input("x.fa", rows("acgtn" * 8, "MKVLAAGIVGLLSAW" * 3, "ACG"))
+    assert not given.alphabet.is_nucleic
+    assert given.of_bases == [given.names[0]], "what is short may be a peptide"
+    assert not checked_input("x.fa", rows("ACGT" * 10, "ACGA" * 10)).of_bases
+
+
 def test_residues_are_those_that_fsa_draws() -> None:
     """By the first numbers of the GNU C library: 1804289383, 846930886, 1681692777, 1714636915."""
     given = checked_input("x.fa", rows("MXbA", "ZM", "x"), "amino")
