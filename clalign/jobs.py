@@ -95,6 +95,23 @@ class QuietContext:
         """Never stop."""
 
 
+class WarningContext(QuietContext):
+    """A context for callers that watch nothing but warnings.
+
+    Parameters
+    ----------
+    say : callable
+        Told each of them.
+    """
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+
+    def warn(self, text: str) -> None:
+        """Tell the warning."""
+        self._say(text)
+
+
 class Job:
     """A running job: it sends events to one listener and can be cancelled and paused from any thread.
 

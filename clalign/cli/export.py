@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from clalign.cli.engine_command import add_outputs
 from clalign.cli.options import TEXT_WIDTH, Outputs, add_locate_option, add_text_options, locate_inputs, outputs_of
 from clalign.cli.parser import CommandParser
-from clalign.cli.streams import enough_read
+from clalign.cli.streams import enough_read, tell
 from clalign.engines.commands import Command, Output
 from clalign.engines.engine import Engine, engines
 from clalign.errors import OptionError
+from clalign.jobs import WarningContext
 from clalign.values.typed_numbers import number
 
 COMMAND = "clalign export"
@@ -98,9 +99,10 @@ def run(arguments: argparse.Namespace) -> int:
     locate_inputs(arguments.run_file, arguments.locate)
     hits = _chosen(arguments)
     outputs.check((arguments.run_file,))
+    context = WarningContext(lambda text: tell(f"clalign: {text}"))
     for what, path in outputs.files:
         with enough_read():
-            export(arguments.run_file, what, path, hits, significant=arguments.significant, **outputs.shape)
+            export(arguments.run_file, what, path, hits, context, significant=arguments.significant, **outputs.shape)
     return 0
 
 

@@ -22,7 +22,7 @@ from clalign.cli.run_places import RunPlace, add_advice, continuation, has_resul
 from clalign.cli.streams import enough_read
 from clalign.engines.engine import engine_for
 from clalign.errors import ClalignError, ExitCode
-from clalign.jobs import Event
+from clalign.jobs import Event, WarningContext
 from clalign.sizes import rate_text
 
 if TYPE_CHECKING:
@@ -228,6 +228,7 @@ def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: P
                 run_path,
                 what,
                 path,
+                context=WarningContext(display.say),
                 written=partial(following.take, what),
                 **outputs.choice(what),
             )

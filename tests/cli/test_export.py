@@ -367,6 +367,11 @@ def test_places_on_a_genome_are_told_or_left_out(small_run: Path) -> None:
     assert "contig_1\tclalign\tprotein_match\t118\t129\t" in written(small_run, "gff3_genome")
 
 
+def test_what_tells_no_place_on_a_genome_is_warned_of(small_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(small_run), "--genome-bed", str(small_run.with_suffix(".bed"))]) == 0
+    assert "Left out: 3 domains of 2 sequences" in capsys.readouterr().err
+
+
 def test_flanks_are_those_of_the_sequence(small_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (("seq1", "AWDEAGGWE"), ("seq2", "ADEAAAAAA"))
     database = SequenceDatabase.from_sequences([Sequence.from_text(*text) for text in texts], ALPHABETS["amino"])
