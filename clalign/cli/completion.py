@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from clalign.cli.parser import CommandParser
@@ -22,6 +24,16 @@ SHELLS = ("bash", "zsh", "fish", "powershell")
 DEVICES = "devices"
 """What the scripts ask for: words for devices, one a line."""
 
+
+class _Shells(tuple[str, ...]):
+    """What people may choose; what only the scripts ask for is taken, but not offered."""
+
+    __slots__ = ()
+
+    def __contains__(self, word: object) -> bool:
+        return word == DEVICES or super().__contains__(word)
+
+
 NO_FILES = ("NAME", "TEXT", "S", "P", "G", "A,B", "A-B")
 """Words of the help for arguments that are texts, but no names of files."""
 
@@ -36,9 +48,9 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument(
         "shell",
-        choices=(*SHELLS, DEVICES),
+        choices=_Shells(SHELLS),
         metavar="|".join(SHELLS),
-        help=f"what to complete in; the scripts themselves ask for {DEVICES}",
+        help="what to complete in",
     )
     parser.set_defaults(run=run)
 
@@ -74,7 +86,8 @@ def script_for(shell: str) -> str:
     except ImportError:
         raise OptionError("The package shtab is not installed.", "Install it with: pip install shtab") from None
     parser = whole_parser()
-    _mark(parser, shtab.FILE, shtab.cmd(f"clalign completion {DEVICES} 2>/dev/null"))
+    quiet = "2>$null" if shell == "powershell" else "2>/dev/null"
+    _mark(parser, shtab.FILE, shtab.cmd(f"clalign completion {DEVICES} {quiet}"))
     script: str = shtab.complete(parser, shell)
     return script.rstrip("\n")
 
@@ -107,12 +120,42 @@ class _Commands:
 
 
 def _mark(parser: argparse.ArgumentParser, files: Any, devices: Any) -> None:
-    """Say of each argument of a parser, and of those below it, whether it is a file or a device."""
+    """Say of each argument of a parser, and of those below it, whether it is a file, also by a name, or a device."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
                 _mark(below, files, devices)
         elif action.metavar == "D":
             action.complete = devices  # type: ignore[attr-defined]
+        elif place := getattr(action, "names_at", ""):
+            action.complete = _names_or_files(action.dest, _names(place), files)  # type: ignore[attr-defined]
         elif action.nargs != 0 and action.type in (None, str) and not action.choices and action.metavar not in NO_FILES:
             action.complete = files  # type: ignore[attr-defined]
+
+
+def _names(place: str) -> list[str]:
+    module, _, attribute = place.partition(":")
+    try:
+        return list(attrgetter(attribute)(importlib.import_module(module))())
+    except OptionError:  # what has the names is not installed
+        return []
+
+
+def _names_or_files(what: str, names: Sequence[str], files: dict[str, str]) -> dict[str, Any]:
+    """Return by which words and functions the shells complete what is one of some names, or a file."""
+    # Bash takes what a function with "_file" in its name says for files, of which it escapes blanks.
+    function, listed, quoted = f"_clalign_{what}_or_file", " ".join(names), ", ".join(f"'{name}'" for name in names)
+    bash = f'{function}() {{\n  compgen -W "{listed}" -- "$1"\n  {files["bash"]} "$1"\n}}'
+    zsh = f"{function}() {{\n  _alternative '{what}:{what}:({listed})' 'files:file:{files['zsh']}'\n}}"
+    powershell = (
+        f"function {function} {{\n  param([string]$WordToComplete)\n"
+        f'  @({quoted}) | Where-Object {{ $_ -like "$WordToComplete*" }}\n'
+        f"  {files['powershell']} $WordToComplete\n}}"
+    )
+    return {
+        "bash": function,
+        "zsh": function,
+        "fish": f"(string split ' ' '{listed}'; {files['fish'][1:-1]})",
+        "powershell": function,
+        "preamble": {"bash": bash, "zsh": zsh, "powershell": powershell},
+    }

@@ -121,6 +121,6 @@ def check_run(path: str | None) -> None:
         return
     if path == "-":
         raise OptionError("A run cannot go to standard output.", "Give --run the name of a file.")
-    if Path(path).exists():
+    if path and Path(path).exists():
         raise OutputError(f"{path} exists already.", f"Choose another name, or continue it with: clalign resume {path}")
     check_writable(path)

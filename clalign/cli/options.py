@@ -67,9 +67,11 @@ def add_fields(
             kind = number if float in kinds else whole if int in kinds else str
             default = f" [{field.default:g}]" if isinstance(field.default, float | int) else ""
             flags = [flag, *aliases.get(field.name, "").split()]
-            group.add_argument(
+            action = group.add_argument(
                 *flags, dest=field.name, type=kind, default=SUPPRESS, metavar="X", help=f"{text}{default}"
             )
+            if "names" in given:
+                action.names_at = given["names"]  # type: ignore[attr-defined]
     return groups
 
 

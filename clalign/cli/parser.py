@@ -131,10 +131,10 @@ class CommandParser(argparse.ArgumentParser):
         for group in self._action_groups:
             title = group.title or ""
             flags = [self._flag(action) for action in group._group_actions if action.option_strings]
-            if flags and title not in ("Help", "options"):
+            if flags and title != "Help":
                 lines += textwrap.wrap(
                     "  ".join(f.replace(" ", "\0") for f in flags), WIDTH, break_on_hyphens=False,
-                    initial_indent=f"{title + ':':<19s}", subsequent_indent=" " * 19,
+                    initial_indent=f"{title[:1].upper()}{title[1:] + ':':<17s} ", subsequent_indent=" " * 19,
                 )  # fmt: skip
         return "\n".join([*lines, "", f"All options: {self.prog} --help"]).replace("\0", " ")
 
@@ -144,9 +144,17 @@ class CommandParser(argparse.ArgumentParser):
         return flag if action.nargs == 0 else f"{flag} {action.metavar or action.dest.upper()}"
 
     def format_usage_line(self) -> str:
-        """Return the usage without the list of all flags."""
-        words = [str(a.metavar or a.dest) for a in self._get_positional_actions() if a.help != argparse.SUPPRESS]
-        return " ".join(["Usage:", self.prog, "[options]", *words])
+        """Return the usage without the list of all flags: only with those that must be given."""
+        must = [f"{a.option_strings[-1]} {a.metavar or a.dest.upper()}" for a in self._actions
+                if a.option_strings and a.required]  # fmt: skip
+        words = [self._argument(a) for a in self._get_positional_actions() if a.help != argparse.SUPPRESS]
+        return " ".join(["Usage:", self.prog, "[options]", *must, *words])
+
+    @staticmethod
+    def _argument(action: argparse.Action) -> str:
+        word = str(action.metavar or action.dest)
+        nargs = getattr(action, "save_nargs", action.nargs)  # put aside while words and options may be mixed
+        return {"?": f"[{word}]", "+": f"{word} ...", "*": f"[{word} ...]"}.get(str(nargs), word)
 
     def format_help(self) -> str:
         """Return the full help, examples before options."""

@@ -45,7 +45,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the picture."""
-    from clalign.engines.pictures import Asked
+    from clalign.engines.pictures import Asked, check_has_hits
     from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
     from clalign.tools.painting import ENDINGS, TABLE, check_ending, write_picture
@@ -53,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_ending(arguments.output, (*ENDINGS, TABLE))
     _check(arguments)
     with open_run(Path(arguments.run_file)) as found:
+        check_has_hits(found)
         query = None if arguments.query is None else HitQueries(found.connection).query_named(arguments.query)
         asked = Asked(arguments.kind, query, arguments.taxonomy or "", arguments.column)
         write_picture(found, asked, arguments.output, arguments.width)

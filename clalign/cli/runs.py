@@ -21,6 +21,8 @@ EXAMPLES = (
     "clalign runs delete old.clalign --yes",
 )
 
+ACTIONS = ("list", "name", "compare", "delete")
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the sub-command."""
@@ -30,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
         description="List the runs that the window has made, or those of a folder; give a run a name, which is kept in"
         " its file; tell which hits two runs share; delete runs.",
     )
-    parser.add_argument("action", choices=("list", "name", "compare", "delete"), help="what is done")
+    parser.add_argument("action", choices=ACTIONS, metavar="|".join(ACTIONS), help="what is done")
     parser.add_argument(
         "words", metavar="WORDS", nargs="*", help="list: words to find; name: RUN NAME; compare: RUN RUN; delete: RUN…"
     )

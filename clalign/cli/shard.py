@@ -121,7 +121,7 @@ def add_parser(subparsers: Any) -> None:
     group = parser.add_argument_group("Output")
     group.add_argument("--script", metavar="F", help="write a script for array jobs: SLURM, Grid Engine, PBS, LSF")
     group.add_argument("--commands", action="store_true", help="print the command of each part and nothing else")
-    group.add_argument("--folder", metavar="D", default=FOLDER, help=f"where the runs of the parts go [{FOLDER}]")
+    group.add_argument("--folder", metavar="DIR", default=FOLDER, help=f"where the runs of the parts go [{FOLDER}]")
     add_progress_options(parser)
     parser.leads_to = {name for engine in engines() for name in engine.commands}
     parser.set_defaults(run=run)

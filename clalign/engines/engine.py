@@ -85,6 +85,8 @@ class Engine(Struct, frozen=True, kw_only=True):
         What a finished run has done with its sequences.
     has_parts : bool
         Whether a run that is not complete has anything to write.
+    finds_hits : bool
+        Whether its runs have hits, which the pictures are of.
     computes_apart : bool
         Whether several cards compute in a process each, since the host has much to do for them. Nothing is left at
         the ends of its queries, and no unit takes long.
@@ -101,6 +103,7 @@ class Engine(Struct, frozen=True, kw_only=True):
     title: str = "Search {}"
     did: str = "Searched"
     has_parts: bool = True
+    finds_hits: bool = True
     computes_apart: bool = False
 
     def part(self, name: str) -> Any:

@@ -42,6 +42,9 @@ _ADVICE = {
 MOST_LINKS = 40
 """So many links the system follows, too."""
 
+_SLASHES = tuple({os.sep, os.altsep or os.sep})
+"""By what the name of a folder may end."""
+
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
 
 
@@ -51,16 +54,23 @@ def check_writable(path: str) -> None:
     Raises
     ------
     OutputError
-        If it is a folder, or its folder is missing or takes no file of this user.
+        If it is empty or a folder, or its folder is missing or takes no file of this user.
     """
     if path == "-":
         return
+    if not path:
+        raise OutputError("The name of a file to be written is empty.", "Give the name of a file.")
     with _told(path):
         target = _destination(path)
     if isinstance(target, int) or _is_special(target):
         return
     if target.is_dir():
         raise OutputError(f"{path} is a folder.", "Give the name of a file.")
+    if path.endswith(_SLASHES):
+        raise OutputError(
+            f"{path} is the name of a folder, and there is none of this name.",
+            "Give the name of a file, without a slash at its end.",
+        )
     folder = target.absolute().parent
     if not folder.is_dir():
         raise OutputError(f"{path} cannot be written because the folder {folder} does not exist.", "Make it first.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import errno
 import json
 import math
 import os
@@ -255,6 +256,19 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
     return connection
 
 
+def _no_file(path: Path, hint: str) -> InputError:
+    """Return what to say of a path that leads to no plain file and no folder."""
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return InputError(path, "this is a link that leads in a circle, to no file.", "Give the file itself.")
+        if path.is_symlink():
+            return InputError(path, "this is a link to a file that does not exist.", "Give the file itself.")
+        return InputError(path, "the file does not exist.", "Check the name.")
+    return InputError(path, "this is a device or a pipe, not a run file.", hint)
+
+
 def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False) -> tuple[RunConnection, int]:
     """Return a connection to a run file that is known to be one, and the version of its tables; see `connect`.
 
@@ -269,7 +283,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
     if path.is_dir():
         raise InputError(path, "this is a folder, not a run file.", hint)
     if not path.is_file():
-        raise InputError(path, "the file does not exist.", "Check the name.")
+        raise _no_file(path, hint)
     try:
         try:
             connection, application, version = _opened(path, mode, patience, is_shared)

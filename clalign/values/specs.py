@@ -92,7 +92,8 @@ def option(default: Any, flag: str, label: str, text: str, group: str, **more: A
     of the value of each flag to words; ``signed``, for whole numbers that may be below 0. For forms: ``first``, for
     what is shown at once; ``of_file``, for what belongs to the opened files; ``choices``, a mapping of each value of a
     list to words; ``empty``, words in place of the default, so that no value stands for it; ``file``, the heading of
-    the dialog that asks for one. For both: ``positive``, for numbers above 0.
+    the dialog that asks for one. For both: ``positive``, for numbers above 0. For shells: ``names``, the place of a
+    function that returns names that may stand in place of a file.
     """
     return field(default=default, metadata={"flag": flag, "label": label, "help": text, "group": group, **more})
 

@@ -78,6 +78,17 @@ def test_runs_without_an_alignment_are_refused(folder: Path, capsys: pytest.Capt
     assert error.startswith('clalign: f.clalign: two sequences are named "a"')
 
 
+@pytest.mark.parametrize("words", [("qq",), ("coverage", "--query", "1"), ("species", "--query", "nobody")])
+def test_hits_of_an_alignment_are_not_drawn(
+    words: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["picture", "f.clalign", "-o", "p.svg", "--kind", *words]) == ExitCode.INPUT
+    error = capsys.readouterr().err
+    assert error.startswith("clalign: f.clalign was made by `clalign align`, which finds no hits")
+    assert "clalign export f.clalign" in error
+    assert not (folder / "p.svg").exists()
+
+
 def test_a_run_is_annealed_again_as_if_it_had_been_so_from_the_beginning(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

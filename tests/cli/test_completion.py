@@ -14,6 +14,7 @@ import pytest
 from clalign.cli import main
 from clalign.cli.completion import SHELLS, device_words, script_for
 from clalign.cli.program import all_commands, parser_of
+from clalign.formats.matrices import matrix_names
 
 CHECKS = {"bash": ["-n"], "zsh": ["-n"], "fish": ["--no-execute"]}
 """How a shell reads a script without running it."""
@@ -103,6 +104,28 @@ def test_bash_offers_all_commands(complete: Complete) -> None:
 
 def test_bash_offers_devices(complete: Complete) -> None:
     assert complete("clalign", "align", "--device", "") >= {"auto", "gpu", "cpu", "gpus", "all", "reference"}
+
+
+@pytest.mark.parametrize(("begin", "offered"), [("BLOSUM6", {"BLOSUM62"}), ("with", {"with space.fasta"})])
+def test_bash_offers_matrices_and_files(begin: str, offered: set[str], complete: Complete) -> None:
+    assert complete("clalign", "sw", "--matrix", begin) == offered
+
+
+def test_every_script_has_the_matrices(script: tuple[str, Path]) -> None:
+    text = script[1].read_text("utf-8")
+    assert all(name in text for name in matrix_names())
+
+
+def test_what_a_script_asks_goes_where_its_shell_has_nothing() -> None:
+    assert "completion devices 2>$null" in script_for("powershell")
+    assert "/dev/null" not in script_for("powershell")
+    assert "completion devices 2>/dev/null" in script_for("bash")
+
+
+def test_what_the_scripts_ask_for_is_not_offered(complete: Complete, capsys: pytest.CaptureFixture[str]) -> None:
+    assert complete("clalign", "completion", "") == set(SHELLS)
+    assert main(["completion", "nosh"]) == 64
+    assert "devices" not in capsys.readouterr().err
 
 
 def test_devices_are_listed_one_a_line(capsys: pytest.CaptureFixture[str]) -> None:

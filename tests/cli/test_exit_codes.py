@@ -54,7 +54,7 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         *(f"{name} {files}" for name in ("hmmsearch", "hmmscan") for files in ("none s.fa", "p.hmm none", "none none")),
         "align none", "align s.fa none", "align --load-probs none s.fa", "align --treeweights none s.fa",
         "sw none s.fa", "sw s.fa none", "sw --pair-list none s.fa s.fa", "sw --matrix s.fa s.fa s.fa",
-        *(f"{name} {run}" for name in ("resume", "export", "verify") for run in ("none", "s.fa")),
+        *(f"{name} {run}" for name in ("resume", "export", "verify") for run in ("none", "s.fa", "circle.clalign")),
         "note none s1 text", "note s.fa s1 text", "explain none s1", "explain s.fa s1", "explain none s.fa s1",
         "explain s.fa s.fa s1", "calibrate -o n.hmm none", "hmmbuild n.hmm none", "logo -o l.svg none",
         "logo -o l.svg s.fa", "picture -o l.svg none", "picture -o l.svg s.fa",
@@ -66,8 +66,9 @@ MISTAKES: dict[ExitCode, tuple[str, ...]] = {
         "runs delete --yes none",
     ),
     ExitCode.CANNOT_WRITE: (
-        *(line.format(f"-o {path}") for line in COMMON for path in ("none/x", ".")),
+        *(line.format(f"-o {path}") for line in COMMON for path in ("none/x", ".", "none/")),
         *(line.format(f"--run {path}") for line in COMMON for path in ("none/x", "run.clalign")),
+        *(line.format(f"{flag}=") for line in COMMON for flag in ("--tsv", "--run")),
         "align -o none/x s.fa", "align --run run.clalign s.fa",
         "export run.clalign --tsv none/x", "resume run.clalign --tsv none/x", "calibrate -o none/x p.hmm",
         "calibrate -o s.fa p.hmm", "hmmbuild none/x a.sto", "logo -o none/l.svg p.hmm",
@@ -108,6 +109,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "p.hmm").write_bytes((GOLDEN / "profiles" / "katdna_ls.hmm").read_bytes())
     (made / "s.fa").write_bytes((GOLDEN / "sequences" / "kat.fa").read_bytes())
     (made / "a.sto").write_text("# STOCKHOLM 1.0\na ACDEF\nb ACDEF\n//\n", encoding="utf-8")
+    (made / "circle.clalign").symlink_to("circle.clalign")
     files = ["-o", str(made / "x"), "--run", str(made / "run.clalign"), str(made / "p.hmm"), str(made / "s.fa")]
     assert main(["hmmsearch", "-q", "--device", "reference", *files]) == ExitCode.DONE
     (made / "x").unlink()
@@ -122,6 +124,23 @@ def check(line: str, code: ExitCode, folder: Path, capsys: pytest.CaptureFixture
     assert "Traceback" not in told
     assert told.startswith("clalign") or not words, "who says it"
     assert {path: path.read_bytes() for path in folder.iterdir() if path.suffix != ".clalign"} == before
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("export circle.clalign", "a link that leads in a circle"),
+        ("export /dev/null", "a device or a pipe"),
+        ("hmmsearch --tsv none/ p.hmm s.fa", "none/ is the name of a folder, and there is none"),
+        ("hmmsearch --tblout= p.hmm s.fa", "The name of a file to be written is empty"),
+    ],
+)
+def test_it_is_said_what_a_path_leads_to(
+    line: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(line.split()) != ExitCode.DONE
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("code", "line"), cases(MISTAKES), ids=lambda value: str(value) or "nothing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import re
 import subprocess
@@ -224,6 +225,31 @@ def test_help_of_every_command(name: str, capsys: pytest.CaptureFixture[str]) ->
     assert "exit codes:" in long
     assert len(long) > len(short)
     assert not [word for word in AVOIDED if word in (short + long).lower()]
+
+
+@pytest.mark.parametrize("name", all_commands())
+def test_the_short_help_names_every_option(name: str) -> None:
+    parser = parser_of(name)
+    assert parser is not None
+    words = parser.short_help().replace(",", " ").split()
+    flags = {flag for flag, action in parser._option_string_actions.items() if action.help != argparse.SUPPRESS}
+    assert not flags - {"-h", "--help"} - set(words)
+    assert "(sync):--" not in parser.short_help()
+
+
+@pytest.mark.parametrize(
+    ("name", "usage"),
+    [
+        ("merge", "-o F RUN ..."), ("note", "RUN NAME [TEXT]"), ("gui", "[FILES ...]"), ("align", "SEQS ..."),
+        ("explain", "HMMFILE|RUN [SEQDB] NAME"), ("picture", "-o OUT RUN"),
+        ("runs", "list|name|compare|delete [WORDS ...]"),
+    ],
+)  # fmt: skip
+def test_usage_tells_what_may_be_repeated_or_left_out(
+    name: str, usage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([name, "-h"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: clalign {name} [options] {usage}\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

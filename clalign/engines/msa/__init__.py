@@ -11,6 +11,7 @@ ENGINE = Engine(
     title="Align {}",
     did="Aligned",
     has_parts=False,
+    finds_hits=False,
     at={
         "commands": "clalign.engines.msa.commands:COMMANDS",
         "spec": "clalign.engines.msa.spec:AlignmentSpec",

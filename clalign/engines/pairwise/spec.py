@@ -52,7 +52,7 @@ class PairwiseSpec(Spec):
     matrix: str | None = option(
         None, "--matrix", "Matrix", "substitution matrix: a name (any case) or a file as the NCBI has them"
         " [BLOSUM62; for nucleic acids match 2, mismatch -3]", SCORING, first=True, choices={None: "usual"},
-        file="Open a matrix",
+        file="Open a matrix", names="clalign.formats.matrices:matrix_names",
     )  # fmt: skip
     match: int | None = option(
         None, "--match", "Match", "score of equal bases, with --mismatch in place of a matrix", SCORING, signed=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from clalign.engines.engine import spec_of
+from clalign.engines.engine import engine_of, spec_of
 from clalign.engines.pictures.coverage import Coverage
 from clalign.engines.pictures.identity import Identities
 from clalign.engines.pictures.numbers import HitNumbers, read_numbers
@@ -25,7 +25,16 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 
-__all__ = ["KINDS", "Asked", "HitPicture", "picture_of", "read_picture", "write_numbers", "write_rows"]
+__all__ = [
+    "KINDS",
+    "Asked",
+    "HitPicture",
+    "check_has_hits",
+    "picture_of",
+    "read_picture",
+    "write_numbers",
+    "write_rows",
+]
 
 
 NO_HITS = "Draw a run of hmmsearch, hmmscan or sw; one that has just begun is drawn a little later."
@@ -120,6 +129,23 @@ KINDS: Mapping[str, Kind] = {
 """The pictures by their names."""
 
 
+def check_has_hits(run: RunFile) -> None:
+    """Refuse to draw a run that has no hits, as its engine finds none or has just begun.
+
+    Raises
+    ------
+    OptionError
+    """
+    command = spec_of(run).command
+    if not engine_of(run).finds_hits:
+        raise OptionError(
+            f"{run.path} was made by `clalign {command}`, which finds no hits: the pictures are of hits.",
+            f"Look at it in the window (clalign gui {run.path}), or write what it has: clalign export {run.path}",
+        )
+    if not run.n_profiles():
+        raise OptionError(f"This run of `clalign {command}` has no hits to be drawn.", NO_HITS)
+
+
 def picture_of(
     run: RunFile, asked: Asked, numbers: HitNumbers | None = None, context: JobContext | None = None
 ) -> HitPicture:
@@ -137,15 +163,14 @@ def picture_of(
     Raises
     ------
     OptionError
-        If there is no such kind, or it is of one query and the run has several.
+        If there is no such kind, the run has no hits, or it is of one query and the run has several.
     InputError
         If the table of taxonomy makes no sense.
     """
     kind = KINDS.get(asked.kind)
     if kind is None:
         raise OptionError(f'There is no picture "{asked.kind}".', f"Choose one of {', '.join(KINDS)}.")
-    if not run.n_profiles():
-        raise OptionError(f"This run of `clalign {spec_of(run).command}` has no hits to be drawn.", NO_HITS)
+    check_has_hits(run)
     if numbers is None:
         numbers = read_numbers(run, HitQueries(run.connection), asked.query, context or QuietContext())
     if kind.of_one and numbers.query is None:

@@ -26,8 +26,12 @@ OUTPUTS = (
     Output("jsonl", "--json", "write a JSON object for each hit, one a line"),
     Output("tsv", "--tsv", "write a tab-separated table of sequences"),
     Output("domtsv", "--domtsv", "write a tab-separated table of domains"),
-    Output("stockholm", "-A", "write the domains, aligned to the profile, as Stockholm: the significant ones with a"
-           " search, those of all chosen hits with export"),
+    Output(
+        "stockholm",
+        "-A",
+        "write the domains, aligned to the profile, as Stockholm: the significant ones with a"
+        " search, those of all chosen hits with export",
+    ),
     Output("fasta", "--fasta", "write the reported sequences, whole"),
     Output("fasta_matched", "--fasta-matched", "write the part that each domain covers"),
     *outputs.OVERVIEW,
