@@ -226,10 +226,6 @@ class Source(ABC):
         usual: tuple[Column, ...] = engine_of(self.run).part("tables")[table]
         return (*usual, species_column(self.species)) if self.choice.species else usual
 
-    def words_of_part(self, number: int, hit: Hit) -> str:
-        """Return what stands beside a part of a hit: of several queries the one that found it, and the description."""
-        return f"[{self.cards[number]['name']}] {hit.description}" if len(self.cards) > 1 else hit.description
-
     @property
     def is_protein(self) -> bool:
         """Whether the targets are proteins."""

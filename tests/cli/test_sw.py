@@ -486,14 +486,3 @@ def test_only_queries_that_were_searched_are_unmapped_in_sam(inputs: tuple[str, 
         assert [record[:2] for record in records] == [[query, "4"] for query in queries]
         with open_run(run, writable=True) as found, found.connection:
             found.connection.execute("DELETE FROM batches WHERE query = 1")
-
-
-def test_parts_say_which_of_several_queries_found_them(tmp_path: Path) -> None:
-    made, proteins = (
-        tmp_path / "made",
-        str(Path(__file__).parents[2] / "resources" / "examples" / "three_proteins.fasta"),
-    )
-    assert main(["sw", "-q", "--device", "reference", "--fasta-matched", str(made), proteins, proteins]) == 0
-    heads = [line[1:].split(" ", 2) for line in made.read_text("utf-8").splitlines() if line.startswith(">")]
-    own = [name for name, query, _ in heads if name.split("/")[0] == query.strip("[]")]
-    assert len(own) == 3

@@ -267,8 +267,7 @@ def write_matched(source: PairSource, stream: TextIO) -> int:
                 if row.pair.strand < 0:
                     alphabet = row.card.get("target_alphabet") or row.card["alphabet"]
                     first, last, residues = end, start + 1, rows.complemented(residues, alphabet)
-            words = source.words_of_part(row.card["number"], row.hit)
-            stream.write(fasta_record(f"{row.hit.name}/{first}-{last}", words, residues))
+            stream.write(fasta_record(f"{row.hit.name}/{first}-{last}", row.hit.description, residues))
             count += 1
     return count
 

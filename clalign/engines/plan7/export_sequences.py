@@ -47,6 +47,6 @@ def write_matched(source: Source, stream: TextIO) -> int:
                 start, end = domain.target_range
                 if flank:
                     start, end, residues = flanked(database(), hit, domain.target_range, flank)
-                stream.write(fasta_record(f"{hit.name}/{start + 1}-{end}", source.words_of_part(number, hit), residues))
+                stream.write(fasta_record(f"{hit.name}/{start + 1}-{end}", hit.description, residues))
                 count += 1
     return count
