@@ -219,6 +219,7 @@ def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: P
     """Write every output from the run file, as far as it is not written already."""
     from clalign.engines.export import export
 
+    context = WarningContext(lambda text: display.show(Event("warning", {"text": text})))  # -q shows none
     for what, path in outputs.files:
         if is_partial and what in SEQUENCES_ONLY:
             display.say(f"{path} was not written, because the search is not complete.")
@@ -228,7 +229,7 @@ def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: P
                 run_path,
                 what,
                 path,
-                context=WarningContext(display.say),
+                context=context,
                 written=partial(following.take, what),
                 **outputs.choice(what),
             )

@@ -98,9 +98,10 @@ class Choice(Struct, frozen=True):
 
     def words(self, run: RunFile) -> str:
         """Return which of the hits of a run are written; nothing if it is all."""
-        n = run.n_hits()
-        parts = [f"{len(self.hits):,} of {n:,} hits"] if self.hits is not None and len(self.hits) < n else []
-        return ", ".join([*parts, *(["only what is significant"] if self.significant else [])])
+        parts = ["only what is significant"] if self.significant else []
+        if self.hits is not None and len(self.hits) < (n := run.n_hits()):
+            parts.insert(0, f"{len(self.hits):,} of {n:,} hits")
+        return ", ".join(parts)
 
 
 class Cards(Sequence[Card]):

@@ -372,6 +372,18 @@ def test_what_tells_no_place_on_a_genome_is_warned_of(small_run: Path, capsys: p
     assert "Left out: 3 domains of 2 sequences" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("worker_here")
+@pytest.mark.parametrize("quiet", [True, False])
+def test_a_search_warns_of_it_unless_it_is_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], quiet: bool
+) -> None:
+    examples = Path(__file__).parents[2] / "resources" / "examples"
+    files = [str(examples / name) for name in ("globins4.hmm", "three_proteins.fasta")]
+    words = ["-E", "1e6", "-o", str(tmp_path / "text"), "--genome-bed", str(tmp_path / "bed"), "--device", "reference"]
+    assert main(["hmmsearch", *(["-q"] if quiet else []), *words, "--max", *files]) == 0
+    assert ("Left out:" in capsys.readouterr().err) == (not quiet)
+
+
 def test_flanks_are_those_of_the_sequence(small_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (("seq1", "AWDEAGGWE"), ("seq2", "ADEAAAAAA"))
     database = SequenceDatabase.from_sequences([Sequence.from_text(*text) for text in texts], ALPHABETS["amino"])
