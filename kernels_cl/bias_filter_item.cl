@@ -78,14 +78,18 @@ __kernel void bias_filter(__global const uchar *codes, __global const int *offse
                           __global const uchar *tables, __global uint *next, __global float *scores)
 {
     __local float ratio[N_CODES];
-    for (uint m = 0; m < n_models; m++) {
+    __local int is_open;
+    const uint begin = (uint)get_group_id(0) * n_models / (uint)get_num_groups(0); /* or all would meet at each counter */
+    for (uint k = 0; k < n_models; k++) {
+        const uint m = (begin + k) % n_models;
         const model_t model = models[m];
         __global const float *ratios = TABLE_OF(float, tables, model, 0);
-        for (uint k = get_local_id(0); k < N_CODES; k += get_local_size(0)) ratio[k] = ratios[k];
+        for (uint c = get_local_id(0); c < N_CODES; c += get_local_size(0)) ratio[c] = ratios[c];
+        if (get_local_id(0) == 0) is_open = atomic_add(next + m, 0) < counts[model.number];
         barrier(CLK_LOCAL_MEM_FENCE);
         const float leave = as_float(model.numbers[0]), remain = as_float(model.numbers[1]);
         const uint first = model.number * stride, n = counts[model.number];
-        for (uint p = atomic_inc(next + m); p < n; p = atomic_inc(next + m)) {
+        for (uint p = is_open ? atomic_inc(next + m) : n; p < n; p = atomic_inc(next + m)) {
             const int row = lists[first + p], length = offsets[row + 1] - offsets[row];
             scores[first + p] = length == 0 ? NAN : score_of(codes + offsets[row], length, ratio, null_loop[row],
                                                              leave, remain) + null[row];

@@ -10,13 +10,15 @@
      codes      uchar[n_residues]   letter codes, sequence after sequence
      offsets    int[n_rows + 1]     where each begins
      moves      float[n_rows]       probability of the step from N, C or J on to the next state
-     rows       int[n]              those to be scored
-     n          uint[1]
-     next       uint[1]             in: 0; the next place in `rows` to be taken
-     transitions      float[N_FORWARD_TRANSITIONS][NODES][LANES]   see forward_vector.cl
-     delete_prefix  float[log2(LANES)][LANES]
-     emissions  float[N_CODES][NODES][LANES]
-     scores     float[n]            out: nats; not a number without residues
+     lists      int[][stride]       by model, those to be scored
+     counts     uint[]              how many there are
+     models     model_t[n_models]   see common/models.h
+     tables     of each model; see forward_vector.cl
+                transitions    float[N_FORWARD_TRANSITIONS][NODES][LANES]
+                delete_prefix  float[log2(LANES)][LANES]
+                emissions      float[N_CODES][NODES][LANES]
+     next       uint[n_models]      in: 0; the next place in the list to be taken
+     scores     float[][stride]     out: nats, by model and place in its list; not a number without residues
 
    Macros
      LANES, LANE_BACKEND   see common/lanes.h
@@ -25,11 +27,12 @@
      LOCAL_TRANSITIONS   1 if the transitions fit local memory
      SABOTAGE   1 plants a fault, for the test of the tests
 
-   Geometry: any number of work-groups of GROUP; groups of lanes take sequences from a counter.
+   Geometry: any number of work-groups of GROUP for each model; groups of lanes take sequences from a counter.
    Local memory: (LOCAL_TRANSITIONS * N_FORWARD_TRANSITIONS * NODES + 1) * LANES * 4 bytes. */
 
 #include "common/forward_specials.h"
 #include "common/lane_nodes.h"
+#include "common/models.h"
 
 #ifndef GROUP
 #define GROUP LANES
@@ -114,11 +117,18 @@ float score_of(__global const uchar *code, int length, float move, TRANSITIONS_I
 
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void forward(__global const uchar *codes, __global const int *offsets, __global const float *moves,
-             __global const int *rows, __global const uint *n, __global uint *next, __global const float *transitions,
-             __global const float *delete_prefix, __global const float *emissions, __global float *scores)
+             __global const int *lists, __global const uint *counts, const uint stride, __global const model_t *models,
+             const uint n_models, __global const uchar *tables, __global uint *next, __global float *scores)
 {
     __local int scratch[LANES];
-    const uint lane = get_local_id(0) % LANES, count = *n;
+    const uint lane = get_local_id(0) % LANES, m = MODEL_OF_GROUP(n_models);
+    const model_t model = models[m];
+    const uint first = model.number * stride, count = counts[model.number];
+    if (GROUP_OF_MODEL(n_models) * (GROUP / LANES) >= count) return;
+    __global const float *transitions = TABLE_OF(float, tables, model, 0);
+    __global const float *delete_prefix = TABLE_OF(float, tables, model, 1);
+    __global const float *emissions = TABLE_OF(float, tables, model, 2);
+    __global const int *rows = lists + first;
 #if LOCAL_TRANSITIONS
     __local float table[N_FORWARD_TRANSITIONS * ROW];
     for (uint k = get_local_id(0); k < N_FORWARD_TRANSITIONS * ROW; k += GROUP) table[k] = transitions[k];
@@ -131,6 +141,7 @@ void forward(__global const uchar *codes, __global const int *offsets, __global 
     for (uint step = 0; (1u << step) < LANES; step++) prefix[step] = delete_prefix[step * LANES + lane];
     /* Written out, and with the next place taken as soon as the last lane is done: NVIDIA's compiler makes twice
        as fast a loop of this as of a counted one. */
+    next += m;
     int taken = 0;
     if (lane == 0) taken = atomic_inc(next);
     uint p = lane_max(taken, lane, scratch);
@@ -139,7 +150,7 @@ void forward(__global const uchar *codes, __global const int *offsets, __global 
         const float score = score_of(codes + offsets[row], length, moves[row], t, prefix, emissions + lane, lane,
                                      scratch);
         if (lane == 0) {
-            scores[p] = length > 0 ? score : NAN;
+            scores[first + p] = length > 0 ? score : NAN;
             taken = atomic_inc(next);
         }
         p = lane_max(lane == 0 ? taken : 0, lane, scratch);

@@ -7,12 +7,14 @@
    Buffers
      codes     uchar[n_residues]             letter codes, sequence after sequence
      offsets   int[...]                      where each begins
-     rows      int[]                         the sequences to be scored
-     n         uint[1]                       how many there are
+     lists     int[][stride]                 by model, the sequences to be scored
+     counts    uint[]                        how many there are
      moves     uchar[...]                    by sequence: cost of leaving N, C and J
-     costs     uint[N_CODES][NODE_FOURS][LANES]   of each letter, four nodes a word, the first lowest; 255 at nodes
-                                             beyond the model
-     levels    uchar[]                       out: score of J at the end; 255 on overflow
+     models    model_t[n_models]             see common/models.h; numbers: cost from B to any node, bias
+     tables    of each model uint[N_CODES][NODE_FOURS][LANES]   costs of each letter, four nodes a word, the first
+                                             lowest; 255 at nodes beyond the model
+     next      uint[n_models]                in: 0; the next place in the list to be taken
+     levels    uchar[][stride]               out: by model and place in its list, score of J at the end; 255 on overflow
 
    Macros
      NODES     nodes a lane
@@ -20,10 +22,10 @@
      GROUP     work-items a work-group: several groups of lanes, one with LANE_BACKEND 0
      SABOTAGE  1 plants a fault, for the test of the tests
 
-   Geometry: any number of groups; each group of lanes takes every n-th sequence.
+   Geometry: any number of work-groups for each model; groups of lanes take sequences from a counter.
    Local memory: GROUP * 4 bytes with LANE_BACKEND 0. */
 
-#include "common/lanes.h"
+#include "common/lane_lists.h"
 #include "common/msv.h"
 
 #ifndef NODES
@@ -40,17 +42,20 @@
 #define MOST_UNROLLED_NODES 32
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) LANE_ATTRIBUTES
-void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *rows,
-               __global const uint *n, __global const uchar *moves, const int into, const int bias,
-               __global const uint *costs, __global uchar *levels)
+void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *lists,
+               __global const uint *counts, const uint stride, __global const uchar *moves,
+               __global const model_t *models, const uint n_models, __global const uchar *tables,
+               __global uint *next, __global uchar *levels)
 {
     __local int scratch[LANE_BACKEND == 0 ? LANES : 1];
-    const uint lane = get_local_id(0) % LANES;
-    const uint group = get_global_id(0) / LANES, n_groups = get_global_size(0) / LANES;
-    const uint count = *n;
+    const uint lane = get_local_id(0) % LANES, m = MODEL_OF_GROUP(n_models);
+    const model_t model = models[m];
+    const uint first = model.number * stride, count = counts[model.number];
+    const int into = (int)model.numbers[0], bias = (int)model.numbers[1];
+    __global const uint *costs = TABLE_OF(uint, tables, model, 0);
     int cells[NODES];
-    for (uint p = group; p < count; p += n_groups) {
-        const int row = rows[p];
+    for (uint p = FIRST_PLACE(next + m, 1, lane); p < count; p = NEXT_PLACE(p, next + m, 1, lane)) {
+        const int row = lists[first + p];
         const int length = offsets[row + 1] - offsets[row];
         __global const uchar *code = codes + offsets[row];
         msv_specials_t s = msv_specials_at_start(moves[row], into);
@@ -72,6 +77,6 @@ void msv_score(__global const uchar *codes, __global const int *offsets, __globa
             }
             s = msv_specials_after(s, lane_max(best, lane, scratch), bias);
         }
-        if (lane == 0) levels[p] = (uchar)s.level;
+        if (lane == 0) levels[first + p] = (uchar)s.level;
     }
 }

@@ -5,7 +5,7 @@
    through memory. The letters of both make one index into a table of biased scores in local memory.
 
    Sequences are cut into pieces that overlap by the length of the model, since no ungapped alignment is
-   longer. `lay_out` writes the pieces down pair by pair, `pair_table` makes the table of a model.
+   longer. `lay_out` writes the pieces down pair by pair, `pair_tables` makes the tables of the models.
 
    Buffers
      codes     uchar[n_residues]              letter codes, sequence after sequence
@@ -15,11 +15,13 @@
      targets   int[n_pieces]                  the sequence each is a piece of
      bases     uint[ceil(n_pieces / 64)]      where each 32 pairs begin in `words`
      words     ushort4[n_words]               pairs of classes, four residues a word; 32 pairs are interleaved
-     biased_scores   char[n_strips * NODES][CLASSES]   bias less cost of each class
-     table     uint[n_strips][CLASSES^2][HALF]   see common/pair_strips.h, at two nodes a word
+     models    model_t[n_models]              see common/models.h; vectors: strips; before: words of `pairs`
+     tables    of each model char[n_strips * NODES][CLASSES]   bias less cost of each class
+     pairs     of each model uint[n_strips][CLASSES^2][HALF]   see common/pair_strips.h, at two nodes a word
      edges     uint[n_groups][depth][GROUP]   scratch: the cells at the right edge of the last strip
-     next      int[1]                         in: 0; the next pairs to be taken, by the group
-     extremes  int[n]                         in: 0; out: the best cell and 256; 0 for sequences not scored
+     next      int[1]                         in: 0; the next pairs to be taken, by the group: all of one model after
+                                              those of another
+     extremes  int[][n]                       in: 0; out: by model, the best cell and 256; 0 for sequences not scored
      unscored  int[n]                         in: 0; out: 1 where a letter is UNSCORED
 
    Macros
@@ -29,7 +31,7 @@
      GROUP, STRIDE   see common/pair_strips.h
      SABOTAGE  1 plants a fault, for the test of the tests
 
-   Geometry: any number of groups. Local memory: CLASSES^2 * STRIDE * 16 + 4 bytes. */
+   Geometry: any number of groups, for `pair_tables` of each model. Local memory: CLASSES^2 * STRIDE * 16 + 4 bytes. */
 
 #ifndef NODES
 #define NODES 40
@@ -50,6 +52,7 @@
 #define STRIP_ROWS NODES
 #define PAIR_LETTERS CLASSES
 
+#include "common/models.h"
 #include "common/pair_strips.h"
 
 #define BEGIN_CELL (-128)
@@ -68,10 +71,13 @@ __kernel void lay_out(__global const uchar *codes, __constant const uchar *class
     if (found & 2) unscored[targets[2 * pair + 1]] = 1;
 }
 
-__kernel void pair_table(__global const char *biased_scores, const uint n_words, __global uint *table)
+__kernel void pair_tables(__global const model_t *models, const uint n_models, __global const uchar *tables,
+                          __global uint *pairs)
 {
-    const uint k = get_global_id(0);
-    if (k < n_words) table[k] = table_word(biased_scores, k);
+    const model_t model = models[MODEL_OF_GROUP(n_models)];
+    __global const char *biased_scores = TABLE_OF(char, tables, model, 0);
+    EACH_OF_MODEL(k, (uint)model.vectors * N_PAIRS * HALF, n_models)
+        pairs[model.before + k] = table_word(biased_scores, k);
 }
 
 /* Take two residues' pair of letters through the strip; `left` is the edge of the row before. */
@@ -113,16 +119,21 @@ void take_pair(pair_t *cells, pair_t *best, __local const uint4 *table, __global
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void ssv_score(__global const ushort4 *words, __global const uint *bases, __global const int *lengths,
-               __global const int *targets, const uint n_pieces, __global const uint *table, const uint n_strips,
-               __global pair_t *edges, const uint depth, __global int *next, __global int *extremes)
+               __global const int *targets, const uint n_pieces, const uint n, __global const model_t *models,
+               const uint n_models, __global const uint *pairs, __global pair_t *edges, const uint depth,
+               __global int *next, __global int *extremes)
 {
     __local uint4 local_table[N_PAIRS * STRIDE];
     __local uint taken;
     const uint item = get_local_id(0);
+    const uint of_model = (n_pieces + 2 * GROUP - 1) / (2 * GROUP) * GROUP; /* pairs, with those of the last group */
     __global pair_t *edge = edges + (size_t)get_group_id(0) * depth * GROUP + item;
     for (;;) {
-        const uint first = next_pairs(next, &taken, item), pair = first + item;
-        if (2 * first >= n_pieces) break;
+        const uint first = next_pairs(next, &taken, item), m = first / of_model, pair = first % of_model + item;
+        if (m >= n_models) break;
+        const uint n_strips = (uint)models[m].vectors;
+        __global const uint *table = pairs + models[m].before;
+        __global int *extreme = extremes + models[m].number * n;
         const int length = 2 * pair < n_pieces ? lengths[2 * pair] : 0;
         __global const ushort4 *word = words + bases[2 * pair < n_pieces ? pair / 32 : 0] + pair % 32;
         pair_t best = PAIR(BEGIN_CELL), cells[NODES];
@@ -132,7 +143,7 @@ void ssv_score(__global const ushort4 *words, __global const uint *bases, __glob
             for (int k = 0; k < NODES; k++) cells[k] = PAIR(BEGIN_CELL);
             take_pair(cells, &best, local_table, word, length, edge, strip == 0);
         }
-        if (length > 0) atomic_max(&extremes[targets[2 * pair]], FIRST_OF(best) + 256);
-        if (2 * pair + 1 < n_pieces) atomic_max(&extremes[targets[2 * pair + 1]], SECOND_OF(best) + 256);
+        if (length > 0) atomic_max(&extreme[targets[2 * pair]], FIRST_OF(best) + 256);
+        if (2 * pair + 1 < n_pieces) atomic_max(&extreme[targets[2 * pair + 1]], SECOND_OF(best) + 256);
     }
 }

@@ -19,21 +19,24 @@
      codes      uchar[n_residues]   letter codes, sequence after sequence
      offsets    int[n_rows + 1]     where each begins
      moves      short[n_rows]       score from N, C or J on to the next state
-     rows       int[n]              those to be scored
-     n          uint[1]
-     counters   uint[4]             in: 0; turns that were taken; how many places are left to the other form; the
-                                    next that this one takes; how many pieces there are beside the first ones
-     pieces     int4[]              see common/viterbi_filter_strips.h
-     spans      int2[n]             by place: where its pieces beside the first begin, and how many these are
-     bests      int[n]              by place: the highest M above B
-     again      int[n]              places in `rows` that are left to the other form
-     scores     float[n]            out: nats; not a number without residues
-   of the skewed form
-     transitions  int4[LANES * NODES][2]             see common/viterbi_filter_strips.h
-     emissions  int4[N_CODES][NODE_EIGHTS][LANES]       match scores of eight nodes each
-   of the other
-     transitions, emissions                              see common/viterbi_filter_words.h
-     reach      int[LANES]                         what D can gain at most that leaves a lane
+     lists      int[][stride]       by model, those to be scored
+     counts     uint[]              how many there are
+     models     model_t[n_models]   see common/models.h; numbers of the skewed form: begin of the first node, what M is
+                                    kept from falling below, residues of the longest alignment that counts, up to what
+                                    M no sum wraps around, residues of a piece
+     counters   uint[][4]           by model, in: 0; turns that were taken; how many places are left to the other form;
+                                    the next that this one takes; how many pieces there are beside the first ones
+     pieces     int4[][room]        by model: see common/viterbi_filter_strips.h
+     spans      int2[][stride]      by place: where its pieces beside the first begin, and how many these are
+     bests      int[][stride]       by place: the highest M above B
+     again      int[][stride]       places in the list that are left to the other form
+     scores     float[][stride]     out: nats, by model and place in its list; not a number without residues
+     tables     of each model, of the skewed form
+                transitions  int4[LANES * NODES][2]             see common/viterbi_filter_strips.h
+                emissions    int4[N_CODES][NODE_EIGHTS][LANES]  match scores of eight nodes each
+                of the other
+                transitions, emissions                          see common/viterbi_filter_words.h
+                reach        int[LANES]                         what D can gain at most that leaves a lane
 
    Macros
      LANES, LANE_BACKEND   see common/lanes.h
@@ -47,7 +50,7 @@
      LONGEST    residues that the skewed form takes; its arithmetic is laid out for the default
      SABOTAGE   1 plants a fault, for the test of the tests
 
-   Geometry: any number of work-groups of GROUP; groups of lanes take sequences from a counter.
+   Geometry: any number of work-groups of GROUP for each model; groups of lanes take sequences from a counter.
    Local memory: 4 * LANES bytes, and with LOCAL_TABLE those of the emissions, or, beyond 16 nodes a lane, of the
    steps. */
 
@@ -69,38 +72,12 @@
 #define EMISSIONS_IN __global
 #endif
 
+#include "common/lane_lists.h"
 #include "common/viterbi_filter_strips.h"
 #include "common/viterbi_filter_words.h"
 
 #ifndef GROUP
 #define GROUP LANES
-#endif
-
-/* Groups of lanes take places from a list, one or several at once.
-
-   for (uint p = FIRST_PLACE(next, at_once, lane); p < n; p = NEXT_PLACE(p, next, at_once, lane))
-   `next` counts those that were taken; all lanes of a group get the same number.
-   NEXT_PLACE_IF(wants, p, next, at_once, lane) is the next place for the groups of a sub-group that want one, p for
-   the others; NO_PLACE(at_once) is p before the first.
-
-   Without shuffles every group takes its share in turn: a CPU driver lost itself in loops whose end another item
-   decides. */
-#if LANE_BACKEND == 0
-#define NO_PLACE(at_once) ((get_group_id(0) - get_num_groups(0)) * (at_once))
-#define FIRST_PLACE(next, at_once, lane) (get_group_id(0) * (at_once))
-#define NEXT_PLACE(p, next, at_once, lane) ((p) + get_num_groups(0) * (at_once))
-#define NEXT_PLACE_IF(wants, p, next, at_once, lane) ((wants) ? NEXT_PLACE(p, next, at_once, lane) : (p))
-#else
-uint take_places(__global uint *next, uint n, int wants, uint p, uint lane)
-{
-    int taken = wants ? -1 : (int)p;
-    if (wants && lane == 0) taken = atomic_add(next, n);
-    return lane_max(taken, lane, 0);
-}
-#define NO_PLACE(at_once) (~0u)
-#define FIRST_PLACE(next, at_once, lane) take_places(next, at_once, 1, 0, lane)
-#define NEXT_PLACE(p, next, at_once, lane) take_places(next, at_once, 1, 0, lane)
-#define NEXT_PLACE_IF(wants, p, next, at_once, lane) take_places(next, at_once, wants, p, lane)
 #endif
 
 #if SKEWED
@@ -110,16 +87,26 @@ uint take_places(__global uint *next, uint n, int wants, uint p, uint lane)
 /* Blocks after which rows are noted in which M was high. */
 #define NOTED (BLOCK < 32 ? 32 / BLOCK : 1)
 
-#define EACH(p, n) for (uint p = get_global_id(0); p < (n); p += get_global_size(0))
+/* Numbers of a model. */
+#define BEGIN(model) ((int)(model).numbers[0])
+#define LEAST(model) ((int)(model).numbers[1])
+#define REACH(model) ((int)(model).numbers[2])
+#define TRUSTED(model) ((int)(model).numbers[3])
+#define PIECE(model) ((int)(model).numbers[4])
 
-__kernel void cut(__global const int *offsets, __global const int *rows, __global const uint *n, const int overlap,
-                  const int longest, const int least, __global uint *counters, __global int4 *pieces,
-                  __global int2 *spans, __global int *bests)
+__kernel void cut(__global const int *offsets, __global const int *lists, __global const uint *counts,
+                  const uint stride, __global const model_t *models, const uint n_models, __global uint *counters,
+                  __global int4 *pieces, const uint room, __global int2 *spans, __global int *bests)
 {
-    EACH(p, *n) {
+    const model_t model = models[MODEL_OF_GROUP(n_models)];
+    const uint number = model.number, n = counts[number];
+    const int overlap = REACH(model), longest = PIECE(model), least = LEAST(model);
+    __global const int *rows = lists + number * stride;
+    counters += number * 4, pieces += number * room, spans += number * stride, bests += number * stride;
+    EACH_OF_MODEL(p, n, n_models) {
         const int length = offsets[rows[p] + 1] - offsets[rows[p]], is_taken = length <= LONGEST;
         const int step = longest - overlap, more = is_taken && length > longest ? (length - overlap - 1) / step : 0;
-        const uint place = *n + (more > 0 ? atomic_add(counters + 3, (uint)more) : 0);
+        const uint place = n + (more > 0 ? atomic_add(counters + 3, (uint)more) : 0);
         bests[p] = is_taken ? least : TOO_LONG;
         spans[p] = (int2)((int)place, more);
         pieces[p] = (int4)(p, 0, is_taken ? min(longest, length) : 0, 0);
@@ -129,11 +116,18 @@ __kernel void cut(__global const int *offsets, __global const int *rows, __globa
 }
 
 /* Write the scores, and list the places for which the skewed form cannot tell. */
-__kernel void finish(__global const int *offsets, __global const short *moves, __global const int *rows,
-                     __global const uint *n, const int least, __global uint *counters, __global int4 *pieces,
+__kernel void finish(__global const int *offsets, __global const short *moves, __global const int *lists,
+                     __global const uint *counts, const uint stride, __global const model_t *models,
+                     const uint n_models, __global uint *counters, __global int4 *pieces, const uint room,
                      __global int2 *spans, __global const int *bests, __global int *again, __global float *scores)
 {
-    EACH(p, *n) {
+    const model_t model = models[MODEL_OF_GROUP(n_models)];
+    const uint number = model.number, first = number * stride;
+    const int least = LEAST(model);
+    __global const int *rows = lists + first;
+    counters += number * 4, pieces += number * room;
+    spans += first, bests += first, again += first, scores += first;
+    EACH_OF_MODEL(p, counts[number], n_models) {
         const int row = rows[p], best = bests[p], move = moves[row], e = best + WORD_BASE + move;
         const int length = offsets[row + 1] - offsets[row];
         if (length == 0)
@@ -151,14 +145,21 @@ __kernel void finish(__global const int *offsets, __global const short *moves, _
 
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_filter_skewed(__global const uchar *codes, __global const int *offsets, __global const short *moves,
-                           __global const int *rows, __global const uint *n, __global int4 *pieces,
-                           __global uint *counters, __global const int4 *transitions, __global const int4 *packed,
-                           const int begin, const int least, const int reach, const int trusted,
-                           __global int *bests)
+                           __global const int *lists, __global const uint *counts, const uint stride,
+                           __global const model_t *models, const uint n_models, __global const uchar *tables,
+                           __global uint *counters, __global int4 *pieces, const uint room, __global int *bests)
 {
     __local int scratch[LANES];
-    const uint lane = get_local_id(0) % LANES, n_more = counters[3];
-    if (get_group_id(0) * (GROUP / LANES) * 2 >= *n + n_more) return;
+    models += MODEL_OF_GROUP(n_models);
+    const uint number = models->number, lane = get_local_id(0) % LANES, n = counts[number];
+    counters += number * 4;
+    const uint n_more = counters[3];
+    if (GROUP_OF_MODEL(n_models) * (GROUP / LANES) * 2 >= n + n_more) return;
+    __global const int *rows = lists + number * stride;
+    __global const int4 *transitions = TABLE_OF(int4, tables, *models, 0);
+    __global const int4 *packed = TABLE_OF(int4, tables, *models, 1);
+    const int begin = BEGIN(*models);
+    pieces += number * room, bests += number * stride;
 #if LOCAL_TABLE
     __local int4 table[N_CODES * NODE_EIGHTS * LANES];
     for (uint k = get_local_id(0); k < N_CODES * NODE_EIGHTS * LANES; k += GROUP) table[k] = packed[k];
@@ -169,7 +170,7 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
 #endif
     const pair_t entering = lane > 0 ? transitions[(lane * NODES - 1) * 2].w : (int)PAIR(begin);
     word_strip_t s;
-    s.least = PAIR(least);
+    s.least = PAIR(LEAST(*models));
     load_transitions(&s, transitions + lane * NODES * 2);
     open_word_strip(&s, entering);
     pair_t best = s.least;
@@ -190,16 +191,16 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
             gather_notes(&w.b, lane, scratch);
             if (next != p) {
                 if (lane == 0 && w.a.number >= 0) {
-                    put_stretch(&w.a, reach, best_a, trusted, pieces);
+                    put_stretch(&w.a, REACH(*models), best_a, TRUSTED(*models), pieces);
                     atomic_max(bests + w.a.place, best_a);
                 }
                 if (lane == 0 && w.b.number >= 0) {
-                    put_stretch(&w.b, reach, best_b, trusted, pieces);
+                    put_stretch(&w.b, REACH(*models), best_b, TRUSTED(*models), pieces);
                     atomic_max(bests + w.b.place, best_b);
                 }
                 p = next;
-                w.a = piece_at(p, *n, n_more, pieces, codes, offsets, moves, rows);
-                w.b = piece_at(p + 1, *n, n_more, pieces, codes, offsets, moves, rows);
+                w.a = piece_at(p, n, n_more, pieces, codes, offsets, moves, rows);
+                w.b = piece_at(p + 1, n, n_more, pieces, codes, offsets, moves, rows);
                 open_word_strip(&s, entering);
                 open_pieces(&w, &s, lane);
                 best = s.least;
@@ -221,14 +222,21 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
 
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_filter(__global const uchar *codes, __global const int *offsets, __global const short *moves,
-                    __global const int *rows, __global const uint *n, __global uint *counters,
-                    __global const int *again, __global const int4 *pieces, __global const int2 *spans,
-                    __global const int *transitions, __global const int *reach, __global const short *emissions,
-                    __global float *scores)
+                    __global const int *lists, __global const uint *counts, const uint stride,
+                    __global const model_t *models, const uint n_models, __global const uchar *tables,
+                    __global uint *counters, __global const int4 *pieces, const uint room,
+                    __global const int2 *spans, __global const int *again, __global float *scores)
 {
     __local int scratch[LANES];
-    const uint lane = get_local_id(0) % LANES, count = ALL ? *n : counters[1];
-    if (get_group_id(0) * (GROUP / LANES) >= count) return;
+    const model_t model = models[MODEL_OF_GROUP(n_models)];
+    const uint number = model.number, first = number * stride, lane = get_local_id(0) % LANES;
+    counters += number * 4;
+    const uint count = ALL ? counts[number] : counters[1];
+    if (GROUP_OF_MODEL(n_models) * (GROUP / LANES) >= count) return;
+    __global const int *transitions = TABLE_OF(int, tables, model, 0), *reach = TABLE_OF(int, tables, model, 1);
+    __global const short *emissions = TABLE_OF(short, tables, model, 2);
+    __global const int *rows = lists + first;
+    pieces += number * room, spans += first, again += first, scores += first;
 #if HELD
     held_transitions_t held;
     const held_transitions_t *t = &held;

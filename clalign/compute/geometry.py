@@ -12,6 +12,9 @@ LOCAL_SHARE = 0.9
 GROUPS_PER_UNIT = 16
 """Work-groups of lanes that a compute unit of a GPU is given; they take one problem after the other."""
 
+SHARED_GROUPS = 4
+"""Times as many groups are given to several models together, of most of which there is little to do."""
+
 COMMON_PLATFORMS = ("clover", "rusticl")
 """Their compilers are the same for every vendor's device and know nothing of its own instructions."""
 
@@ -71,6 +74,13 @@ def one_each(device: Device, n: int, group: int = 64) -> Geometry:
 def in_groups(device: Device, group: int, n_groups: int, per_unit: int = GROUPS_PER_UNIT) -> Geometry:
     """Return the geometry for so many groups of work, of which a compute unit is given some at most."""
     return max(1, min(n_groups, device.n_compute_units * per_unit)) * group, group
+
+
+def in_groups_of_models(device: Device, defines: Mapping[str, int], n: int, n_models: int) -> Geometry:
+    """Return the geometry of lanes for up to n problems of each of some models, every one with as many groups."""
+    group, at_once = defines["GROUP"], defines["GROUP"] // defines.get("LANES", 1)
+    most = device.n_compute_units * GROUPS_PER_UNIT * min(n_models, SHARED_GROUPS)
+    return max(1, min(-(-n // at_once), -(-most // n_models))) * n_models * group, group
 
 
 def in_turns(device: Device, n: int, group: int, items_per_unit: int) -> Geometry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -95,15 +95,10 @@ class Rehearsal:
 
     loaded = share = upload
 
-    def tables(self, name: str, key: object, make: MakeTables, place: int = 0) -> Sequence[Buffer]:
+    def tables(self, name: str, key: object, make: MakeTables) -> AllTables:
         """Return nothing, after the tables are made and counted where that is asked for."""
         if self._counts:
             self.cached(name, key, lambda: [self._buffer(array.nbytes) for tables in make() for array in tables])
-        return ()
-
-    def all_tables(self, name: str, key: object, make: MakeTables) -> AllTables:
-        """Return nothing, after the tables are made and counted where that is asked for."""
-        self.tables(name, key, make)
         return NO_TABLES
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:

@@ -223,14 +223,8 @@ class KernelSession(Session, Protocol):
     def share(self, array: npt.NDArray[Any]) -> Buffer:
         """Return a buffer, only to be read, with the content of an array that never changes."""
 
-    def tables(self, name: str, key: object, make: MakeTables, place: int = 0) -> Sequence[Buffer]:
-        """Return buffers, only to be read, with the tables of one of the models that `make` makes them for.
-
-        They are made for all of these at once, in one piece of memory, and kept as by `cached`.
-        """
-
-    def all_tables(self, name: str, key: object, make: MakeTables) -> AllTables:
-        """Return what `tables` does as one buffer, and where the tables of each model begin in it."""
+    def tables(self, name: str, key: object, make: MakeTables) -> AllTables:
+        """Return the tables of all models that `make` makes them for in one buffer, kept as by `cached`."""
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
         """Return letter codes (uint8) and offsets (int32[n + 1]) of a batch, kept for when it is used again."""

@@ -1,15 +1,28 @@
-/* Models that are searched with in one launch. Work-items go through them one after the other, and what each has to do
-   they share by a counter of its own, so that none waits for a launch of the next model.
+/* Models that are searched with in one launch. On processors work-items go through them one after the other, and what
+   each has to do they share by a counter of its own, so that none waits for a launch of the next model. On GPUs each
+   model has work-groups of its own, as many as every other one.
 
    Of every model there is a list of sequences, and a result for each place in it: `stride` places a model, its number
    in the group telling where they begin. */
 
 typedef struct {
     uint number;      /* in the group */
-    int vectors;      /* in a row, where the kernel is told */
+    int vectors;      /* in a row, or strips, where the kernel is told */
+    uint before;      /* what the models before it have of a buffer that they have different parts of */
     uint tables[3];   /* where its tables begin: bytes from the begin of all tables */
-    uint numbers[3];  /* what else the kernel wants to know */
+    uint numbers[5];  /* what else the kernel wants to know */
 } model_t;
 
 /* A table of a model; `type` is what it is made of. */
 #define TABLE_OF(type, all, model, k) ((__global const type *)((__global const uchar *)(all) + (model).tables[k]))
+
+/* The model that a work-group works on where each has groups of its own, its number among these, and how many there
+   are. */
+#define GROUPS_OF_MODEL(n_models) ((uint)get_num_groups(0) / (n_models))
+#define MODEL_OF_GROUP(n_models) ((uint)get_group_id(0) / GROUPS_OF_MODEL(n_models))
+#define GROUP_OF_MODEL(n_models) ((uint)get_group_id(0) % GROUPS_OF_MODEL(n_models))
+
+/* Stride over n of something of this model. */
+#define EACH_OF_MODEL(p, n, n_models)                                                          \
+    for (uint p = GROUP_OF_MODEL(n_models) * (uint)get_local_size(0) + (uint)get_local_id(0); p < (n); \
+         p += GROUPS_OF_MODEL(n_models) * (uint)get_local_size(0))

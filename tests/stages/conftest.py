@@ -22,8 +22,8 @@ def uploads_stay(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sent: list[tuple[cl.Buffer, npt.NDArray[Any]]] = []
     upload = Transfers.upload
 
-    def noted(transfers: Transfers, array: npt.NDArray[Any]) -> cl.Buffer:
-        buffer = upload(transfers, array)
+    def noted(transfers: Transfers, array: npt.NDArray[Any], *more: int) -> cl.Buffer:
+        buffer = upload(transfers, array, *more)
         sent.append((buffer, array.copy()))
         return buffer
 

@@ -20,10 +20,12 @@ from clalign.compute.opencl.session import OpenCLSession
 from clalign.stages.hmmer3.bias_filter import BiasFilterStage
 from clalign.stages.hmmer3.decoding import DecodingStage
 from clalign.stages.hmmer3.envelope import EnvelopeStage
-from clalign.stages.hmmer3.forward import ForwardStage
-from clalign.stages.hmmer3.msv import MsvStage
+from clalign.stages.hmmer3.filters import FILTERS_OF_MANY, Filtered, FilterModel
+from clalign.stages.hmmer3.forward import FORWARD, ForwardStage
+from clalign.stages.hmmer3.msv import MSV, MsvStage
 from clalign.stages.hmmer3.sampling import SamplingModel, SamplingStage
-from clalign.stages.hmmer3.viterbi_filter import ViterbiFilterStage
+from clalign.stages.hmmer3.ssv import SSV
+from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER, ViterbiFilterStage
 from clalign.stages.pairhmm.expected_counts import ExpectedCountsStage
 from clalign.stages.pairhmm.pair_hmm_ladder import BothWays, PairHmmLadderChoices, PairHmmLadderStage
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
@@ -38,6 +40,7 @@ from clalign.stages.sync.bitonic_sort import BitonicSortStage
 from clalign.stages.sync.relay import RelayStage
 from clalign.values.alphabets import DNA, encode
 from clalign.values.envelopes import Parts, Resolved, RowProfiles
+from clalign.values.filters import FilterLimits
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import (
@@ -166,6 +169,17 @@ def shelved() -> LocalProfile:
     return shelf_of([random_local_hmm(RNG, n_nodes) for n_nodes in (130, 21, 3)]).profile(1)
 
 
+def filters_of_several() -> tuple[Any, Any, Any]:
+    """Return all filters in the shapes for GPUs and models that share launches, on a shelf and on none."""
+    for stage in (MSV, VITERBI_FILTER, FORWARD):
+        stage.shape, stage.defines = "lanes", LANES
+    SSV.shape = "item"
+    shelf = shelf_of([random_local_hmm(RNG, n_nodes) for n_nodes in (21, 3, 19, 20)])
+    profiles = [*map(shelf.profile, (3, 1, 0, 2)), LOCAL_PROFILE]
+    limits = FilterLimits(0.5, 0.3, 0.2)
+    return FILTERS_OF_MANY, profile_batch(), [FilterModel(profile, limits) for profile in profiles]
+
+
 CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "viterbi_lanes": lambda: (ViterbiStage("lanes", **LANES, GROUP=8), profile_batch(), PROFILE),
     "viterbi_lanes_plain": lambda: (ViterbiStage("lanes", **LANES, GROUP=8, PLAIN=1), profile_batch(), PROFILE),
@@ -178,6 +192,7 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "msv_lanes": lambda: (MsvStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
     "bias_filter": lambda: (BiasFilterStage(), profile_batch(), LOCAL_PROFILE),
     "forward_lanes": lambda: (ForwardStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
+    "filters_of_several": filters_of_several,
     "decoding": lambda: (DecodingStage("lanes", **LANES), profile_batch(), row_profiles()),
     "envelope": lambda: (EnvelopeStage("lanes", **LANES), regions(), row_profiles()),
     "sampling": lambda: (SamplingStage("lanes", **LANES), regions(), SamplingModel(row_profiles(), 7)),
@@ -227,6 +242,9 @@ def each(result: Any) -> list[Any]:
         return [*each(result.posteriors), *each(result.counts)]
     if isinstance(result, ExpectedCounts | PosteriorBatch):
         return [np.float64(number) for name in type(result).__slots__ for number in np.ravel(getattr(result, name))]
+    if isinstance(result, list) and isinstance(result[0], Filtered):
+        columns = "msv", "rows", "bias", "viterbi", "forward", "reached"
+        return [number for filtered in result for name in columns for number in getattr(filtered, name)]
     values = getattr(result, "scores", getattr(result, "values", result))
     return list(getattr(values, "values", values))
 

@@ -224,23 +224,13 @@ class OpenCLSession:
         with self._translated():
             return self._transfers.share(np.ascontiguousarray(array))
 
-    def tables(self, name: str, key: object, make: MakeTables, place: int = 0) -> list[cl.Buffer]:
-        """Return buffers with the tables of one of the models that `make` makes them for, made once."""
-
-        def sent() -> list[list[cl.Buffer]]:
-            models = make()
-            with self._translated():
-                return self._transfers.tables(models)
-
-        return self.cached(name, key, sent)[place]
-
-    def all_tables(self, name: str, key: object, make: MakeTables) -> AllTables:
+    def tables(self, name: str, key: object, make: MakeTables) -> AllTables:
         """Return the tables of all models that `make` makes them for in one buffer, made once."""
 
         def sent() -> AllTables:
             models = make()
             with self._translated():
-                return self._transfers.all_tables(models)
+                return self._transfers.tables(models)
 
         return self.cached(name, key, sent)
 

@@ -55,8 +55,6 @@ def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl
     return cast("cl.Buffer", pool.allocate(n_bytes))
 
 
-_Placed = tuple[int, npt.NDArray[Any]]
-
 Record = Callable[[cl.Event, str, str], None]
 
 
@@ -151,33 +149,18 @@ class Transfers:
         """Return a buffer that is an array of the host, which it holds."""
         return cl.Buffer(self._context, access | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
 
-    def tables(self, models: Sequence[Tables]) -> list[list[cl.Buffer]]:
-        """Return buffers with copies of the tables of some models, all of them in one piece of memory."""
-        memory, places = self._side_by_side(models)
-        if not self.in_place:
-            whole = self.upload(memory, -(-len(memory) // 3))  # all of it: many models hang on it
-            return [[part_of(whole, start, array.nbytes) for start, array in tables] for tables in places]
-        return [
-            [self._at(memory[start : start + array.nbytes], cl.mem_flags.READ_ONLY) for start, array in tables]
-            for tables in places
-        ]
-
-    def all_tables(self, models: Sequence[Tables]) -> AllTables:
-        """Return a buffer with copies of the tables of some models."""
-        memory, places = self._side_by_side(models)
-        starts = np.array([[start for start, _ in tables] for tables in places], np.uint32)
-        if self.in_place:
-            return AllTables(self._at(memory, cl.mem_flags.READ_ONLY), starts)
-        return AllTables(self.upload(memory, -(-len(memory) // 3)), starts)  # all of it: many models hang on it
-
-    def _side_by_side(self, models: Sequence[Tables]) -> tuple[npt.NDArray[np.uint8], list[list[_Placed]]]:
-        """Return the host's memory with all tables, and where each begins."""
-        sizes = [-(-array.nbytes // self._step) * self._step for tables in models for array in tables]
-        memory, starts = in_host_memory(sum(sizes)), itertools.accumulate(sizes, initial=0)
-        places = [[(start, array) for array, start in zip(tables, starts, strict=False)] for tables in models]
-        for start, array in itertools.chain.from_iterable(places):
+    def tables(self, models: Sequence[Tables]) -> AllTables:
+        """Return a buffer with copies of the tables of some models, of each as many."""
+        sizes = np.array([[array.nbytes for array in tables] for tables in models], np.int64)
+        steps = -(-sizes // self._step) * self._step
+        starts = np.cumsum(steps).reshape(sizes.shape) - steps
+        memory = in_host_memory(int(steps.sum()))
+        for start, array in zip(starts.ravel().tolist(), itertools.chain.from_iterable(models), strict=True):
             memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)[...] = array
-        return memory, places
+        if self.in_place:
+            return AllTables(self._at(memory, cl.mem_flags.READ_ONLY), starts.astype(np.uint32))
+        whole = self.upload(memory, -(-len(memory) // 3))  # all of it: many models hang on it
+        return AllTables(whole, starts.astype(np.uint32))
 
     def parts(self, whole: cl.Buffer, n_bytes: int) -> list[cl.Buffer]:
         """Return as many parts of at least so many bytes as a buffer has room for."""

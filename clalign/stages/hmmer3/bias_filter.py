@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clalign.compute.geometry import in_turns
 from clalign.compute.sessions import Buffer, Check, KernelSession, nothing_to_check
-from clalign.stages.hmmer3.model_groups import Form, launch
+from clalign.stages.hmmer3.model_groups import Form, launch, together
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.values.local_profiles import LocalProfile, composition_odds, composition_steps
 from clalign.values.sequences import SequenceBatch
@@ -56,9 +56,10 @@ class BiasFilterStage(ScoringStage):
         scores = session.allocate(4 * chosen.room)
         geometry = in_turns(session.device, chosen.room, GROUP, ITEMS)
         head = (*session.residues(batch), terms.null_loop, terms.null, chosen.rows, chosen.count)
+        groups = together(session, profiles, form_of, chosen.chosen, is_passing=chosen.chosen is not None)
         launch(
-            session, ("bias_filter_item", "bias_filter"), geometry, profiles, form_of,
-            (*head, np.uint32(chosen.most)), (scores,), chosen.chosen,
+            session, ("bias_filter_item", "bias_filter"), lambda _: geometry, groups,
+            (*head, np.uint32(chosen.most)), (scores,),
         )  # fmt: skip
         return scores
 

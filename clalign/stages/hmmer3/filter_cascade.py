@@ -17,7 +17,6 @@ from clalign.stages.hmmer3.msv import MSV
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, length_buffers, length_terms_of
 from clalign.stages.hmmer3.ssv import SSV, SsvCells, byte_numbers
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
-from clalign.values.devices import Device
 from clalign.values.filters import FilterLimits, least_difference
 from clalign.values.local_profiles import LocalProfile, nats_of
 from clalign.values.sequences import SequenceBatch
@@ -116,13 +115,8 @@ LIMITS = np.dtype([
 """``limits_t`` of ``filters_item.cl``."""
 
 
-def takes_many(device: Device) -> bool:
-    """Return whether the kernels of all filters on a device go through many models in a launch."""
-    return all(stage.shape_on(device) == "vector" for stage in (SSV, MSV, VITERBI_FILTER, FORWARD))
-
-
 class Cascade:
-    """The filters on one batch with some models; with one unless `takes_many`."""
+    """The filters on one batch with some models."""
 
     def __init__(self, session: KernelSession, batch: SequenceBatch, models: Sequence[FilterModel]) -> None:
         self.session, self.batch, self.models = session, batch, models

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
-from clalign.stages.hmmer3.filter_cascade import NO_TARGETS, PASSED_FORWARD, Cascade, Filtered, FilterModel, takes_many
+from clalign.stages.hmmer3.filter_cascade import NO_TARGETS, PASSED_FORWARD, Cascade, Filtered, FilterModel
 from clalign.values.filters import Passage
 from clalign.values.sequences import SequenceBatch
 
@@ -68,10 +68,7 @@ FILTERS = FiltersStage()
 
 
 class FiltersOfManyStage(Stage[SequenceBatch, Sequence[FilterModel], list[Filtered]]):
-    """All filters with some models on every sequence of a batch: of few sequences a model's own are soon done.
-
-    Where kernels take one model at a time, its filters follow those of the one before.
-    """
+    """All filters with some models on every sequence of a batch: of few sequences a model's own are soon done."""
 
     name = "filters"
 
@@ -79,10 +76,9 @@ class FiltersOfManyStage(Stage[SequenceBatch, Sequence[FilterModel], list[Filter
         self, session: KernelSession, batch: SequenceBatch, model: Sequence[FilterModel]
     ) -> Callable[[], list[Filtered]]:
         """Enqueue all filters of all models."""
-        if len(batch) and takes_many(session.device):
-            return Cascade(session, batch, model).start()
-        waits = [FILTERS.start(session, batch, one) for one in model]
-        return lambda: [wait() for wait in waits]
+        if len(batch) == 0:
+            return lambda: [NO_TARGETS for _ in model]
+        return Cascade(session, batch, model).start()
 
     def reference(
         self, batch: SequenceBatch, model: Sequence[FilterModel], check: Check = nothing_to_check

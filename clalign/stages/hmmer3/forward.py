@@ -8,10 +8,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import fits_local, in_groups, lane_backend, lanes_group, one_a_core, room_for, stepped
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tables, nothing_to_check
+from clalign.compute.geometry import (
+    fits_local,
+    lane_backend,
+    lanes_group,
+    room_for,
+    stepped,
+)
+from clalign.compute.sessions import Buffer, Check, KernelSession, Tables, nothing_to_check
 from clalign.stages.hmmer3.forward_tables import VECTOR_LANES, lanes_tables, striped_tables
-from clalign.stages.hmmer3.model_groups import Form, launch
+from clalign.stages.hmmer3.model_groups import Form, geometry_on, launch, together
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
@@ -58,54 +64,42 @@ class ForwardStage(ScoringStage):
         terms: LengthBuffers,
     ) -> Buffer:
         """Enqueue the kernel for the chosen rows; return the buffer that gets their scores (float32[chosen.room])."""
-        head = (*session.residues(batch), terms.move, chosen.rows, chosen.count)
+        device, choices = session.device, self.defines
         scores = session.allocate(4 * chosen.room)
-        if self.shape_on(session.device) == "vector":
-            launch_vector(session, profiles, (*head, np.uint32(chosen.most)), self.defines, scores, chosen.chosen)
-        else:
-            (profile,) = profiles
-            launch_lanes(session, profile, chosen.most, head, self.defines, scores)
+        head = (*session.residues(batch), terms.move, chosen.rows, chosen.count, np.uint32(chosen.most))
+        shape = self.shape_on(device)
+
+        def form_of(profile: LocalProfile) -> Form:
+            return (_vector_form if shape == "vector" else _lanes_form)(session, profile, choices)
+
+        kernel = f"forward_{shape}", "forward"
+        is_passing = chosen.chosen is not None or "NODES" in choices
+        groups = together(session, profiles, form_of, chosen.chosen, is_passing)
+        launch(session, kernel, geometry_on(device, shape, chosen.most), groups, head, (scores,))
         return scores
 
 
-def launch_vector(
-    session: KernelSession,
-    profiles: Sequence[LocalProfile],
-    head: tuple[Argument, ...],
-    choices: Choices,
-    scores: Buffer,
-    chosen: Sequence[int] | None = None,
-) -> None:
-    """Enqueue the shape for CPUs, for some of the models."""
+FORWARD = ForwardStage()
 
+
+def _vector_form(session: KernelSession, profile: LocalProfile, choices: Choices) -> Form:
     def make(one: LocalProfile) -> Tables:
         return striped_tables(session, one)
 
-    def form_of(profile: LocalProfile) -> Form:
-        vectors = -(-profile.length // VECTOR_LANES)
-        defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
-        return Form(defines, "striped forward", make, vectors)
-
-    launch(
-        session, ("forward_vector", "forward"), one_a_core(session.device), profiles, form_of, head, (scores,), chosen
-    )
+    vectors = -(-profile.length // VECTOR_LANES)
+    defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
+    return Form(defines, "striped forward", make, vectors)
 
 
-def launch_lanes(
-    session: KernelSession, profile: LocalProfile, most: int, head: tuple[Buffer, ...], choices: Choices, scores: Buffer
-) -> None:
-    """Enqueue the shape for GPUs."""
-    device, defines = session.device, {**lane_backend(session.device), **choices}
-    lanes = defines["LANES"]
-    nodes = stepped(-(-profile.length // lanes))
+def _lanes_form(session: KernelSession, profile: LocalProfile, choices: Choices) -> Form:
+    device, backend = session.device, {**lane_backend(session.device), **choices}
+    lanes, given = backend["LANES"], choices.get("NODES", 0)
+
+    def make(one: LocalProfile) -> Tables:
+        return lanes_tables(session, one, lanes, given or stepped(-(-one.length // lanes)))
+
+    nodes = given or stepped(-(-profile.length // lanes))
     is_local = fits_local(device, (8 * nodes + 1) * lanes * 4)
-    group = lanes_group(device, defines, LANES_GROUP)
-    defines = {"NODES": nodes, "GROUP": group, "LOCAL_TRANSITIONS": is_local, **defines}
-    geometry = in_groups(device, defines["GROUP"], -(-most // (defines["GROUP"] // lanes)))
-    session.launch(
-        "forward_lanes", "forward", defines, *geometry,
-        *head, session.zeros(4), *lanes_tables(session, profile, lanes, choices.get("NODES", 0)), scores,
-    )  # fmt: skip
-
-
-FORWARD = ForwardStage()
+    group = lanes_group(device, backend, LANES_GROUP)
+    defines = {"NODES": nodes, "GROUP": group, "LOCAL_TRANSITIONS": is_local, **backend}
+    return Form(defines, f"forward lanes {lanes}", make, nodes)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import stepped
-from clalign.compute.sessions import Buffer, KernelSession, Tables
+from clalign.compute.sessions import KernelSession, Tables
 from clalign.stages.hmmer3 import shelf_tables
-from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.values.local_profiles import LocalProfile, odds
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
@@ -84,15 +81,7 @@ def striped_tables(session: KernelSession, profile: LocalProfile) -> Tables:
     return [transitions.transpose(2, 0, 1), delete_prefix, emissions.transpose(0, 2, 1)]
 
 
-def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int, nodes: int = 0) -> Sequence[Buffer]:
-    """Return the tables of ``forward_lanes.cl`` on a device, made once a model.
-
-    They are for so many nodes a lane, by default the next number for which there are programs.
-    """
-
-    def make(one: LocalProfile) -> Tables:
-        per_lane = nodes or stepped(-(-one.length // lanes))
-        transitions, delete_prefix, emissions = forward_tables(session, one, lanes, per_lane)
-        return [transitions.transpose(0, 2, 1), delete_prefix, emissions.transpose(0, 2, 1)]
-
-    return of_each(session, profile, f"forward lanes {lanes} {nodes}", make, is_alone=bool(nodes))
+def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int, nodes: int) -> Tables:
+    """Return the tables of ``forward_lanes.cl`` for so many nodes a lane."""
+    transitions, delete_prefix, emissions = forward_tables(session, profile, lanes, nodes)
+    return [transitions.transpose(0, 2, 1), delete_prefix, emissions.transpose(0, 2, 1)]

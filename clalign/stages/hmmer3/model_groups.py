@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 
-from clalign.compute.geometry import Geometry
-from clalign.compute.sessions import AllTables, Argument, KernelSession
+from clalign.compute.geometry import Geometry, in_groups_of_models, one_a_core
+from clalign.compute.sessions import AllTables, Argument, Buffer, KernelSession
 from clalign.stages.hmmer3.shelf_tables import MakeEach
+from clalign.values.devices import Device
 from clalign.values.local_profiles import LocalProfile
 
-MODEL = np.dtype([("number", "<u4"), ("vectors", "<i4"), ("tables", "<u4", 3), ("numbers", "<u4", 3)])
+MODEL = np.dtype([
+    ("number", "<u4"), ("vectors", "<i4"), ("before", "<u4"), ("tables", "<u4", 3), ("numbers", "<u4", 5)
+])  # fmt: skip
 """``model_t`` of ``common/models.h``."""
 
 
@@ -31,58 +34,112 @@ class Form(Struct, frozen=True):
         In a row.
     numbers : tuple
         What else the kernel wants to know: numpy scalars of 32 bits.
+    room : int
+        Places that it needs in a buffer of which each model has a part.
     """
 
-    defines: Mapping[str, object]
+    defines: Mapping[str, int]
     name: str
     make: MakeEach
     vectors: int = 0
     numbers: tuple[np.generic, ...] = ()
+    room: int = 0
+
+
+FormOf = Callable[[LocalProfile], Form]
+
+
+class Together(Struct, frozen=True):
+    """Models that share a launch.
+
+    Attributes
+    ----------
+    defines : mapping
+        The program's compile-time choices.
+    profiles : tuple of LocalProfile
+    models : buffer of `MODEL`[n]
+    tables : buffer
+        All of theirs.
+    room : int
+        Places that they need in a buffer of which each model has a part.
+    """
+
+    defines: Mapping[str, int]
+    profiles: tuple[LocalProfile, ...]
+    models: Buffer
+    tables: Buffer
+    room: int
+
+    def __len__(self) -> int:
+        return len(self.profiles)
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Models, their number and their tables, as kernels take them."""
+        return self.models, np.uint32(len(self)), self.tables
+
+
+def together(
+    session: KernelSession,
+    profiles: Sequence[LocalProfile],
+    form_of: FormOf,
+    chosen: Sequence[int] | None = None,
+    is_passing: bool = False,
+) -> Iterator[Together]:
+    """Yield the models that share program and tables, those with most vectors a row first.
+
+    Parameters
+    ----------
+    session : KernelSession
+    profiles : sequence of LocalProfile
+        The models; their places are their numbers in the group.
+    form_of : callable
+    chosen : sequence of int, optional
+        Numbers of the models for which there is something to do; by default all.
+    is_passing : bool
+        Their tables are needed once, or are laid out for just these models.
+    """
+    found: dict[tuple[object, ...], list[tuple[int, LocalProfile, Form]]] = {}
+    for number in range(len(profiles)) if chosen is None else chosen:
+        profile, form = profiles[number], form_of(profiles[number])
+        shelf = profile if profile.shelved is None else profile.shelved.shelf
+        found.setdefault((*form.defines.items(), form.name, id(shelf)), []).append((number, profile, form))
+    for group in found.values():
+        numbers, those, forms = zip(*sorted(group, key=lambda one: -one[2].vectors), strict=True)
+        tables, places = _tables(session, those, forms[0], is_passing)
+        models = np.zeros(len(group), MODEL)
+        models["number"], models["vectors"] = numbers, [form.vectors for form in forms]
+        rooms = [form.room for form in forms]
+        models["before"] = np.cumsum(rooms) - rooms
+        models["tables"][:, : tables.starts.shape[1]] = tables.starts[places]
+        for k in range(len(forms[0].numbers)):
+            models["numbers"][:, k] = np.array([form.numbers[k] for form in forms]).view(np.uint32)
+        yield Together(forms[0].defines, those, session.upload(models), tables.whole, sum(rooms))
+
+
+def geometry_on(device: Device, shape: str, n: int) -> Callable[[Together], Geometry]:
+    """Return what gives the geometry for up to n problems of each model of a group."""
+    if shape == "vector":
+        return lambda _: one_a_core(device)
+    return lambda group: in_groups_of_models(device, group.defines, n, len(group))
 
 
 def launch(
     session: KernelSession,
     kernel: tuple[str, str],
-    geometry: Geometry,
-    profiles: Sequence[LocalProfile],
-    form_of: Callable[[LocalProfile], Form],
+    geometry: Callable[[Together], Geometry],
+    groups: Iterator[Together],
     before: tuple[Argument, ...],
     after: tuple[Argument, ...],
-    chosen: Sequence[int] | None = None,
 ) -> None:
-    """Enqueue a kernel on some models, one launch for all that share program and tables.
+    """Enqueue a kernel (its file and its name) on some models, with a counter for each.
 
-    Parameters
-    ----------
-    session : KernelSession
-    kernel : (str, str)
-        Its file and its name.
-    geometry : Geometry
-    profiles : sequence of LocalProfile
-        The models; their places are their numbers in the group.
-    form_of : callable
-    before, after : tuple
-        Arguments before and after models, their number, tables and counters.
-    chosen : sequence of int, optional
-        Numbers of the models for which there is something to do; by default all.
+    `before` and `after` are the arguments before and after models, their number, tables and counters.
     """
-    together: dict[tuple[object, ...], list[tuple[int, LocalProfile, Form]]] = {}
-    for number in range(len(profiles)) if chosen is None else chosen:
-        profile, form = profiles[number], form_of(profiles[number])
-        shelf = profile if profile.shelved is None else profile.shelved.shelf
-        together.setdefault((*form.defines.items(), form.name, id(shelf)), []).append((number, profile, form))
-    for found in together.values():
-        numbers, those, forms = zip(*found, strict=True)
-        tables, places = _tables(session, those, forms[0], is_passing=chosen is not None)
-        models = np.zeros(len(found), MODEL)
-        models["number"], models["vectors"] = numbers, [form.vectors for form in forms]
-        models["tables"][:, : tables.starts.shape[1]] = tables.starts[places]
-        for k in range(len(forms[0].numbers)):
-            models["numbers"][:, k] = np.array([form.numbers[k] for form in forms]).view(np.uint32)
+    for group in groups:
         session.launch(
-            *kernel, forms[0].defines, *geometry, *before, session.upload(models), np.uint32(len(models)),
-            tables.whole, session.zeros(4 * len(models)), *after,
-        )  # fmt: skip
+            *kernel, group.defines, *geometry(group), *before, *group.arguments, session.zeros(4 * len(group)), *after
+        )
 
 
 class _Passing:
@@ -97,11 +154,11 @@ def _tables(
     Those of all models on the shelf are made together, once; `is_passing` ones are made of just these models.
     """
     if is_passing:
-        tables = session.all_tables(form.name, _Passing(), lambda: [form.make(one) for one in profiles])
+        tables = session.tables(form.name, _Passing(), lambda: [form.make(one) for one in profiles])
         return tables, [*range(len(profiles))]
     shelved = [profile.shelved for profile in profiles if profile.shelved is not None]
     if not shelved:  # the same one, maybe several times
-        return session.all_tables(form.name, profiles[0], lambda: [form.make(profiles[0])]), [0] * len(profiles)
+        return session.tables(form.name, profiles[0], lambda: [form.make(profiles[0])]), [0] * len(profiles)
     shelf = shelved[0].shelf
-    tables = session.all_tables(form.name, shelf, lambda: [form.make(shelf.profile(k)) for k in range(len(shelf))])
+    tables = session.tables(form.name, shelf, lambda: [form.make(shelf.profile(k)) for k in range(len(shelf))])
     return tables, [one.place for one in shelved]

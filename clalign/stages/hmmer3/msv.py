@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import GROUPS_PER_UNIT, lane_backend, lanes_group, one_a_core, room_for, stepped
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tables, nothing_to_check
-from clalign.stages.hmmer3.model_groups import Form, launch
+from clalign.compute.geometry import (
+    lane_backend,
+    lanes_group,
+    room_for,
+    stepped,
+)
+from clalign.compute.sessions import Buffer, Check, KernelSession, Tables, nothing_to_check
+from clalign.stages.hmmer3.model_groups import Form, geometry_on, launch, together
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
-from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.stages.hmmer3.ssv import byte_numbers
 from clalign.values.alphabets import N_CODES
 from clalign.values.local_profiles import NEVER_BYTE, LocalProfile, byte_scores, length_terms
@@ -64,13 +68,16 @@ class MsvStage(ScoringStage):
         terms: LengthBuffers,
     ) -> Buffer:
         """Enqueue the kernel on chosen rows; return a buffer of uint8[chosen.room]."""
+        device, choices = session.device, self.defines
         levels = session.allocate(chosen.room)
-        head = (*session.residues(batch), chosen.rows, chosen.count)
-        if self.shape_on(session.device) == "vector":
-            _launch_vector(session, profiles, self.defines, (*head, np.uint32(chosen.most), terms.byte_move), levels)
-        else:
-            (profile,) = profiles
-            _launch_lanes(session, profile, self.defines, (*head, terms.byte_move), levels)
+        head = (*session.residues(batch), chosen.rows, chosen.count, np.uint32(chosen.most), terms.byte_move)
+        shape = self.shape_on(device)
+
+        def form_of(profile: LocalProfile) -> Form:
+            return (_vector_form if shape == "vector" else _lanes_form)(session, profile, choices)
+
+        kernel, geometry = (f"msv_{shape}", "msv_score"), geometry_on(device, shape, chosen.most)
+        launch(session, kernel, geometry, together(session, profiles, form_of), head, (levels,))
         return levels
 
 
@@ -84,22 +91,13 @@ def _costs(profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint
     return costs.reshape(N_CODES, lanes, nodes)
 
 
-def _launch_vector(
-    session: KernelSession,
-    profiles: Sequence[LocalProfile],
-    choices: Choices,
-    head: tuple[Argument, ...],
-    levels: Buffer,
-) -> None:
+def _vector_form(session: KernelSession, profile: LocalProfile, choices: Choices) -> Form:
     def make(one: LocalProfile) -> Tables:
         return [_costs(one, VECTOR_LANES, -(-one.length // VECTOR_LANES)).transpose(0, 2, 1)]
 
-    def form_of(profile: LocalProfile) -> Form:
-        vectors = -(-profile.length // VECTOR_LANES)
-        defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
-        return Form(defines, "msv vector", make, vectors, _numbers(session, profile))
-
-    launch(session, ("msv_vector", "msv_score"), one_a_core(session.device), profiles, form_of, head, (levels,))
+    vectors = -(-profile.length // VECTOR_LANES)
+    defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **choices}
+    return Form(defines, "msv vector", make, vectors, _numbers(session, profile))
 
 
 def _numbers(session: KernelSession, profile: LocalProfile) -> tuple[np.int32, np.int32]:
@@ -107,17 +105,10 @@ def _numbers(session: KernelSession, profile: LocalProfile) -> tuple[np.int32, n
     return np.int32(begin), np.int32(bias)
 
 
-def _launch_lanes(
-    session: KernelSession,
-    profile: LocalProfile,
-    choices: Choices,
-    head: tuple[Buffer, ...],
-    levels: Buffer,
-) -> None:
+def _lanes_form(session: KernelSession, profile: LocalProfile, choices: Choices) -> Form:
     device = session.device
-    defines = {**lane_backend(device), **choices}
-    lanes = defines["LANES"]
-    nodes = stepped(-(-profile.length // lanes))
+    backend = {**lane_backend(device), **choices}
+    lanes = backend["LANES"]
 
     def make(one: LocalProfile) -> Tables:
         nodes = stepped(-(-one.length // lanes))
@@ -126,9 +117,6 @@ def _launch_lanes(
         costs[:, :, :nodes] = _costs(one, lanes, nodes)
         return [costs.reshape(N_CODES, lanes, fours, 4).transpose(0, 2, 1, 3)]
 
-    defines = {"NODES": nodes, "GROUP": lanes_group(device, defines, LANES_GROUP), **defines}
-    group = defines["GROUP"]
-    session.launch(
-        "msv_lanes", "msv_score", defines, device.n_compute_units * GROUPS_PER_UNIT * group, group,
-        *head, *_numbers(session, profile), *of_each(session, profile, f"msv lanes {lanes}", make), levels,
-    )  # fmt: skip
+    nodes = stepped(-(-profile.length // lanes))
+    defines = {"NODES": nodes, "GROUP": lanes_group(device, backend, LANES_GROUP), **backend}
+    return Form(defines, f"msv lanes {lanes}", make, nodes, _numbers(session, profile))

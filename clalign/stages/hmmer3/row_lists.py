@@ -102,10 +102,7 @@ class ScoringStage(Stage[SequenceBatch, LocalProfile, npt.NDArray[Any]]):
         chosen: RowList,
         terms: LengthBuffers,
     ) -> Buffer:
-        """Enqueue the kernels for the listed rows; return the buffer that gets their scores (dtype[chosen.room]).
-
-        Kernels in the shape ``lanes`` take one model.
-        """
+        """Enqueue the kernels for the listed rows; return the buffer that gets their scores (dtype[chosen.room])."""
 
     def start(
         self, session: KernelSession, batch: SequenceBatch, model: LocalProfile

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Buffer, KernelSession, Tables
+from clalign.compute.sessions import KernelSession, Tables
 from clalign.values.local_profiles import MOST_COST, NEVER_WORD, LocalProfile, Odds, WordScores
 from clalign.values.profile_shelves import Places, Shelved, by_step
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
@@ -123,28 +123,6 @@ def forward_columns(session: KernelSession, shelved: Shelved) -> ForwardColumns:
     found = session.cached("forward columns of a shelf", shelf, make)
     inner = _inner(shelved)
     return ForwardColumns(found.transitions[:, inner], found.emissions[:, inner])
-
-
-def of_each(
-    session: KernelSession, profile: LocalProfile, name: str, make: MakeEach, is_alone: bool = False
-) -> Sequence[Buffer]:
-    """Return the tables of a model on a device, made once, and together with those of all others on its shelf.
-
-    Parameters
-    ----------
-    session : KernelSession
-    profile : LocalProfile
-    name : str
-        Of these tables and their layout.
-    make : callable
-        Makes the tables of one model; the layout depends on nothing but the model.
-    is_alone : bool
-        The layout was chosen for this model.
-    """
-    if profile.shelved is None or is_alone:
-        return session.tables(name, profile, lambda: [make(profile)])
-    shelf, place = profile.shelved.shelf, profile.shelved.place
-    return session.tables(name, shelf, lambda: [make(shelf.profile(k)) for k in range(len(shelf))], place)
 
 
 def _clipped(values: Whole) -> Words:

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.geometry import one_a_core, one_each
+from clalign.compute.geometry import one_each
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, nothing_to_check
 from clalign.stages.hmmer3 import shelf_tables
-from clalign.stages.hmmer3.model_groups import Form, launch
-from clalign.stages.hmmer3.shelf_tables import of_each
+from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, together
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 from clalign.values.local_profiles import MOST_COST, ByteScores, LocalProfile, byte_scores, members_of
@@ -104,11 +103,9 @@ class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
         return lambda: np.where(unscored() | (batch.lengths == 0), 0, np.minimum(extremes(), MOST_EXTREME))
 
     def enqueue(self, session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile]) -> SsvCells:
-        """Enqueue the kernels on a batch that is not empty; the shape ``item`` takes one model."""
-        if self.shape_on(session.device) == "vector":
-            return _enqueue_vector(session, batch, profiles, self.defines)
-        (profile,) = profiles
-        return _enqueue_item(session, batch, profile, self.defines)
+        """Enqueue the kernels on a batch that is not empty."""
+        enqueue = _enqueue_vector if self.shape_on(session.device) == "vector" else _enqueue_item
+        return enqueue(session, batch, profiles, self.defines)
 
 
 SSV = SsvStage()
@@ -135,8 +132,9 @@ def _enqueue_vector(
 
     n = len(batch)
     extremes = session.allocate(4 * n * len(profiles))
+    geometry = geometry_on(session.device, "vector", n)
     launch(
-        session, ("ssv_vector", "ssv_score"), one_a_core(session.device), profiles, form_of,
+        session, ("ssv_vector", "ssv_score"), geometry, together(session, profiles, form_of),
         (*session.residues(batch), np.uint32(n)), (extremes,),
     )  # fmt: skip
     return SsvCells(extremes, session.cached("nothing unscored", batch, lambda: session.zeros(4 * n)))
@@ -213,12 +211,12 @@ def pieces_of(
 
 
 def _pair_layout(
-    session: KernelSession, batch: SequenceBatch, profile: LocalProfile, classes: npt.NDArray[np.uint8]
+    session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile], classes: npt.NDArray[np.uint8]
 ) -> PairLayout:
     """Return the layout of a batch for models up to so long, made once a batch."""
     tuning = SsvTuning.of(session.device)
-    overlap = max(tuning.least_overlap, 1 << (profile.length - 1).bit_length())
-    alphabet = profile.hmm.alphabet
+    overlap = max(tuning.least_overlap, 1 << (max(profile.length for profile in profiles) - 1).bit_length())
+    alphabet = profiles[0].hmm.alphabet
 
     def make() -> PairLayout:
         n = len(batch)
@@ -247,43 +245,12 @@ def _strips(length: int, most: int) -> tuple[int, int]:
     return n_strips, nodes + nodes % 2
 
 
-def _enqueue_item(session: KernelSession, batch: SequenceBatch, profile: LocalProfile, choices: Choices) -> SsvCells:
-    device, tuning = session.device, SsvTuning.of(session.device)
-    classes = letter_classes(profile.hmm.alphabet)
-    layout = _pair_layout(session, batch, profile, classes)
-    n_classes = profile.hmm.alphabet.size + 2
-    n_strips, nodes = _strips(profile.length, choices.get("NODES", tuning.nodes))
-    defines = {
-        "COMPUTE_CAPABILITY": device.compute_capability, "GROUP": min(tuning.group, device.max_work_group), **choices,
-        "CLASSES": n_classes, "NODES": nodes, "ONE_STRIP": int(n_strips == 1),
-    }  # fmt: skip
-    group = defines["GROUP"]
-    extremes = session.zeros(4 * len(batch))
-    if layout.n_pieces:
-        n_groups = min(device.n_compute_units * tuning.groups, -(-layout.n_pieces // (2 * group)))
-        depth = -(-layout.longest // 4) * 4
-        edges = session.scratch("edges", 4 * n_groups * depth * group if n_strips > 1 else 4)
-        table = _pair_table(session, profile, classes, choices, defines, n_strips)
-        session.launch(
-            "ssv_item", "ssv_score", defines, n_groups * group, group,
-            layout.words, layout.bases, layout.lengths, layout.targets, np.uint32(layout.n_pieces), table,
-            np.uint32(n_strips), edges, np.uint32(depth), session.zeros(4), extremes,
-        )  # fmt: skip
-    return SsvCells(extremes, layout.unscored)
-
-
-def _pair_table(
-    session: KernelSession,
-    profile: LocalProfile,
-    classes: npt.NDArray[np.uint8],
-    choices: Choices,
-    defines: Choices,
-    n_strips: int,
-) -> Buffer:
-    """Return the biased scores of all pairs of letters on a device, made there once a model and width of a strip."""
-    nodes, n_classes = defines["NODES"], defines["CLASSES"]
-
-    most = choices.get("NODES", SsvTuning.of(session.device).nodes)
+def _enqueue_item(
+    session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile], choices: Choices
+) -> SsvCells:
+    device, tuning, alphabet = session.device, SsvTuning.of(session.device), profiles[0].hmm.alphabet
+    classes, n_classes = letter_classes(alphabet), alphabet.size + 2
+    most = choices.get("NODES", tuning.nodes)
     numbers, letters = np.unique(classes, return_index=True)
     numbers, letters = numbers[numbers < n_classes - 1], letters[numbers < n_classes - 1]
 
@@ -292,13 +259,35 @@ def _pair_table(
         biased_scores[: one.length, numbers] = biased_scores_of(session, one)[letters].T
         return [biased_scores]
 
-    def make() -> Buffer:
-        n_words = n_strips * n_classes**2 * nodes // 2
-        table = session.allocate(4 * n_words)
-        session.launch(
-            "ssv_item", "pair_table", defines, *one_each(session.device, n_words),
-            *of_each(session, profile, f"ssv classes {most}", scores_of), np.uint32(n_words), table,
-        )  # fmt: skip
-        return table
+    def form_of(profile: LocalProfile) -> Form:
+        n_strips, nodes = _strips(profile.length, most)
+        defines = {
+            "COMPUTE_CAPABILITY": device.compute_capability, "GROUP": min(tuning.group, device.max_work_group),
+            **choices, "CLASSES": n_classes, "NODES": nodes, "ONE_STRIP": int(n_strips == 1),
+        }  # fmt: skip
+        room = n_strips * n_classes**2 * nodes // 2
+        return Form(defines, f"ssv classes {most}", scores_of, n_strips, room=room)
 
-    return session.cached(f"ssv pairs {nodes}", profile, make)
+    extremes = session.zeros(4 * len(batch) * len(profiles))
+    for group in together(session, profiles, form_of):
+        layout = _pair_layout(session, batch, group.profiles, classes)
+        _score_pairs(session, len(batch), layout, group, extremes)
+    return SsvCells(extremes, layout.unscored)
+
+
+def _score_pairs(session: KernelSession, n: int, layout: PairLayout, models: Together, extremes: Buffer) -> None:
+    """Enqueue the kernel on some models and all pairs of pieces, after the tables of all pairs of letters."""
+    if not layout.n_pieces:
+        return
+    defines, most_groups = models.defines, session.device.n_compute_units * SsvTuning.of(session.device).groups
+    group, geometry = defines["GROUP"], geometry_on(session.device, "item", models.room)
+    pairs = session.scratch("pairs of letters", 4 * models.room)
+    session.launch("ssv_item", "pair_tables", defines, *geometry(models), *models.arguments, pairs)
+    n_groups = min(most_groups, -(-layout.n_pieces // (2 * group)) * len(models))
+    depth = -(-layout.longest // 4) * 4
+    edges = session.scratch("edges", 4 if defines["ONE_STRIP"] else 4 * n_groups * depth * group)
+    session.launch(
+        "ssv_item", "ssv_score", defines, n_groups * group, group,
+        layout.words, layout.bases, layout.lengths, layout.targets, np.uint32(layout.n_pieces), np.uint32(n),
+        *models.arguments[:2], pairs, edges, np.uint32(depth), session.zeros(4), extremes,
+    )  # fmt: skip

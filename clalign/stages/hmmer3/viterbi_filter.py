@@ -12,16 +12,13 @@ from msgspec import Struct
 
 from clalign.compute.geometry import (
     LOCAL_SHARE,
-    Geometry,
-    in_groups,
     lane_backend,
     lanes_group,
-    one_a_core,
     room_for,
     stepped,
 )
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, nothing_to_check
-from clalign.stages.hmmer3.model_groups import Form, launch
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tables, nothing_to_check
+from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, together
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, PairSteps, pairs_of, skewed_tables
 from clalign.stages.hmmer3.viterbi_filter_tables import (
@@ -106,31 +103,9 @@ class ViterbiFilterStage(ScoringStage):
         scores = session.allocate(4 * chosen.room)
         codes, offsets = session.residues(batch)
         rows = _Rows(batch, codes, offsets, terms.word_move, chosen, scores)
-        if self.shape_on(session.device) == "vector":
-            launch_vector(session, profiles, rows, self.defines)
-        else:
-            (profile,) = profiles
-            launch_lanes(session, profile, rows, self.defines)
+        launch_rows = _launch_vector if self.shape_on(session.device) == "vector" else _launch_lanes
+        launch_rows(session, profiles, rows, self.defines)
         return scores
-
-
-def launch_vector(session: KernelSession, profiles: Sequence[LocalProfile], rows: _Rows, choices: Choices) -> None:
-    """Enqueue the shape for CPUs."""
-    lanes = choices.get("LANES", VECTOR_LANES)
-
-    def form_of(profile: LocalProfile) -> Form:
-        vectors = -(-profile.length // lanes)
-        plain = bool(choices.get("PLAIN", not merges_steps(session, profile)))
-        fixed = vectors <= FEW_VECTORS
-        room = vectors if fixed else room_for(vectors, COMMON_VECTORS)
-        defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}
-        make = partial(striped_tables, session, lanes, plain)
-        return Form(defines, f"striped words {lanes} {plain}", make, vectors)
-
-    launch(
-        session, ("viterbi_filter_vector", "viterbi_filter"), one_a_core(session.device), profiles, form_of,
-        (*rows.head, np.uint32(rows.chosen.most)), (rows.scores,), rows.chosen.chosen,
-    )  # fmt: skip
 
 
 class _Rows(Struct, frozen=True):
@@ -144,26 +119,58 @@ class _Rows(Struct, frozen=True):
     scores: Buffer
 
     @property
-    def head(self) -> tuple[Buffer, ...]:
+    def lists(self) -> tuple[Argument, ...]:
+        """The lists, how many places of each are taken, and how many there are."""
+        return self.chosen.rows, self.chosen.count, np.uint32(self.chosen.most)
+
+    @property
+    def head(self) -> tuple[Argument, ...]:
         """What most kernels begin with."""
-        return self.codes, self.offsets, self.moves, self.chosen.rows, self.chosen.count
+        return self.codes, self.offsets, self.moves, *self.lists
 
 
-def launch_lanes(session: KernelSession, profile: LocalProfile, rows: _Rows, choices: Choices) -> None:
+def _launch_vector(session: KernelSession, profiles: Sequence[LocalProfile], rows: _Rows, choices: Choices) -> None:
+    """Enqueue the shape for CPUs."""
+    lanes = choices.get("LANES", VECTOR_LANES)
+
+    def form_of(profile: LocalProfile) -> Form:
+        vectors = -(-profile.length // lanes)
+        plain = bool(choices.get("PLAIN", not merges_steps(session, profile)))
+        fixed = vectors <= FEW_VECTORS
+        room = vectors if fixed else room_for(vectors, COMMON_VECTORS)
+        defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}
+        make = partial(striped_tables, session, lanes, plain)
+        return Form(defines, f"striped words {lanes} {plain}", make, vectors)
+
+    chosen, geometry = rows.chosen.chosen, geometry_on(session.device, "vector", rows.chosen.most)
+    groups = together(session, profiles, form_of, chosen, is_passing=chosen is not None)
+    launch(session, ("viterbi_filter_vector", "viterbi_filter"), geometry, groups, rows.head, (rows.scores,))
+
+
+def _launch_lanes(session: KernelSession, profiles: Sequence[LocalProfile], rows: _Rows, choices: Choices) -> None:
     """Enqueue the shape for GPUs: two sequences at once first, then what is left."""
-    pairs, of_pairs, form = _forms(session, profile, choices)
-    counters, again = session.zeros(16), session.allocate(4 * rows.chosen.most)
+    chosen, n_models = rows.chosen, rows.chosen.n_models
+    is_passing = chosen.chosen is not None or "NODES" in choices
+    numbers = range(len(profiles)) if chosen.chosen is None else chosen.chosen
+    pairs_of_each = {number: _forms(session, profiles[number], choices)[0] for number in numbers}
+    in_pairs = {number: _pieces_of(pairs) for number, pairs in pairs_of_each.items() if pairs is not None}
+    cells = rows.batch.n_cells(1)
+    more = [cells // (longest - reach) for reach, longest in in_pairs.values() if longest > reach]
+    room = chosen.most + int(max(more, default=0))
+    counters, again = session.zeros(16 * n_models), session.allocate(4 * chosen.room)
     pieces = spans = again  # not looked at where nothing was cut
-    if pairs is not None:
-        tables = skewed_tables(
-            session, profile, f"{choices}", partial(_layout_of_pairs, session, choices), bool(choices)
-        )
-        pieces, spans = _launch_skewed(session, rows, of_pairs, pairs, tables, (counters, again))
-    tables = lanes_tables(session, profile, f"{choices}", partial(_layout, session, choices), bool(choices))
-    session.launch(
-        "viterbi_filter_lanes", "viterbi_filter", form, *_geometry(session.device, form, rows.chosen.most),
-        *rows.head, counters, again, pieces, spans, *tables, rows.scores,
-    )  # fmt: skip
+    if in_pairs:
+        pieces, spans = session.allocate(16 * room * n_models), session.allocate(8 * chosen.room)
+        groups = together(session, profiles, partial(_form_of_pairs, session, choices), [*in_pairs], is_passing)
+        cut = _Cut(counters, pieces, room, spans, session.allocate(4 * chosen.room), again)
+        for group in groups:
+            _launch_skewed(session, rows, group, cut)
+    geometry = geometry_on(session.device, "lanes", chosen.most)
+    for group in together(session, profiles, partial(_form_of_others, session, choices), chosen.chosen, is_passing):
+        session.launch(
+            "viterbi_filter_lanes", "viterbi_filter", group.defines, *geometry(group),
+            *rows.head, *group.arguments, counters, pieces, np.uint32(room), spans, again, rows.scores,
+        )  # fmt: skip
 
 
 def _forms(
@@ -173,19 +180,43 @@ def _forms(
     device, given = session.device, dict(choices)
     plain = given.pop("PLAIN", 0)  # asks for the form that serves every model
     backend = lane_backend(device)
-    of_pairs = _form(device, profile, {**backend, **sharing(backend, profile.length), **given, "SKEWED": 1})
+    of_pairs = _macros(device, profile, {**backend, **sharing(backend, profile.length), **given, "SKEWED": 1})
     pairs = None if plain or of_pairs["NODES"] > MOST_PAIR_NODES else pairs_of(session, profile)
-    return pairs, of_pairs, _form(device, profile, {**backend, **given, "ALL": int(pairs is None)})
+    return pairs, of_pairs, _macros(device, profile, {**backend, **given, "ALL": int(pairs is None)})
 
 
-def _layout_of_pairs(session: KernelSession, choices: Choices, profile: LocalProfile) -> tuple[int, int]:
-    pairs, form, _ = _forms(session, profile, choices)
-    return (form["LANES"], form["NODES"]) if pairs is not None else (0, 0)
+def _form_of_pairs(session: KernelSession, choices: Choices, profile: LocalProfile) -> Form:
+    """Return how the skewed form takes a model; the tables of one that is none for it are empty."""
+
+    def make(one: LocalProfile) -> Tables:
+        pairs, defines, _ = _forms(session, one, choices)
+        return skewed_tables(pairs, one.length, defines["LANES"], defines["NODES"])
+
+    pairs, defines, _ = _forms(session, profile, choices)
+    assert pairs is not None
+    reach, longest = _pieces_of(pairs)
+    numbers = tuple(map(np.int32, (pairs.begin, pairs.least, reach, pairs.trusted, longest)))
+    return Form(defines, f"skewed words {choices}", make, defines["NODES"], numbers)
 
 
-def _layout(session: KernelSession, choices: Choices, profile: LocalProfile) -> tuple[int, int]:
-    _, _, form = _forms(session, profile, choices)
-    return form["LANES"], form["NODES"]
+def _form_of_others(session: KernelSession, choices: Choices, profile: LocalProfile) -> Form:
+    """Return how the form takes a model that serves every one."""
+
+    def make(one: LocalProfile) -> Tables:
+        _, _, defines = _forms(session, one, choices)
+        return lanes_tables(session, defines["LANES"], defines["NODES"], one)
+
+    _, _, defines = _forms(session, profile, choices)
+    return Form(defines, f"word lanes {choices}", make, defines["NODES"])
+
+
+def _pieces_of(pairs: PairSteps) -> tuple[int, int]:
+    """Return by how many residues pieces of long sequences overlap, and how many each has at most."""
+    reach = pairs.longest_alignment
+    longest = LONGEST if reach is None else max(LEAST_PIECE, int(PIECE_SHARE * reach))
+    if reach is None or longest >= LONGEST:
+        return LONGEST, LONGEST  # nothing is cut
+    return reach, longest
 
 
 def sharing(backend: Choices, n_nodes: int) -> dict[str, int]:
@@ -194,7 +225,7 @@ def sharing(backend: Choices, n_nodes: int) -> dict[str, int]:
     return {"BLOCK": block} | ({"LANES": lanes} if backend["LANE_BACKEND"] in ANY_LANES else {})
 
 
-def _form(device: Device, profile: LocalProfile, choices: Choices) -> dict[str, int]:
+def _macros(device: Device, profile: LocalProfile, choices: Choices) -> dict[str, int]:
     """Return the macros of one of the two forms, given those that are settled."""
     lanes, nodes = choices["LANES"], choices.get("NODES", nodes_of(profile.length, choices))
     needed = 16 * N_CODES * -(-nodes // 8) * lanes if choices.get("SKEWED") else 32 * nodes * lanes
@@ -221,50 +252,31 @@ def nodes_of(length: int, choices: Choices) -> int:
     return min(least + least % 2, max(most, least))
 
 
-def _geometry(device: Device, form: Choices, n_turns: int) -> Geometry:
-    """Return how many work-items are to take so many turns, and how many of them are a work-group."""
-    return in_groups(device, form["GROUP"], -(-n_turns // (form["GROUP"] // form["LANES"])))
+class _Cut(Struct, frozen=True):
+    """The buffers of the skewed form; see the kernel."""
+
+    counters: Buffer
+    pieces: Buffer
+    room: int
+    spans: Buffer
+    bests: Buffer
+    again: Buffer
 
 
-def _launch_skewed(
-    session: KernelSession,
-    rows: _Rows,
-    form: Choices,
-    pairs: PairSteps,
-    tables: Sequence[Buffer],
-    left: tuple[Buffer, Buffer],
-) -> tuple[Buffer, Buffer]:
-    """Enqueue the form for two sequences: cut them, score the pieces, and see which sequences are left.
+def _launch_skewed(session: KernelSession, rows: _Rows, group: Together, cut: _Cut) -> None:
+    """Enqueue the form for two sequences: cut them, score the pieces, and see which sequences are left."""
+    geometry = geometry_on(session.device, "lanes", -(-cut.room // 2))(group)
 
-    `left` is for the counters and the list of those. Returns the buffers of the pieces and of each place's span of
-    them.
-    """
-    counters, again = left
-    reach = pairs.longest_alignment
-    longest = LONGEST if reach is None else max(LEAST_PIECE, int(PIECE_SHARE * reach))
-    if reach is None or longest >= LONGEST:
-        reach = longest = LONGEST  # nothing is cut
-    most = rows.chosen.most
-    most_pieces = most + (rows.batch.n_cells(1) // (longest - reach) if longest > reach else 0)
-    pieces, spans, bests = (session.allocate(n_bytes) for n_bytes in (16 * most_pieces, 8 * most, 4 * most))
-    geometry = _geometry(session.device, form, -(-most_pieces // 2))
+    def start(entry: str, *arguments: Argument) -> None:
+        session.launch("viterbi_filter_lanes", entry, group.defines, *geometry, *arguments)
 
-    def launch(entry: str, *arguments: Argument) -> None:
-        session.launch("viterbi_filter_lanes", entry, form, *geometry, *arguments)
-
-    least, listed = np.int32(pairs.least), (rows.chosen.rows, rows.chosen.count)
-    launch(
-        "cut", rows.offsets, *listed, np.int32(reach), np.int32(longest), least,
-        counters, pieces, spans, bests,
+    models, of_pieces = group.arguments[:2], (cut.counters, cut.pieces, np.uint32(cut.room))
+    start("cut", rows.offsets, *rows.lists, *models, *of_pieces, cut.spans, cut.bests)
+    start("viterbi_filter_skewed", *rows.head, *group.arguments, *of_pieces, cut.bests)
+    start(
+        "finish", rows.offsets, rows.moves, *rows.lists, *models, *of_pieces, cut.spans, cut.bests, cut.again,
+        rows.scores,
     )  # fmt: skip
-    launch(
-        "viterbi_filter_skewed", rows.codes, rows.offsets, rows.moves, *listed, pieces, counters,
-        *tables, np.int32(pairs.begin), least, np.int32(reach), np.int32(pairs.trusted), bests,
-    )  # fmt: skip
-    launch(
-        "finish", rows.offsets, rows.moves, *listed, least, counters, pieces, spans, bests, again, rows.scores,
-    )  # fmt: skip
-    return pieces, spans
 
 
 VITERBI_FILTER = ViterbiFilterStage()

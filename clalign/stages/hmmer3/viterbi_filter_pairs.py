@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Buffer, KernelSession, Tables
-from clalign.stages.hmmer3.shelf_tables import HIGHEST_WORD, of_each
-from clalign.stages.hmmer3.viterbi_filter_tables import Layout
+from clalign.compute.sessions import KernelSession, Tables
+from clalign.stages.hmmer3.shelf_tables import HIGHEST_WORD
 from clalign.values.local_profiles import (
     NEVER_WORD,
     WORD_BASE,
@@ -229,25 +227,18 @@ def pairs_of(session: KernelSession, profile: LocalProfile) -> PairSteps | None:
     ]
 
 
-def skewed_tables(
-    session: KernelSession, profile: LocalProfile, name: str, layout: Layout, is_alone: bool = False
-) -> Sequence[Buffer]:
-    """Return the tables of the skewed form of ``viterbi_filter_lanes.cl`` on a device, made once a model."""
-
-    def make(one: LocalProfile) -> Tables:
-        pairs, m, (lanes, nodes) = pairs_of(session, one), one.length, layout(one)
-        if pairs is None or not lanes:
-            return []
-        eights = -(-nodes // 8)
-        steps = np.full((lanes * nodes, 8), pairs.lowest, np.int64)
-        steps[:, 3] = pairs.least
-        steps[:m, :6] = pairs.steps.T
-        twice = (steps & 0xFFFF) * 0x10001
-        match = np.full((len(pairs.match), lanes * nodes), pairs.lowest, np.int16)
-        match[:, :m] = pairs.match
-        packed = np.full((len(match), lanes, 8 * eights), pairs.lowest, np.int16)
-        packed[:, :, :nodes] = match.reshape(-1, lanes, nodes)
-        by_eights = packed.reshape(-1, lanes, eights, 8).transpose(0, 2, 1, 3)
-        return [twice.astype(np.uint32), by_eights]
-
-    return of_each(session, profile, f"skewed words {name}", make, is_alone)
+def skewed_tables(pairs: PairSteps | None, m: int, lanes: int, nodes: int) -> Tables:
+    """Return the tables of the skewed form of ``viterbi_filter_lanes.cl`` for m nodes; empty ones without scores."""
+    if pairs is None:
+        return [np.empty(0, np.uint32), np.empty(0, np.int16)]
+    eights = -(-nodes // 8)
+    steps = np.full((lanes * nodes, 8), pairs.lowest, np.int64)
+    steps[:, 3] = pairs.least
+    steps[:m, :6] = pairs.steps.T
+    twice = (steps & 0xFFFF) * 0x10001
+    match = np.full((len(pairs.match), lanes * nodes), pairs.lowest, np.int16)
+    match[:, :m] = pairs.match
+    packed = np.full((len(match), lanes, 8 * eights), pairs.lowest, np.int16)
+    packed[:, :, :nodes] = match.reshape(-1, lanes, nodes)
+    by_eights = packed.reshape(-1, lanes, eights, 8).transpose(0, 2, 1, 3)
+    return [twice.astype(np.uint32), by_eights]

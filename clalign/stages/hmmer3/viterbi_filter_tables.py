@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Buffer, KernelSession, Tables
+from clalign.compute.sessions import KernelSession, Tables
 from clalign.stages.hmmer3 import shelf_tables
-from clalign.stages.hmmer3.shelf_tables import of_each
 from clalign.values.local_profiles import (
     NEVER_WORD,
     LocalProfile,
@@ -113,23 +111,12 @@ def striped_tables(session: KernelSession, lanes: int, plain: bool, profile: Loc
     return [spread(steps, lanes, per_lane).transpose(2, 0, 1), reach, emissions]
 
 
-Layout = Callable[[LocalProfile], tuple[int, int]]
-"""Returns lanes and nodes a lane for a model; zeros where it has no tables."""
-
-
-def lanes_tables(
-    session: KernelSession, profile: LocalProfile, name: str, layout: Layout, is_alone: bool = False
-) -> Sequence[Buffer]:
-    """Return the tables of the form of ``viterbi_filter_lanes.cl`` that serves every model, made once a model."""
-
-    def make(one: LocalProfile) -> Tables:
-        lanes, per_lane = layout(one)
-        scores = word_scores(one)
-        steps, gains = plain_steps_of(session, one, scores)
-        reach = np.full(lanes, 2 * NEVER_WORD, np.int32)
-        first_of_next = gains[per_lane::per_lane]
-        reach[: len(first_of_next)] = first_of_next
-        emissions = spread(scores.match[:, 1:], lanes, per_lane).transpose(0, 2, 1)
-        return [spread(steps, lanes, per_lane).transpose(0, 2, 1).astype(np.int32), reach, emissions]
-
-    return of_each(session, profile, f"word lanes {name}", make, is_alone)
+def lanes_tables(session: KernelSession, lanes: int, per_lane: int, profile: LocalProfile) -> Tables:
+    """Return the tables of the form of ``viterbi_filter_lanes.cl`` that serves every model."""
+    scores = word_scores(profile)
+    steps, gains = plain_steps_of(session, profile, scores)
+    reach = np.full(lanes, 2 * NEVER_WORD, np.int32)
+    first_of_next = gains[per_lane::per_lane]
+    reach[: len(first_of_next)] = first_of_next
+    emissions = spread(scores.match[:, 1:], lanes, per_lane).transpose(0, 2, 1)
+    return [spread(steps, lanes, per_lane).transpose(0, 2, 1).astype(np.int32), reach, emissions]
