@@ -368,19 +368,25 @@ def test_a_driver_that_takes_long_is_told_of_and_keeps_no_other_waiting(
     monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path
 ) -> None:
     slow, quick = replace(CARD, id="0:0", health="not tested"), replace(CARD, id="1:0", health="not tested")
-    other_is_tested, told = threading.Event(), list[str]()
+    other_is_tested, is_told, told = threading.Event(), threading.Event(), list[str]()
 
     def judge(device: Device) -> Device:
         if device.id == quick.id:
             other_is_tested.set()
         else:
             assert other_is_tested.wait(120)
+            assert is_told.wait(120)
         return device.judged("ready")
+
+    def tell(text: str) -> None:
+        told.append(text)
+        is_told.set()
 
     monkeypatch.setattr(discover, "_list_in_child", lambda: ([slow, quick], ""))
     monkeypatch.setattr(discover, "test_in_child", judge)
-    monkeypatch.setattr(discover, "TELL_SECONDS", 0.01)
-    found = discover.discover_devices(refresh=True, tell=told.append)
+    monkeypatch.setattr(discover, "NEXT_SECONDS", 0.01)
+    monkeypatch.setattr(discover, "TELL_SECONDS", 0.02)
+    found = discover.discover_devices(refresh=True, tell=tell)
     assert [device.health for device in found[:2]] == ["ready", "ready"]
     assert slow.name in told[0]
 

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -31,8 +32,11 @@ log = logging.getLogger(__name__)
 
 TEST_SECONDS = 120
 
+NEXT_SECONDS = 1.0
+"""So long the test of a device has the machine to itself; most of a longer one is its driver's compiler."""
+
 TELL_SECONDS = 5.0
-"""A driver whose test takes longer is told of, and the next one no longer waits for it."""
+"""A driver whose test takes longer is told of."""
 
 LINKER_HINT = (
     "This CPU driver needs a linker. Install one with: sudo apt-get install -y gcc libc6-dev"
@@ -247,8 +251,12 @@ def _judged(devices: list[Device], known: dict[str, Verdict], tell: Callable[[st
         answers.append(Future())
         # A test must not keep the process from ending.
         threading.Thread(target=_answer, args=(answers[-1], device, known), daemon=True).start()
+        with contextlib.suppress(TimeoutError):
+            answers[-1].exception(NEXT_SECONDS)
+    until = time.monotonic() + TELL_SECONDS - NEXT_SECONDS
+    for device, answer in zip(devices, answers, strict=True):
         try:
-            answers[-1].exception(TELL_SECONDS)
+            answer.exception(max(0.0, until - time.monotonic()))
         except TimeoutError:
             tell(f"Testing {device.name} ({device.platform}): only once, for up to {TEST_SECONDS} s.")
     return [answer.result() for answer in answers]
