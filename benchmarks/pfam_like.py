@@ -59,16 +59,16 @@ class Original:
 
     @classmethod
     def of(cls, record: str) -> Original:
-        """Read a record of HMMER3/f."""
+        """Read a record of HMMER3/b to HMMER3/f."""
         lines = record.splitlines()
         at = next(number for number, line in enumerate(lines) if line.startswith("HMM ")) + 2
         n_start = 3 if lines[at].split()[0] == "COMPO" else 2
         nodes = lines[at + n_start :]
-        match, tails, rest = [], [], []
+        match, tails, rest, end = [], [], [], len(lines[at - 2].split())  # the word HMM, and the residues
         for k in range(0, len(nodes) - 2, 3):
             words = nodes[k].split()
-            match.append([np.inf if word == "*" else float(word) for word in words[1:-5]])
-            tails.append(" ".join(words[-4:]))
+            match.append([np.inf if word == "*" else float(word) for word in words[1:end]])
+            tails.append(" ".join(words[end + 1 :]))
             rest.append((nodes[k + 1], nodes[k + 2]))
         return cls(lines[:at], lines[at : at + n_start], np.array(match), tails, rest)
 
