@@ -319,13 +319,14 @@ def _attributes(source: Source, one: Architecture, domain: PlacedDomain, clans: 
     first, last = domain.family_range
     family = gff3_value(domain.family).replace(" ", "%20")
     accession = "" if domain.accession in ("", "-") else gff3_value(domain.accession)
+    scale = "raw_score" if math.isnan(domain.evalue) else "bits"
     return {
         "ID": f"match{number}",
         "Name": gff3_value(domain.family),
         "Target": f"{family} {first + 1} {last}",
         "Dbxref": f"Pfam:{accession}" if _PFAM.match(accession) else "",
         "accession": accession,
-        "bits": digits(domain.score),
+        scale: digits(domain.score),
         "clan": gff3_value(clans.clan(domain)),
         "envelope": f"{domain.envelope[0] + 1}..{domain.envelope[1]}" if domain.envelope != domain.target_range else "",
         "significant": ("no", "yes")[domain.is_significant] if source.judges else "",

@@ -28,6 +28,10 @@ SPARK = 24
 """Scores of a query that its little curve has, best first."""
 
 
+BITS, RAW = "bits", "raw"
+"""What scores are in: bits, or units of the matrix where there are no statistics."""
+
+
 class QueryLine(Struct, frozen=True):
     """What a query has found.
 
@@ -40,7 +44,7 @@ class QueryLine(Struct, frozen=True):
     best_evalue : float
         Not a number where there are no statistics, or no hits.
     best_score : float
-        Bits; not a number without hits.
+        Bits, or where there are no statistics in units of the matrix; not a number without hits.
     coverage : float
         Share of the query that its hits cover together, in percent.
     scores : tuple of float
@@ -58,6 +62,11 @@ class QueryLine(Struct, frozen=True):
     best_score: float
     coverage: float
     scores: tuple[float, ...]
+
+    @property
+    def scale(self) -> str:
+        """What its scores are in: ``bits``, or ``raw`` where there are no statistics; empty without hits."""
+        return "" if not self.n_hits else RAW if math.isnan(self.best_evalue) else BITS
 
 
 class HitMatrix(Struct, frozen=True, eq=False):
@@ -197,7 +206,14 @@ TABLE: tuple[Column, ...] = (
     _of("whole number", "n_hits", "", "targets that it hit", lambda r: r.n_hits),
     _of("whole number", "n_significant", "", "those of them that are significant", lambda r: r.n_significant),
     _of("number", "best_evalue", "", "lowest E-value", lambda r: _known(r.best_evalue)),
-    _of("number", "best_score", "bits", "highest score", lambda r: _known(r.best_score)),
+    _of("number", "best_score", "", "highest score", lambda r: _known(r.best_score)),
+    _of(
+        "text",
+        "score_unit",
+        "",
+        "what that score is in: bits, or raw, which is in units of the matrix where there are no statistics",
+        lambda r: r.scale,
+    ),
     _of("percent", "coverage", "%", "share of the query that its hits cover together", lambda r: r.coverage),
 )
 """The table of queries."""
@@ -218,7 +234,8 @@ def write_queries(source: Source, stream: TextIO) -> int:
 
 def write_matrix(source: Source, stream: TextIO) -> int:
     """Write the scores of targets (lines) with queries (columns) that have hits, alike ones beside each other."""
-    matrix = _chosen(source).matrix
+    seen = _chosen(source)
+    matrix = seen.matrix
     names = [plain(source.cards[number]["name"]) for number in matrix.queries.tolist()]
     write_lines(stream, ["\t".join(["target", *names])])
     order = np.argsort(matrix.places[:, 0], kind="stable")
@@ -228,6 +245,8 @@ def write_matrix(source: Source, stream: TextIO) -> int:
         for hit in order[cuts[row] : cuts[row + 1]].tolist():
             cells[int(matrix.places[hit, 1])] = digits(float(matrix.scores[hit]))
         write_lines(stream, ["\t".join([plain(name), *cells])])
+    scales = sorted({line.scale for line in seen.lines if line.n_hits})
+    write_lines(stream, [f"# scores: {' and '.join(scales)}"] if scales else [])
     write_lines(stream, [f"# {line}" for line in source.origin.lines()])
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return len(matrix.names)

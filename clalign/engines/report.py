@@ -183,7 +183,7 @@ QUERY_HEADS: tuple[tuple[str, bool, Callable[[QueryLine], str]], ...] = (
     ("Hits", True, lambda r: f"{r.n_hits:,}"),
     ("Significant", True, lambda r: f"{r.n_significant:,}"),
     ("Best E-value", True, lambda r: "" if math.isnan(r.best_evalue) else f"{r.best_evalue:.2g}"),
-    ("Best score", True, lambda r: "" if math.isnan(r.best_score) else f"{r.best_score:.1f}"),
+    ("Best score", True, lambda r: "" if math.isnan(r.best_score) else f"{r.best_score:.1f} {r.scale}"),
     ("Coverage %", True, lambda r: f"{r.coverage:.0f}"),
 )
 

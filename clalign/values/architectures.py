@@ -39,7 +39,7 @@ class PlacedDomain(Struct, frozen=True):
     target_range, envelope, family_range : tuple of int
         0-based, half open.
     score : float
-        Bits.
+        Bits; where there are no statistics, in units of the matrix.
     evalue : float
         Not a number where there are no statistics.
     strand : int
