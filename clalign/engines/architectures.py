@@ -20,9 +20,10 @@ from clalign.formats.intervals import GFF3_HEAD, bed_line, gff3_line, gff3_name,
 from clalign.formats.tables import PARTIAL, digits, plain
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import input_of
-from clalign.runs.placed_parts import PlacedPart, Target, parts_by_target
+from clalign.runs.placed_parts import PlacedPart, Target, parts_by_target, path_of
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.architectures import RULES, Architecture, Clans, PlacedDomain, resolve, settled
+from clalign.values.hits import matched_places
 
 _PFAM = re.compile(r"PF\d{5}(\.\d+)?$")
 
@@ -229,14 +230,29 @@ def write_gff3_genome(source: Source, stream: TextIO) -> int:
             attributes = _attributes(source, one, domain, Clans(), count)
             attributes["sequence"] = gff3_value(one.name)
             strand = "+" if place.strand * domain.strand > 0 else "-"
-            lines = [
-                gff3_line(place.name, _kind(source), span, _evalue(domain), strand, attributes)
-                for span in place.spans(*domain.target_range)
-            ]
-            write_lines(stream, lines)
+            for span, target in _exons(source, place, domain):
+                attributes["Target"] = _target(domain, target) if target else ""
+                line = gff3_line(place.name, _kind(source), span, _evalue(domain), strand, attributes)
+                write_lines(stream, [line])
     write_lines(stream, left_out.lines(source))
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return count
+
+
+def _exons(
+    source: Source, place: GenomePlace, domain: PlacedDomain
+) -> Iterator[tuple[tuple[int, int], tuple[int, int] | None]]:
+    """Yield where the parts of a domain lie on a genome, and the part of its family that each is aligned to."""
+    parts = place.parts(*domain.target_range)
+    if len(parts) == 1:
+        yield parts[0][0], domain.family_range
+        return
+    path, (first, last) = path_of(source.keys, domain.hit, domain.number), domain.family_range
+    for span, (start, end) in parts:
+        found = matched_places(path, start - domain.target_range[0], end - domain.target_range[0])
+        if found is not None and domain.strand < 0:
+            found = last - first - found[1], last - first - found[0]
+        yield span, found and (first + found[0], first + found[1])
 
 
 def write_bed(source: Source, stream: TextIO) -> int:
@@ -315,15 +331,18 @@ def _evalue(domain: PlacedDomain) -> float | None:
     return None if math.isnan(domain.evalue) else domain.evalue
 
 
+def _target(domain: PlacedDomain, span: tuple[int, int]) -> str:
+    """Return the family and a part of it as GFF3 has what a line is aligned to."""
+    return f"{gff3_value(domain.family).replace(' ', '%20')} {span[0] + 1} {span[1]}"
+
+
 def _attributes(source: Source, one: Architecture, domain: PlacedDomain, clans: Clans, number: int) -> dict[str, str]:
-    first, last = domain.family_range
-    family = gff3_value(domain.family).replace(" ", "%20")
     accession = "" if domain.accession in ("", "-") else gff3_value(domain.accession)
     scale = "raw_score" if math.isnan(domain.evalue) else "bits"
     return {
         "ID": f"match{number}",
         "Name": gff3_value(domain.family),
-        "Target": f"{family} {first + 1} {last}",
+        "Target": _target(domain, domain.family_range),
         "Dbxref": f"Pfam:{accession}" if _PFAM.match(accession) else "",
         "accession": accession,
         scale: digits(domain.score),

@@ -49,14 +49,18 @@ class GenomePlace(Struct, frozen=True):
 
     def spans(self, start: int, end: int) -> tuple[Span, ...]:
         """Return where residues lie (0-based, half open), rising; several spans where introns part them."""
+        return tuple(span for span, _ in self.parts(start, end))
+
+    def parts(self, start: int, end: int) -> tuple[tuple[Span, Span], ...]:
+        """Return these spans, each with the residues that lie there; one that an intron parts belongs to two."""
         first, last = start * self.per_residue, end * self.per_residue
         found, passed = [], 0
         for begin, stop in self.exons if self.strand > 0 else reversed(self.exons):
             low, high = max(first, passed), min(last, passed + stop - begin)
             if low < high:
-                inner = low - passed, high - passed
-                found.append((begin + inner[0], begin + inner[1]) if self.strand > 0
-                             else (stop - inner[1], stop - inner[0]))  # fmt: skip
+                inner, residues = (low - passed, high - passed), (low // self.per_residue, -(-high // self.per_residue))
+                span = (begin + inner[0], begin + inner[1]) if self.strand > 0 else (stop - inner[1], stop - inner[0])
+                found.append((span, residues))
             passed += stop - begin
         return tuple(sorted(found))
 

@@ -16,18 +16,19 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9.:^*$@!+_?|-]")
 _NOT_IN_VALUES = re.compile(r"[\x00-\x1f\x7f%;=&,]")
 
 
-def _escape(found: re.Match[str]) -> str:
+def percent_escape(found: re.Match[str]) -> str:
+    """Return the bytes of what was found, each as two digits after ``%``."""
     return "".join(f"%{byte:02X}" for byte in found[0].encode())
 
 
 def gff3_name(name: str) -> str:
     """Return a name as it stands in the first column."""
-    return _NOT_IN_NAMES.sub(_escape, name)
+    return _NOT_IN_NAMES.sub(percent_escape, name)
 
 
 def gff3_value(text: str) -> str:
     """Return a text as it stands in the last column."""
-    return _NOT_IN_VALUES.sub(_escape, text)
+    return _NOT_IN_VALUES.sub(percent_escape, text)
 
 
 def gff3_line(
@@ -55,11 +56,17 @@ def gff3_line(
     return "\t".join((gff3_name(name), "clalign", kind, places, digits(score) or ".", strand, ".", said))
 
 
+def bed_name(text: str) -> str:
+    """Return a text as it stands in a column: without blanks, and not as what begins a comment."""
+    name = "_".join(text.split())
+    return f"%23{name[1:]}" if name.startswith("#") else name
+
+
 def bed_line(name: str, spans: Iterable[tuple[int, int]], what: str, score: float, strand: str, blocks: bool) -> str:
     """Return a line of BED: six columns, or twelve with `blocks`; the score is the bits, at most 1000."""
     parts = list(spans)
     start, end = parts[0][0], parts[-1][1]
-    columns = ["_".join(name.split()), start, end, "_".join(what.split()), max(0, min(MOST_BED, round(score))), strand]
+    columns = [bed_name(name), start, end, bed_name(what), max(0, min(MOST_BED, round(score))), strand]
     if blocks:
         sizes = ",".join(str(stop - begin) for begin, stop in parts)
         starts = ",".join(str(begin - start) for begin, _ in parts)

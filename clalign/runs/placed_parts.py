@@ -76,6 +76,13 @@ def parts_by_target(
         check(done)
 
 
+def path_of(hits: HitQueries, hit: int, number: int) -> str:
+    """Return the path of a part of a hit; empty if there is none."""
+    asked = "SELECT states FROM parts WHERE hit = ? AND number = ?"
+    found = hits.connection.execute(asked, (hit, number)).fetchone()
+    return str(found[0] or "") if found else ""
+
+
 def _in(numbers: list[int]) -> str:
     return f"IN ({','.join(map(str, numbers))})"
 

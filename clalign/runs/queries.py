@@ -157,12 +157,16 @@ class HitQueries:
         )
         return name, accession
 
-    def targets(self) -> Iterator[tuple[str, int]]:
-        """Yield name and length of each target that has a hit, in the order of their file."""
-        return iter(self._all(
-            f"SELECT name, min(length) AS length FROM {_NAMED} WHERE {self._is_chosen} GROUP BY name"
+    def targets(self) -> list[tuple[int, str, int]]:
+        """Return row, name and length of each target that has a hit, in the order of their file."""
+        return [(row, name, length) for row, name, length in self._all(
+            f"SELECT hits.row AS row, name, length FROM {_NAMED} WHERE {self._is_chosen} GROUP BY hits.row"
             " ORDER BY min(input_index)"
-        ))  # fmt: skip
+        )]  # fmt: skip
+
+    def query_names(self) -> list[tuple[int, str]]:
+        """Return number and name of each query."""
+        return [(number, name) for number, name in self._all("SELECT id, name FROM queries ORDER BY id")]
 
     def queries_with_hits(self, least: int = 1) -> list[tuple[int, int]]:
         """Return number of each query with at least so many hits, and how many they are."""

@@ -132,6 +132,22 @@ class Domain(Struct, frozen=True):
         return "".join([f"{len(run)}{run[0]}" for run in runs]) or "*"
 
 
+def matched_places(states: str, first: int, last: int) -> tuple[int, int] | None:
+    """Return which places of the profile some places of the target are matched with; None if they all are inserts.
+
+    Both are counted from where the path begins (0-based, half open).
+    """
+    target = profile = 0
+    ends = list[int]()
+    for run in _RUNS.findall(states):
+        low, high = max(first, target), min(last, target + len(run))
+        if run[0] == "M" and low < high:
+            ends += profile + low - target, profile + high - target
+        target += len(run) * (run[0] != "D")
+        profile += len(run) * (run[0] != "I")
+    return (ends[0], ends[-1]) if ends else None
+
+
 class DomainEstimates(Struct, frozen=True):
     """What HMMER3's posterior probabilities say of the domains of a target.
 

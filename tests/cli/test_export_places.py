@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
+from clalign.engines.pairwise.sam import Names
+from clalign.formats.intervals import bed_line
+from clalign.values.hits import matched_places
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
@@ -43,3 +46,59 @@ def test_scores_without_statistics_are_not_called_bits(mode: str, scale: str, tm
     assert (query["best_score"], query["score_unit"]) == (score, scale)
     assert f"# scores: {scale}\n" in made["--hit-matrix"].read_text()
     assert f"{float(score):.1f} {scale}</td>" in made["--html"].read_text()
+
+
+def test_each_line_of_a_domain_over_introns_names_its_part_of_the_family(tmp_path: Path) -> None:
+    """Coding sequences of NCBI name their exons; the part in the middle has an insert of two residues."""
+    query, targets, made = tmp_path / "q.fa", tmp_path / "t.fa", tmp_path / "genome.gff3"
+    query.write_text(">q\nMKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA\n")
+    text = "MKVLAARTEWYGHHKLMNPPPQRSTVWYACDEFGHIKLMNAA"
+    exons = {"": "join(101..130,201..232,301..364)", "complement": "complement(join(101..164,201..232,301..330))"}
+    for strand, location in exons.items():
+        targets.write_text(f">lcl|NC_1.1_prot_1 [location={location}]\n{text}\n")
+        assert sw("-o", str(tmp_path / "o"), "--genome-gff3", str(made), str(query), str(targets)) == 0
+        said = [(line[3], line[4], line[8].split("Target=q ")[1].split(";")[0]) for line in records(made)]
+        expected = {("101", "130", "1 10"), ("201", "232", "11 19"), ("301", "364", "19 40")}
+        if strand:
+            expected = {("301", "330", "1 10"), ("201", "232", "11 19"), ("101", "164", "19 40")}
+        assert set(said) == expected
+        assert len({line[8].split(";")[0] for line in records(made)}) == 1, "they are of one match"
+
+
+@pytest.mark.parametrize(
+    ("path", "places", "expected"),
+    [("MMIIMDM", (0, 2), (0, 2)), ("MMIIMDM", (2, 4), None), ("MMIIMDM", (3, 6), (2, 5)), ("", (0, 3), None)],
+)
+def test_places_are_matched_along_the_path(path: str, places: tuple[int, int], expected: tuple[int, int]) -> None:
+    assert matched_places(path, *places) == expected
+
+
+def test_no_line_of_bed_is_a_comment() -> None:
+    line = bed_line("#1 x", [(0, 9)], "#family", 3.0, ".", blocks=False)
+    assert line == "%231_x\t0\t9\t%23family\t3\t."
+
+
+def test_names_in_sam_are_what_it_allows_and_each_of_one_sequence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query, targets, made = tmp_path / "q.fa", tmp_path / "t.fa", tmp_path / "a.sam"
+    text = "MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA"
+    query.write_text(f">q\n{text}\n>q\n{text[5:]}\n>ä\n{text[2:]}\n")
+    names = ["t", "ä", "t", "ö", "*x", "t_2"]
+    targets.write_text("".join(f">{name}\n{text[place:]}\n" for place, name in enumerate(names)))
+    assert main(["sw", "--device", "reference", "-o", str(tmp_path / "o"), "--sam", str(made), str(query), str(targets)]
+                ) == 0  # fmt: skip
+    told = capsys.readouterr().err
+    assert "SAM tells targets apart by their names: 2 whose name occurs before, such as t, got a number." in told
+    assert "SAM tells queries apart by their names: 1 whose name" in told
+    head = [line.split("\t") for line in made.read_text().splitlines() if line.startswith("@SQ")]
+    assert [line[1] for line in head] == ["SN:t", "SN:%C3%A4", "SN:t_2", "SN:%C3%B6", "SN:%2Ax", "SN:t_2_2"]
+    assert [line[2] for line in head] == [f"LN:{len(text) - place}" for place in range(6)]
+    assert [line[3:] for line in head] == [[], ["DS:ä"], ["DS:t"], ["DS:ö"], ["DS:*x"], ["DS:t_2"]]
+    assert {line[0] for line in records(made)} == {"q", "q_2", "%C3%A4"}
+    assert {line[2] for line in records(made)} == {line[1][3:] for line in head}
+
+
+def test_long_names_of_queries_stay_within_the_limit_of_sam() -> None:
+    names = Names([(0, "x" * 300), (1, "x" * 299)], are_targets=False)
+    assert (names[0], names[1]) == ("x" * 254, "x" * 252 + "_2")

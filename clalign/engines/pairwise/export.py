@@ -229,7 +229,13 @@ def _scores_of_search(source: PairSource, stream: TextIO) -> int:
 
 def write_sam(source: PairSource, stream: TextIO) -> int:
     """Write SAM; the targets in its header are those that were hit."""
-    write_lines(stream, sam.head_lines(source.keys.targets(), source.origin))
+    targets = source.keys.targets()
+    target_names = sam.Names(((row, name) for row, name, _ in targets), are_targets=True)
+    query_names = sam.Names(source.keys.query_names(), are_targets=False)
+    for warning in (query_names.warning("queries"), target_names.warning("targets")):
+        if warning:
+            source.context.warn(warning)
+    write_lines(stream, sam.head_lines(targets, target_names, source.origin))
     count, seen = 0, set[int]()
     residues = source.query_texts
     for row in source.rows():
@@ -238,9 +244,10 @@ def write_sam(source: PairSource, stream: TextIO) -> int:
         number = row.card["number"]
         is_first = number not in seen
         seen.add(number)
-        count += write_lines(stream, [sam.record(row, is_first, residues[number])])
+        names = query_names[number], target_names[row.hit.row]
+        count += write_lines(stream, [sam.record(row, names, is_first, residues[number])])
     left = (card for card in _searched(source) if card["number"] not in seen) if source.choice.hits is None else ()
-    write_lines(stream, (sam.unmapped(card, residues[card["number"]]) for card in left))
+    write_lines(stream, (sam.unmapped(c, query_names[c["number"]], residues[c["number"]]) for c in left))
     return count
 
 

@@ -3,35 +3,77 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from clalign.formats.intervals import percent_escape
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.tables import Card, Provenance
+from clalign.formats.tables import Card, Provenance, plain
 
 REVERSE, SECONDARY, UNMAPPED = 16, 256, 4
 UNKNOWN_QUALITY = 255
 
-_NOT_IN_TARGET_NAMES = re.compile(r"[^0-9A-Za-z!#$%&+./:;?@^_|~*=-]")
+LONGEST_QUERY_NAME = 254
+
+_NOT_IN_TARGET_NAMES = re.compile(r"^[*=]|[^0-9A-Za-z!#$%&+./:;?@^_|~*=-]")
 _NOT_IN_QUERY_NAMES = re.compile(r"[^!-?A-~]")
 _NOT_RESIDUES = re.compile(r"[^A-Za-z=.]")
 
 
-def target_name(name: str) -> str:
-    """Return a name as SAM allows it for a reference."""
-    allowed = _NOT_IN_TARGET_NAMES.sub("_", name) or "_"
-    return f"_{allowed[1:]}" if allowed[0] in "*=" else allowed
+class Names:
+    """Names as SAM allows them, no two alike.
+
+    What it does not allow in a name stands as bytes in hexadecimal digits after ``%``; a name that occurs again gets a
+    number.
+
+    Parameters
+    ----------
+    given : iterable of (int, str)
+        What sequences are known by, and their names, in the order of their file.
+    are_targets : bool
+
+    Attributes
+    ----------
+    repeated : list of str
+        Names that occur again, once for each sequence.
+    """
+
+    def __init__(self, given: Iterable[tuple[int, str]], are_targets: bool) -> None:
+        self._names: dict[int, str] = {}
+        self.repeated: list[str] = []
+        forbidden = _NOT_IN_TARGET_NAMES if are_targets else _NOT_IN_QUERY_NAMES
+        longest = None if are_targets else LONGEST_QUERY_NAME
+        taken, last = set[str](), Counter[str]()
+        for key, name in given:
+            first = made = forbidden.sub(percent_escape, name)[:longest] or "_"
+            while made in taken:
+                last[first] += 1
+                ending = f"_{last[first] + 1}"
+                made = f"{first[: longest and longest - len(ending)]}{ending}"
+            if made != first:
+                self.repeated.append(name)
+            taken.add(made)
+            self._names[key] = made
+
+    def __getitem__(self, key: int) -> str:
+        return self._names[key]
+
+    def warning(self, what: str) -> str:
+        """Return what is said of sequences, called `what`, that have got a number; nothing if there are none."""
+        if not self.repeated:
+            return ""
+        n, example = len(self.repeated), self.repeated[0]
+        return (
+            f"SAM tells {what} apart by their names: {n:,} whose name occurs before, such as {example}, got a number."
+        )
 
 
-def query_name(name: str) -> str:
-    """Return a name as SAM allows it for a query."""
-    return _NOT_IN_QUERY_NAMES.sub("_", name)[:254] or "_"
-
-
-def head_lines(targets: Iterable[tuple[str, int]], origin: Provenance) -> Iterator[str]:
-    """Yield the header: a line for each target (name, residues), and the program."""
+def head_lines(targets: Iterable[tuple[int, str, int]], names: Names, origin: Provenance) -> Iterator[str]:
+    """Yield the header: a line for each target (row, name, residues), and the program."""
     yield "@HD\tVN:1.6\tSO:unsorted\tGO:query"
-    for name, length in targets:
-        yield f"@SQ\tSN:{target_name(name)}\tLN:{max(1, length)}"
+    for row, name, length in targets:
+        own = f"\tDS:{plain(name)}" if names[row] != name else ""
+        yield f"@SQ\tSN:{names[row]}\tLN:{max(1, length)}{own}"
     command = " ".join(origin.command.split())
     yield f"@PG\tID:clalign\tPN:clalign\tVN:{origin.version}\tCL:{command}"
     yield f"@CO\tdevice: {origin.device}"
@@ -41,12 +83,14 @@ def head_lines(targets: Iterable[tuple[str, int]], origin: Provenance) -> Iterat
         yield "@CO\tpartial: yes"
 
 
-def record(row: PairRow, is_first: bool, residues: str) -> str:
+def record(row: PairRow, names: tuple[str, str], is_first: bool, residues: str) -> str:
     """Return the line of an alignment.
 
     Parameters
     ----------
     row : PairRow
+    names : tuple of str
+        Of query and target.
     is_first : bool
         Whether it is the best one of its query; others are secondary and carry no residues.
     residues : str
@@ -65,16 +109,16 @@ def record(row: PairRow, is_first: bool, residues: str) -> str:
     if row.has_statistics:
         tags += [f"ZE:f:{row.domain.evalue:.6g}", f"ZB:f:{row.domain.score:.6g}"]
     cells = [
-        query_name(row.card["name"]), flag, target_name(row.hit.name), row.domain.target_range[0] + 1,
+        names[0], flag, names[1], row.domain.target_range[0] + 1,
         UNKNOWN_QUALITY, f"{clipped[0]}{row.domain.cigar}{clipped[1]}", "*", 0, 0, shown, "*", *tags,
     ]  # fmt: skip
     return "\t".join(map(str, cells))
 
 
-def unmapped(card: Card, residues: str) -> str:
-    """Return the line of a query that was found nowhere."""
+def unmapped(card: Card, name: str, residues: str) -> str:
+    """Return the line of a query, by a name, that was found nowhere."""
     shown = _shown(residues, card["alphabet"]) or "*"
-    return "\t".join(map(str, (query_name(card["name"]), UNMAPPED, "*", 0, 0, "*", "*", 0, 0, shown, "*")))
+    return "\t".join(map(str, (name, UNMAPPED, "*", 0, 0, "*", "*", 0, 0, shown, "*")))
 
 
 def _shown(residues: str, alphabet: str) -> str:
