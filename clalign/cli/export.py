@@ -55,8 +55,9 @@ def add_parser(subparsers: Any) -> None:
         metavar="X",
         help="only sequences with at least this score (as in the search)",
     )
-    chosen.add_argument("--query", metavar="Q", help="only hits of this query: its name, its accession, or its number"
-                        " counted from 1")  # fmt: skip
+    chosen.add_argument("--query", metavar="Q", help="only hits of this query, of a run of hmmscan a sequence: its"
+                        " name, its accession, or its number in the file counted from 1")  # fmt: skip
+    chosen.add_argument("--target", metavar="T", help="only hits of this target, of a run of hmmscan a profile")
     chosen.add_argument("--significant", action="store_true", help="only what the search called significant")
     parser.set_defaults(run=run)
 
@@ -161,9 +162,14 @@ def _chosen(arguments: argparse.Namespace) -> list[int] | None:
             raise OptionError(
                 f"A run of `clalign {spec_of(found).command}` calls no hits significant.", "Choose with -E or -T."
             )
-        if arguments.evalue is None and arguments.score is None and arguments.query is None:
+        if {arguments.evalue, arguments.score, arguments.query, arguments.target} == {None}:
             return None
         is_raw = engine.score_of_option == "raw"
         hits = HitQueries(found.connection)
-        query = None if arguments.query is None else hits.query_named(arguments.query)
-        return hits.within(arguments.evalue, arguments.score, is_raw, query)
+        if found.fact("direction") == "scan":  # the cards of a run are of its profiles, which are targets there
+            of_cards, of_rows, noun = arguments.target, arguments.query, "query"
+        else:
+            of_cards, of_rows, noun = arguments.query, arguments.target, "target"
+        query = None if of_cards is None else hits.query_named(of_cards, "target" if noun == "query" else "query")
+        rows = None if of_rows is None else hits.targets_named(of_rows, noun)
+        return hits.within(arguments.evalue, arguments.score, is_raw, query, rows)

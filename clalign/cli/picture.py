@@ -33,8 +33,8 @@ def add_parser(subparsers: Any) -> None:
                         help="write to OUT: .svg, .pdf or .png; .tsv for the numbers")  # fmt: skip
     meanings = "; ".join(f"{name}: {kind.meaning[0].lower()}{kind.meaning[1:]}" for name, kind in KINDS.items())
     parser.add_argument("--kind", choices=tuple(KINDS), default="coverage", help=f"which one [coverage]. {meanings}")
-    parser.add_argument("--query", metavar="Q", help="of the hits of this query: its name, its accession, or its number"
-                        " counted from 1; of all without it")  # fmt: skip
+    parser.add_argument("--query", metavar="Q", help="of the hits of this query, of a run of hmmscan a profile: its"
+                        " name, its accession, or its number counted from 1; of all without it")  # fmt: skip
     parser.add_argument("--taxonomy", metavar="TABLE", help="with species: a table whose lines have a name, an"
                         " accession, an OX number or an OS name, a tab, and the species; more may follow")  # fmt: skip
     parser.add_argument("--column", metavar="C", default="", help="which column of that table is counted: its name, or"

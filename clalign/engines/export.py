@@ -233,9 +233,14 @@ class Source(ABC):
         return all((card.get("target_alphabet") or card["alphabet"]) == "amino" for card in self.cards[:1])
 
     @property
+    def is_scan(self) -> bool:
+        """Whether what the cards are of was found, and the hits are of what was looked for."""
+        return False
+
+    @property
     def looked_in(self) -> str:
         """The file in which queries were looked for."""
-        return self.origin.target
+        return self.origin.sides[1]
 
     @property
     def judges(self) -> bool:

@@ -59,8 +59,10 @@ def _the_query(source: Source) -> int:
         raise OptionError("There are no hits to be aligned.", "Choose others, or search with a higher limit.")
     names = ", ".join(source.cards[number]["name"] for number in found[:5])
     raise OptionError(
-        f"{len(found):,} queries have hits ({names}{', ...' * (len(found) > 5)}), which make as many alignments.",
-        "Keep the run, and choose one with `clalign export --query NAME`; Stockholm holds them all.",
+        f"{len(found):,} {engine_of(source.run).queries} have hits ({names}{', ...' * (len(found) > 5)}), which make as"
+        " many alignments.",
+        f"Keep the run, and choose one with `clalign export --{'target' if source.is_scan else 'query'} NAME`;"
+        " Stockholm holds them all.",
     )
 
 

@@ -25,15 +25,21 @@ DOMAIN_TABLES = (
 """Beside the tab-separated tables."""
 
 ALIGNMENTS = (
-    Output("afa", "--afa", "write the hits of a query, aligned to it, as aligned FASTA: upper case, gaps as dashes"),
+    Output(
+        "afa",
+        "--afa",
+        "write the hits of a query, in hmmscan of a profile, aligned to it, as aligned FASTA: upper case, gaps as"
+        " dashes",
+    ),
     Output("a2m", "--a2m", "write the same as A2M: residues between the columns of the query in lower case"),
 )
 """Of every engine whose hits have paths; last, for of several queries they cannot be written, but all else can."""
 
 OVERVIEW = (
-    Output("queries", "--query-table", "write a table of the queries: hits, best E-value and score, coverage"),
-    Output("matrix", "--hit-matrix", "write the scores of targets (lines) with queries (columns), alike ones beside"
-           " each other"),
+    Output("queries", "--query-table", "write a table of the queries, in hmmscan of the profiles: hits, best E-value"
+           " and score, coverage"),
+    Output("matrix", "--hit-matrix", "write the scores of targets (lines) with queries (columns), in hmmscan of"
+           " sequences with profiles, alike ones beside each other"),
 )  # fmt: skip
 """Of every engine that has hits of queries."""
 

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.engines.columns import Column, in_files
 from clalign.engines.commands import Export
@@ -226,6 +227,8 @@ def _chosen(source: Source) -> Overview:
 def write_queries(source: Source, stream: TextIO) -> int:
     """Write the table of queries: all of them, also those without hits."""
     table = [column for column in TABLE if source.judges or column.file != "n_significant"]
+    if source.is_scan:  # whose queries, in all other tables, are the sequences
+        table = [replace(column, file=column.file.replace("query", "profile")) for column in table]
     count = write_table(stream, table, _chosen(source).lines, partial=False)
     write_lines(stream, [f"# {line}" for line in source.origin.lines()])
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
@@ -237,7 +240,7 @@ def write_matrix(source: Source, stream: TextIO) -> int:
     seen = _chosen(source)
     matrix = seen.matrix
     names = [plain(source.cards[number]["name"]) for number in matrix.queries.tolist()]
-    write_lines(stream, ["\t".join(["target", *names])])
+    write_lines(stream, ["\t".join(["sequence" if source.is_scan else "target", *names])])
     order = np.argsort(matrix.places[:, 0], kind="stable")
     cuts = np.searchsorted(matrix.places[order, 0], np.arange(len(matrix.targets) + 1))
     for row, name in enumerate(matrix.names):

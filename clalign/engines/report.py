@@ -98,7 +98,8 @@ def _procedure(source: Source) -> str:
 
 def _found(lines: Sequence[QueryLine], source: Source) -> str:
     n_hits, n_with = sum(line.n_hits for line in lines), sum(line.n_hits > 0 for line in lines)
-    words = f"{counted(n_hits, 'hit')} of {counted(n_with, 'query', 'queries')}"
+    engine = engine_of(source.run)
+    words = f"{counted(n_hits, 'hit')} of {counted(n_with, engine.query, engine.queries)}"
     if source.origin.chosen:
         words = f"Shown are {words}, chosen from those that were reported ({source.origin.chosen})"
     else:
@@ -138,7 +139,8 @@ def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     best = sorted((line for line in lines if line.n_hits), key=lambda line: -line.n_hits)[:MOST_BARS]
     if best:
         bars = bars_svg([(line.name, line.n_hits) for line in best], "Hits")
-        yield from _figure(bars, f"Hits of the {len(best)} queries with most of them.")
+        nouns = engine_of(source.run).queries
+        yield from _figure(bars, f"Hits of the {len(best)} {nouns} with most of them.")
 
 
 def _domains(source: Source, n_queries: int) -> Iterator[str]:
@@ -189,12 +191,13 @@ QUERY_HEADS: tuple[tuple[str, bool, Callable[[QueryLine], str]], ...] = (
 
 
 def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
-    yield "<h2>Queries</h2>\n"
+    engine = engine_of(source.run)
+    yield f"<h2>{engine.queries.capitalize()}</h2>\n"
     shown = sorted(lines, key=lambda line: -line.n_hits)[:MOST_ROWS]
     if len(shown) < len(lines):
         yield f'<p class="muted">The {len(shown)} of {len(lines):,} with most hits.</p>\n'
     columns = [column for column in QUERY_HEADS if source.judges or column[0] != "Significant"]
-    heads = [(head, right) for head, right, _ in columns]
+    heads = [(engine.query.capitalize() if head == "Query" else head, right) for head, right, _ in columns]
     yield from _table(heads, ([(told(line), right) for _, right, told in columns] for line in shown))
 
 

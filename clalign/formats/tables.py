@@ -28,7 +28,7 @@ class Provenance(Struct, frozen=True):
     version : str
         Of clalign.
     query, target : str
-        The files.
+        The files, that of profiles first.
     command : str
         The command line that repeats the search.
     device : str
@@ -64,6 +64,11 @@ class Provenance(Struct, frozen=True):
         """The date in the C locale's form, as in ``Fri Nov 20 10:35:26 2026``."""
         return time.asctime(time.localtime(self.seconds))
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The files of queries and targets as HMMER calls them: in a scan sequences are the queries."""
+        return (self.target, self.query) if self.program == "hmmscan" else (self.query, self.target)
+
     def checksum_lines(self, label: str) -> Iterator[str]:
         """Yield a line for each input: a label, then checksum and name as ``sha256sum`` prints and checks them."""
         for checksum, name in self.checksums:
@@ -71,9 +76,10 @@ class Provenance(Struct, frozen=True):
 
     def lines(self) -> list[str]:
         """Return what files say in their comments."""
+        query, target = self.sides
         return [
-            f"made by: clalign {self.version}", f"command: {self.command}", f"query: {self.query}",
-            f"target: {self.target}", f"device: {self.device}", f"date: {self.date}",
+            f"made by: clalign {self.version}", f"command: {self.command}", f"query: {query}",
+            f"target: {target}", f"device: {self.device}", f"date: {self.date}",
             *([f"chosen: {self.chosen}"] if self.chosen else []), *self.checksum_lines("sha256: "),
         ]  # fmt: skip
 

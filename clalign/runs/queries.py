@@ -173,14 +173,43 @@ class HitQueries:
         question = "SELECT query, count(*) FROM hits GROUP BY query HAVING count(*) >= ? ORDER BY query"
         return [(number, n) for number, n in self._all(question, least)]
 
-    def within(self, evalue: float | None, score: float | None, is_raw: bool, query: int | None = None) -> list[int]:
-        """Return the ids of hits with at most this E-value and at least this score (`is_raw`: uncorrected)."""
+    def within(
+        self,
+        evalue: float | None,
+        score: float | None,
+        is_raw: bool,
+        query: int | None = None,
+        rows: Sequence[int] | None = None,
+    ) -> list[int]:
+        """Return the ids of hits with at most this E-value and at least this score (`is_raw`: uncorrected), perhaps
+        only of a query, and only of targets in some `rows`.
+        """
         limits = {"evalue <= ?": evalue, f"{'raw' if is_raw else 'score'} >= ?": score, "query = ?": query}
         given = {words: limit for words, limit in limits.items() if limit is not None}
-        question = f"SELECT id FROM hits WHERE {' AND '.join(given) or '1'}"
+        among = "1" if rows is None else f"row IN ({','.join(str(int(row)) for row in rows)})"
+        question = f"SELECT id FROM hits WHERE {' AND '.join([*given, among])}"
         return [key for (key,) in self._all(question, *given.values())]
 
-    def query_named(self, words: str) -> int:
+    def targets_named(self, words: str, noun: str = "target") -> list[int]:
+        """Return the rows of the targets with hits that have this name or accession, or this place in their file (from
+        1).
+
+        Raises
+        ------
+        OptionError
+            If there are none.
+        """
+        named = "SELECT row FROM targets WHERE name = ? OR accession = ? ORDER BY row"
+        found = [int(row) for (row,) in self._all(named, words, words)]
+        if not found and words.isdecimal():
+            placed = "SELECT DISTINCT row FROM hits WHERE input_index = ?"
+            found = [int(row) for (row,) in self._all(placed, min(int(words), 2**62) - 1)]
+        if not found:
+            hint = "Give name or accession of one that has hits, or its number in the file, counted from 1."
+            raise OptionError(f'No hit of the run is of a {noun} "{words}".', hint)
+        return found
+
+    def query_named(self, words: str, noun: str = "query") -> int:
         """Return the number of the first query of this name or accession, or of this place counted from 1.
 
         Raises
@@ -194,7 +223,7 @@ class HitQueries:
             return int(words) - 1
         if found is None:
             hint = f"Give its name, its accession, or a number from 1 to {n_queries:,}."
-            raise OptionError(f'The run has no query "{words}".', hint)
+            raise OptionError(f'The run has no {noun} "{words}".', hint)
         return int(found)
 
     def ids_by_score(self) -> list[int]:

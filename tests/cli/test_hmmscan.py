@@ -10,6 +10,7 @@ import pytest
 from clalign.cli import main
 from clalign.engines.plan7.columns import TABLES
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
 
 pytestmark = pytest.mark.usefixtures("worker_here")
@@ -144,3 +145,44 @@ def test_help_speaks_of_what_is_counted(capsys: pytest.CaptureFixture[str]) -> N
     search = " ".join(capsys.readouterr().out.split())
     assert "number of sequences for E-values" in search
     assert "{" not in scan + search
+
+
+def test_a_query_of_a_scan_is_a_sequence_in_every_export(
+    library: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "x.clalign"
+    assert scan("-o", str(tmp_path / "o"), "-E", "1e-5", "--run", str(run), library, SEQUENCES) == 0
+
+    def exported(*words: str) -> list[str]:
+        assert main(["export", str(run), *words]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    pairs = [tuple(line.split("\t")[:2]) for line in exported("--tsv", "-")[1:]]
+    for chosen, place, name in (("--query", 0, "both_families"), ("--target", 1, "rrm_ls")):
+        found = [tuple(line.split("\t")[:2]) for line in exported(chosen, name, "--tsv", "-")[1:]]
+        assert found == [pair for pair in pairs if pair[place] == name]
+        assert 0 < len(found) < len(pairs)
+    order = [line[1:].split()[0] for line in Path(SEQUENCES).read_text().splitlines() if line.startswith(">")]
+    by_number = exported("--query", str(order.index("both_families") + 1), "--tsv", "-")
+    assert by_number == exported("--query", "both_families", "--tsv", "-")
+    assert {line.split("\t")[1] for line in exported("--target", "2", "--tsv", "-")[1:]} == {"rrm_ls"}
+    comments = exported("--gff3", "-")
+    assert f"# query: {SEQUENCES}" in comments
+    assert f"# target: {library}" in comments
+    table = exported("--query-table", "-")
+    assert table[0].split("\t")[:3] == ["profile", "profile_accession", "profile_length"]
+    assert [line.split("\t")[0] for line in table[1:4]] == ["globins_ls", "rrm_ls", "Thioesterase"]
+    assert exported("--hit-matrix", "-")[0].split("\t")[0] == "sequence"
+    report = "\n".join(exported("--html", "-"))
+    assert "<h2>Profiles</h2>" in report
+    assert "of 2 profiles were reported" in report
+    assert exported("--target", "rrm_ls", "--afa", "-")
+    for words, told in (
+        (("--query", "rrm_ls"), 'No hit of the run is of a query "rrm_ls".'),
+        (("--target", "tandem"), 'The run has no target "tandem".'),
+        (("--afa", "-"), "2 profiles have hits (globins_ls, rrm_ls)"),
+    ):
+        assert main(["export", str(run), *words]) == ExitCode.INPUT
+        assert told in capsys.readouterr().err
+    assert main(["export", str(run), "--afa", "-"]) == ExitCode.INPUT
+    assert "`clalign export --target NAME`" in capsys.readouterr().err

@@ -59,11 +59,6 @@ class Source(GeneralSource):
         return self.spec.direction == "scan"
 
     @property
-    def looked_in(self) -> str:
-        """The library of a scan; else the sequences."""
-        return self.origin.query if self.is_scan else self.origin.target
-
-    @property
     def is_hmmer3(self) -> bool:
         """Whether any of the profiles is one of HMMER3."""
         return "hmmer3" in self.origins

@@ -166,7 +166,7 @@ def pfamtblout_domain(card: Card, hit: Hit, domain: Domain, place: int, width: i
 
 def footer(origin: Provenance, mode: str | None = None) -> Iterator[str]:
     """Yield the lines that end these tables: what was searched, and whether all of it was."""
-    query, target = (origin.target, origin.query) if origin.program == "hmmscan" else (origin.query, origin.target)
+    query, target = origin.sides
     yield "#"
     yield f"# Program:         clalign {origin.program}"
     yield f"# Version:         {origin.version}"
