@@ -32,7 +32,7 @@ TEXT_WIDTH = 120
 
 NO_TEXT = {
     "noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None, "overlaps": "", "clans": "", "flank": 0,
-    "species": False, "taxonomy": "", "taxonomy_column": "",
+    "species": False, "taxonomy": "", "taxonomy_column": "", "with_provenance": False,
 }  # fmt: skip
 """What the flags that shape texts and tables say where there are none."""
 
@@ -137,6 +137,9 @@ def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], le
             f" usual twelve. Columns: {', '.join(WORDS)}",
         )
     add_safe_option(group)
+    group.add_argument("--with-provenance", action="store_true", help="write F.provenance.json beside each file F that"
+                       " is written: version, command, inputs with their SHA-256, device, date, which hits were chosen,"
+                       " and whether the search is complete")  # fmt: skip
     group.add_argument("--species", action="store_true", help="add a last column to the tables of hits and of domains"
                        " (TSV, CSV, Parquet): the species that descriptions name with OS= or OX=")  # fmt: skip
     group.add_argument("--taxonomy", default="", metavar="TABLE", help="as --species, which is looked up in a table"
@@ -294,6 +297,8 @@ class Outputs(Struct, frozen=True):
         Whether tables have a column of species.
     taxonomy, taxonomy_column : str
         The table that species are looked up in, and which of its columns.
+    provenance : bool
+        Whether a file beside each says where it comes from.
     """
 
     files: tuple[tuple[str, str], ...]
@@ -308,6 +313,7 @@ class Outputs(Struct, frozen=True):
     species: bool = False
     taxonomy: str = ""
     taxonomy_column: str = ""
+    provenance: bool = False
 
     @property
     def shape(self) -> dict[str, Any]:
@@ -324,6 +330,7 @@ class Outputs(Struct, frozen=True):
             "species": self.species or bool(self.taxonomy),
             "taxonomy": self.taxonomy,
             "taxonomy_column": self.taxonomy_column,
+            "provenance": self.provenance,
         }
 
     def choice(self, what: str) -> dict[str, Any]:
@@ -354,7 +361,7 @@ class Outputs(Struct, frozen=True):
             taken[Path(run).resolve()] = "the run"
         if trace == "-":
             raise OptionError("A trace cannot go to standard output.", "Give --profile-run the name of a file.")
-        for path in (*(path for _, path in self.files), *([trace] if trace else ())):
+        for path in (*(path for _, path in self.files), *self._beside(), *([trace] if trace else ())):
             if path == "-":
                 continue
             place = Path(path).resolve()
@@ -362,6 +369,17 @@ class Outputs(Struct, frozen=True):
                 raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
             taken[place] = "written"
             check_writable(path)
+
+    def _beside(self) -> list[str]:
+        """Return the files that say where others come from."""
+        from clalign.formats.writers import BESIDE, has_neighbors
+
+        if not self.provenance:
+            return []
+        found = [f"{path}{BESIDE}" for _, path in self.files if has_neighbors(path)]
+        if not found:
+            raise OptionError("--with-provenance writes a file beside others, and no other is written.", "Name one.")
+        return found
 
 
 def outputs_of(
@@ -415,4 +433,5 @@ def outputs_of(
         arguments.species,
         arguments.taxonomy,
         arguments.taxonomy_column,
+        arguments.with_provenance,
     )

@@ -28,9 +28,6 @@ from clalign.sizes import rate_text
 if TYPE_CHECKING:
     from clalign.engines.engine import Engine
 
-SEQUENCES_ONLY = ("fasta",)
-"""Outputs that have no place for a remark, so they are not written of a part of a search."""
-
 
 def watch(
     job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, profile: ProfileWish = NO_PROFILE
@@ -218,11 +215,12 @@ def watch_job(
 def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, following: Following) -> None:
     """Write every output from the run file, as far as it is not written already."""
     from clalign.engines.export import export
+    from clalign.formats.writers import WITHOUT_REMARKS
 
     context = WarningContext(lambda text: display.show(Event("warning", {"text": text})))  # -q shows none
     for what, path in outputs.files:
-        if is_partial and what in SEQUENCES_ONLY:
-            display.say(f"{path} was not written, because the search is not complete.")
+        if is_partial and what in WITHOUT_REMARKS:
+            display.say(f"{path} was not written, because the search is not complete, which it could not say.")
             continue
         with enough_read():  # the other outputs are wanted all the same
             export(

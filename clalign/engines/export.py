@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,16 @@ from clalign.errors import DamagedRun, OptionError
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import PARTIAL, Card, Provenance
 from clalign.formats.taxonomy import species_rule
-from clalign.formats.writers import EXACT, AlignedRow, fasta_record, table_stream, whole_file
+from clalign.formats.writers import (
+    BESIDE,
+    EXACT,
+    WITHOUT_REMARKS,
+    AlignedRow,
+    fasta_record,
+    has_neighbors,
+    table_stream,
+    whole_file,
+)
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.hit_rows import HITS_AT_ONCE, unwritable
 from clalign.runs.inputs import input_of, known_checksums
@@ -79,6 +89,8 @@ class Choice(Struct, frozen=True):
     taxonomy, taxonomy_column : str
         The table that species are looked up in, and which of its columns, by name or number; empty for the
         descriptions, and for the second.
+    provenance : bool
+        Whether a file beside the one that is written says where it comes from.
     """
 
     hits: Sequence[int] | None = None
@@ -95,6 +107,7 @@ class Choice(Struct, frozen=True):
     species: bool = False
     taxonomy: str = ""
     taxonomy_column: str = ""
+    provenance: bool = False
 
     def words(self, run: RunFile) -> str:
         """Return which of the hits of a run are written; nothing if it is all."""
@@ -169,7 +182,7 @@ class Source(ABC):
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.run, self.choice, self.context = run, choice, context
         self.cards: Sequence[Card] = Cards(run)
-        self.origin = replace(provenance(run), chosen=choice.words(run))
+        self.origin = origin_of(run, choice)
         self.keys = HitQueries(run.connection, choice.hits)
         self.await_query: Callable[[int], None] = lambda number: None
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
@@ -309,6 +322,11 @@ def provenance(run: RunFile) -> Provenance:
     )
 
 
+def origin_of(run: RunFile, choice: Choice) -> Provenance:
+    """Return where what is written of a run comes from, and what of it was chosen."""
+    return replace(provenance(run), chosen=choice.words(run))
+
+
 def export(
     run_path: str | Path,
     what: str,
@@ -359,11 +377,24 @@ def export(
             raise OptionError(
                 f'Runs of `clalign {program}` have no export named "{what}".', f"Choose one of {', '.join(writers)}."
             )
+        context, count = context or QuietContext(), 0
         with whole_file(str(out_path), is_exact=what in EXACT) as stream:
             table = table_stream(stream, what, choice.safe_cells)
-            if written(table):
-                return 0
-            return writers[what](engine_of(run).source(run, choice, context or QuietContext()), table)
+            if not written(table):
+                count = writers[what](engine_of(run).source(run, choice, context), table)
+        _tell_origin(origin_of(run, choice), what, str(out_path), choice.provenance, context)
+        return count
+
+
+def _tell_origin(origin: Provenance, what: str, path: str, beside: bool, context: JobContext) -> None:
+    """Say of a file what it has no place for: where it comes from, in one beside it, and that it is partial."""
+    if origin.partial and what in WITHOUT_REMARKS:
+        named = "What is written" if path == "-" else path
+        context.warn(f"{named} has no place to say that it is partial: not everything was searched.")
+    if beside and has_neighbors(path):
+        facts = {"file": Path(path).name, "export": what, **origin.facts()}
+        with whole_file(f"{path}{BESIDE}") as stream:
+            stream.write(json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
 
 
 def write_lines(stream: TextIO, rows: Iterable[str]) -> int:

@@ -12,9 +12,9 @@ from typing import Any, TextIO
 from clalign.engines.columns import Column, Kind, written_cell
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
-from clalign.engines.export import Source, write_lines
+from clalign.engines.export import Source
 from clalign.errors import OptionError, OutputError
-from clalign.formats.tables import PARTIAL, plain
+from clalign.formats.tables import plain
 
 ROWS_AT_ONCE = 65_536
 """Rows of a group of a Parquet file."""
@@ -39,7 +39,6 @@ def write_csv(source: Source, stream: TextIO, table: str) -> int:
     for row in source.table_rows(table):
         writer.writerow([written_cell(column, row) for column in columns])
         count += 1
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return count
 
 

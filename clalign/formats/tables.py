@@ -74,6 +74,17 @@ class Provenance(Struct, frozen=True):
         for checksum, name in self.checksums:
             yield f"{label}{checksum}  {name}"
 
+    def facts(self) -> dict[str, Any]:
+        """Return all of it by name, for a file of its own."""
+        query, target = self.sides
+        return {
+            "program": f"clalign {self.program}", "version": self.version, "command": self.command, "query": query,
+            "target": target, "device": self.device,
+            "date": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self.seconds)), "partial": self.partial,
+            "part": self.part, "chosen": self.chosen,
+            "inputs": [{"sha256": checksum, "name": name} for checksum, name in self.checksums],
+        }  # fmt: skip
+
     def lines(self) -> list[str]:
         """Return what files say in their comments."""
         query, target = self.sides

@@ -28,6 +28,12 @@ ESCAPED = "backslashreplace"
 EXACT = ("fasta", "fasta_matched", "parquet", "domparquet", "afa", "a2m")
 """Exports that programs read again: names in them are as they were read, control characters included."""
 
+WITHOUT_REMARKS = ("csv", "domcsv", "fasta", "fasta_matched", "afa", "a2m")
+"""Exports of which readers take every line for data, so that they cannot say that they are partial."""
+
+BESIDE = ".provenance.json"
+"""How names of files end that say where the file beside them comes from."""
+
 TAB_SEPARATED = ("tsv", "domtsv", "outfmt", "scores", "architecture")
 """Exports that spreadsheets open."""
 
@@ -82,6 +88,15 @@ def check_writable(path: str) -> None:
     with _told(path):  # permissions do not tell it all: some folders take no files, some names are too long
         part.touch(exist_ok=False)
         part.unlink()
+
+
+def has_neighbors(path: str) -> bool:
+    """Tell whether other files can lie beside one that is written; they cannot beside standard output or a device."""
+    if path == "-":
+        return False
+    with _told(path):
+        target = _destination(path)
+    return not isinstance(target, int) and not _is_special(target)
 
 
 def _destination(path: str | Path) -> Path | int:

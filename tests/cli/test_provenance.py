@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -98,3 +100,53 @@ def test_parquet_has_the_checksums_of_all_inputs(run: Path, tmp_path: Path) -> N
     sums = parquet.read_schema(tmp_path / "hits.parquet").metadata[b"sha256"].decode().splitlines()
     names = (EXAMPLES / "rrm_1_hmmer3.hmm", EXAMPLES / "swissprot_sample.fasta.gz")
     assert [line.split()[0] for line in sums] == [hashlib.sha256(path.read_bytes()).hexdigest() for path in names]
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_what_has_no_place_for_it_gets_a_file_beside_it_if_that_is_asked_for(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "hits.csv"
+    assert main(["export", str(run), "--csv", str(made)]) == ExitCode.DONE
+    assert not [path.name for path in tmp_path.iterdir() if "provenance" in path.name], "nobody asked"
+    words = ["-E", "1e-15", "--with-provenance", "--csv", str(made), "--fasta", "-"]
+    assert main(["export", str(run), *words]) == ExitCode.DONE
+    assert capsys.readouterr().out.startswith(">")
+    said = json.loads((tmp_path / "hits.csv.provenance.json").read_text("utf-8"))
+    assert (said["file"], said["export"], said["partial"]) == ("hits.csv", "csv", False)
+    assert (said["program"], said["version"]) == ("clalign hmmsearch", clalign.__version__)
+    assert said["command"].startswith("clalign hmmsearch ")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}", said["date"])
+    assert f"{len(made.read_text().splitlines()) - 1} of " in said["chosen"]
+    inputs = (EXAMPLES / "rrm_1_hmmer3.hmm", EXAMPLES / "swissprot_sample.fasta.gz")
+    sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in inputs]
+    assert [one["sha256"] for one in said["inputs"]] == sums
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_a_file_beside_others_is_an_output_like_any_other(run: Path, tmp_path: Path) -> None:
+    words = ["export", str(run), "--with-provenance"]
+    assert main([*words, "--csv", "-"]) == ExitCode.INPUT, "there is nothing that it could lie beside"
+    both = ["--csv", str(tmp_path / "x"), "--tsv", str(tmp_path / "x.provenance.json")]
+    assert main([*words, *both]) == ExitCode.INPUT
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_partial_run_is_told_of_where_its_file_cannot_say_so(
+    stopped_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "made"
+    for flag, kind in (("--csv", list), ("--domcsv", list), ("--fasta-matched", str), ("--afa", str), ("--a2m", str)):
+        assert main(["export", str(stopped_run), flag, str(made)]) == ExitCode.DONE
+        assert f"{made} has no place to say that it is partial" in capsys.readouterr().err, flag
+        assert "partial" not in made.read_text("utf-8")
+        if kind is list:
+            head, *rows = csv.reader(made.read_text("utf-8").splitlines())
+            assert rows
+            assert {len(row) for row in rows} == {len(head)}
+    for flag in ("--tsv", "-o", "--json"):
+        assert main(["export", str(stopped_run), flag, str(made)]) == ExitCode.DONE
+        assert capsys.readouterr().err == ""
+        assert "partial" in made.read_text("utf-8").splitlines()[-1]
+    assert main(["export", str(stopped_run), "--with-provenance", "--csv", str(made)]) == ExitCode.DONE
+    assert json.loads((tmp_path / "made.provenance.json").read_text("utf-8"))["partial"] is True

@@ -50,3 +50,5 @@ def test_what_is_of_all_queries_is_proposed_of_all_hits(qtbot: Any, tmp_path: Pa
     assert sheet.shape() == {"species": True}
     which("architecture")
     assert (sheet.shape(), sheet.with_species.isEnabled()) == ({}, False)
+    sheet.with_origin.click()
+    assert sheet.shape() == {"provenance": True}, "of every form"

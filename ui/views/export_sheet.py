@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from clalign.engines.commands import Export, NamedColumns
 from clalign.errors import OptionError
-from clalign.formats.writers import TAB_SEPARATED
+from clalign.formats.writers import BESIDE, TAB_SEPARATED
 
 from .. import formatting
 from .flow import Flow
@@ -154,17 +154,24 @@ class ExportSheet(Sheet):
         self._flank_line.setLayout(row(label("Residues more on either side", "muted"), self.flank, None))
         self._columns_line.setVisible(named is not None)
         self.with_species = QCheckBox("A column with the species")
+        self.with_origin = QCheckBox("A file beside it that says where it comes from")
         safe_tip = "Puts ' before names that begin with =, +, - or @"
         species_tip = "The last one: OS= or OX= of descriptions, or what a table of taxonomy chosen on Pictures says"
         self._tips: dict[QWidget, str] = {
             self._columns_line: "", self.is_safe: safe_tip, self.with_species: species_tip, self._flank_line: "",
         }  # fmt: skip
-        self.body.addLayout(Flow(self.is_safe, self.with_species, self._flank_line, spacing=24))
+        self.with_origin.setToolTip(f"With {BESIDE} at its end: version, command, inputs with checksums, device, date")
+        checks = (self.is_safe, self.with_species, self.with_origin, self._flank_line)
+        self.body.addLayout(Flow(*checks, spacing=24))
         self.body.addSpacing(8)
 
     def shape(self) -> dict[str, Any]:
         """Return what else was chosen, as fields of the `Choice` of an export."""
-        chosen = {"flank": self.flank.value(), "species": self.with_species.isChecked() and self._form.name in TABLES}
+        chosen = {
+            "flank": self.flank.value(),
+            "species": self.with_species.isChecked() and self._form.name in TABLES,
+            "provenance": self.with_origin.isChecked(),
+        }
         return {name: value for name, value in chosen.items() if value}
 
     def _add_column(self, name: str) -> None:
