@@ -183,7 +183,7 @@ class Source(ABC):
         self.run, self.choice, self.context = run, choice, context
         self.cards: Sequence[Card] = Cards(run)
         self.origin = origin_of(run, choice)
-        self.keys = HitQueries(run.connection, choice.hits)
+        self.keys = HitQueries(run.connection, choice.hits, choice.significant and self.judges)
         self.await_query: Callable[[int], None] = lambda number: None
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
 

@@ -18,6 +18,7 @@ from clalign.engines.engine import Writer
 from clalign.engines.export import Source, write_lines, write_table
 from clalign.formats.tables import PARTIAL, digits, plain
 from clalign.jobs import JobContext, QuietContext
+from clalign.runs.hit_columns import AlignedParts, read_aligned_parts
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.values.similarity_orders import order_alike
@@ -47,7 +48,10 @@ class QueryLine(Struct, frozen=True):
     best_score : float
         Bits, or where there are no statistics in units of the matrix; not a number without hits.
     coverage : float
-        Share of the query that its hits cover together, in percent.
+        Share of the query that the domains, or alignments, of its hits cover together, in percent: those that are
+        reported, or the significant ones if only these are looked at.
+    identity : float
+        Share of their columns with two equal residues, in percent; not a number where that is not known.
     scores : tuple of float
         Of its hits, falling; at most `SPARK`, evenly chosen.
     """
@@ -62,6 +66,7 @@ class QueryLine(Struct, frozen=True):
     best_evalue: float
     best_score: float
     coverage: float
+    identity: float
     scores: tuple[float, ...]
 
     @property
@@ -134,19 +139,23 @@ def overview(cards: list[dict[str, Any]], hits: HitQueries, context: JobContext)
     context.check()
     order = np.lexsort((-found.scores, found.queries))
     starts = np.searchsorted(found.queries[order], np.arange(len(cards) + 1))
-    coverage = _coverages(cards, hits)
+    parts = read_aligned_parts(hits, context.check)
+    shares = zip(_coverages(cards, parts), _identities(len(cards), parts), strict=True)
     context.check()
     lines = []
-    for number, card in enumerate(cards):
+    for (number, card), both in zip(enumerate(cards), shares, strict=True):
         own = order[starts[number] : starts[number + 1]]
-        lines.append(
-            _line(number, card, found.scores[own], found.evalues[own], found.significant[own], coverage[number])
-        )
+        lines.append(_line(number, card, found.scores[own], found.evalues[own], found.significant[own], both))
     return Overview(lines, _matrix(found, hits, context))
 
 
 def _line(
-    number: int, card: dict[str, Any], scores: Floats, evalues: Floats, significant: npt.NDArray[np.bool_], share: float
+    number: int,
+    card: dict[str, Any],
+    scores: Floats,
+    evalues: Floats,
+    significant: npt.NDArray[np.bool_],
+    shares: tuple[float, float],
 ) -> QueryLine:
     known = evalues[~np.isnan(evalues)]
     n = len(scores)
@@ -154,14 +163,21 @@ def _line(
     return QueryLine(
         number, card["name"], card["accession"] or "", card["description"] or "", card["length"], len(scores),
         int(significant.sum()), float(known.min()) if len(known) else math.nan,
-        float(scores[0]) if len(scores) else math.nan, share, tuple(scores[some].tolist()),
+        float(scores[0]) if len(scores) else math.nan, *shares, tuple(scores[some].tolist()),
     )  # fmt: skip
 
 
-def _coverages(cards: list[dict[str, Any]], hits: HitQueries) -> list[float]:
+def _identities(n_queries: int, parts: AlignedParts) -> list[float]:
+    """Return the share of equal residues in the alignments of each query, in percent."""
+    equal, columns = (np.bincount(parts.queries, n, n_queries) for n in (parts.n_equal, parts.n_columns))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return [float(share) for share in 100.0 * equal / columns]
+
+
+def _coverages(cards: list[dict[str, Any]], parts: AlignedParts) -> list[float]:
     """Return the share of each query that is aligned to any of its hits, in percent."""
     found = np.zeros(len(cards))
-    queries, starts, ends = hits.aligned_parts()
+    queries, starts, ends = parts.queries, parts.starts, parts.ends
     cuts = np.searchsorted(queries, np.arange(len(cards) + 1))
     for number, card in enumerate(cards):
         own = slice(cuts[number], cuts[number + 1])
@@ -216,6 +232,13 @@ TABLE: tuple[Column, ...] = (
         lambda r: r.scale,
     ),
     _of("percent", "coverage", "%", "share of the query that its hits cover together", lambda r: r.coverage),
+    _of(
+        "percent",
+        "identity",
+        "%",
+        "share of the columns of their alignments with two equal residues",
+        lambda r: _known(r.identity),
+    ),
 )
 """The table of queries."""
 

@@ -187,6 +187,7 @@ QUERY_HEADS: tuple[tuple[str, bool, Callable[[QueryLine], str]], ...] = (
     ("Best E-value", True, lambda r: "" if math.isnan(r.best_evalue) else f"{r.best_evalue:.2g}"),
     ("Best score", True, lambda r: "" if math.isnan(r.best_score) else f"{r.best_score:.1f} {r.scale}"),
     ("Coverage %", True, lambda r: f"{r.coverage:.0f}"),
+    ("Identity %", True, lambda r: "" if math.isnan(r.identity) else f"{r.identity:.0f}"),
 )
 
 

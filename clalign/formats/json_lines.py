@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from clalign.formats.pairwise_rows import percent
 from clalign.formats.tables import Card, envelope_of
-from clalign.values.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit, covered
 
 PARTIAL = '{"partial": true}'
 """Ends the lines of a search that has not searched everything."""
@@ -40,7 +41,8 @@ def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, Domain]], is_si
             "n_domains": hit.n_domains,
             "estimates": _estimates(hit),
             "filters": _filters(hit),
-            "domains": [_domain(card, *entry) for entry in domains],
+            **_shares(card, hit, [domain for _, domain in domains]),
+            "domains": [_domain(card, hit, *entry) for entry in domains],
             **({"note": note} if note else {}),
         },
         ensure_ascii=False,
@@ -72,7 +74,18 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _domain(card: Card, number: int, domain: Domain) -> dict[str, Any]:
+def _shares(card: Card, hit: Hit, domains: Sequence[Domain]) -> dict[str, Any]:
+    """Return how much of both sides some domains cover together, and how many columns are equal, in percent."""
+    n_columns = sum(len(domain.states) for domain in domains)
+    n_identical = sum(domain.n_identical for domain in domains)
+    return {
+        "profile_coverage": percent(covered(domain.profile_range for domain in domains), card["length"]),
+        "sequence_coverage": percent(covered(domain.target_range for domain in domains), hit.length),
+        "identity": percent(n_identical, n_columns) if domains else None,
+    }
+
+
+def _domain(card: Card, hit: Hit, number: int, domain: Domain) -> dict[str, Any]:
     envelope = envelope_of(card, domain)
     return {
         "number": number,
@@ -88,6 +101,9 @@ def _domain(card: Card, number: int, domain: Domain) -> dict[str, Any]:
         "env_from": envelope and envelope[0] + 1,
         "env_to": envelope and envelope[1],
         "accuracy": domain.accuracy,
+        **_shares(card, hit, [domain]),
+        "columns": len(domain.states),
+        "cigar": domain.cigar,
         "alignment": {
             "model": domain.text.model,
             "match": domain.text.match,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import add
 from typing import Any
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from clalign.formats.tables import Card, plain
 from clalign.values.alphabets import ALPHABETS
-from clalign.values.hits import Domain, Hit, PairFacts
+from clalign.values.hits import Domain, Hit, PairFacts, covered
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 _COMPLEMENTS = {name: str.maketrans(alphabet.complement or {}) for name, alphabet in ALPHABETS.items()}
@@ -162,15 +162,6 @@ def bits_text(value: float) -> str:
     if value > 99_999:
         return f"{value:.3e}"
     return str(int(value)) if value > 99.9 else f"{value:.1f}"
-
-
-def covered(spans: Iterable[tuple[int, int]]) -> int:
-    """Return how many places any of some spans covers (0-based, half open)."""
-    n, reached = 0, 0
-    for start, end in sorted(spans):
-        n += max(0, end - max(start, reached))
-        reached = max(reached, end)
-    return n
 
 
 def _query_covered(row: PairRow) -> float:

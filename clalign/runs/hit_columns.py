@@ -35,7 +35,8 @@ class HitColumns(Struct, frozen=True, eq=False):
     identity : float64[n]
         Share of aligned columns with two equal residues, in percent; not a number where that is not known.
     part_hits, part_starts, part_ends : int64[m]
-        The reported parts: places of their hits in the columns above, first and end place on the query.
+        The parts that are reported, or significant ones if only these are looked at: places of their hits in the
+        columns above, first and end place on the query.
     """
 
     ids: Integers
@@ -78,7 +79,7 @@ def read_hit_columns(hits: HitQueries, number: int | None, check: Callable[[], N
         check,
     )
     ids, queries, rows, lengths = found[:, :4].astype(np.int64).T
-    parts = _parts(connection, hits.condition(number), check)
+    parts = _parts(hits, hits.condition(number), check)
     of, there = _places(ids, parts[:, 0].astype(np.int64))
     of, parts = of[there], parts[there]
     counted = np.ones(len(of), np.bool_)
@@ -125,9 +126,37 @@ def _table(rows: Iterator[tuple[Any, ...]], width: int, check: Callable[[], None
     return np.concatenate(blocks)
 
 
-def _parts(connection: RunConnection, condition: str, check: Callable[[], None]) -> Floats:
-    """Return of each reported part hit, number, four ends, columns and equal ones (float64[m, 8])."""
+class AlignedParts(Struct, frozen=True, eq=False):
+    """The parts of the hits of all queries, those that count as in `HitColumns`, query by query.
+
+    Attributes
+    ----------
+    queries, starts, ends : int64[m]
+        Number of the query, first and end place on it.
+    n_columns, n_equal : float64[m]
+        Columns of the alignment, and those with two equal residues; not a number where that is not known.
+    """
+
+    queries: Integers
+    starts: Integers
+    ends: Integers
+    n_columns: Floats
+    n_equal: Floats
+
+
+def read_aligned_parts(hits: HitQueries, check: Callable[[], None] = lambda: None) -> AlignedParts:
+    """Return the parts of the hits of all queries."""
+    found = _parts(hits, hits.condition(None), check)
+    found = found[np.argsort(found[:, 8], kind="stable")]
+    starts, ends = found[:, 2:4].astype(np.int64).T
+    return AlignedParts(found[:, 8].astype(np.int64), starts, ends, found[:, 6], found[:, 7])
+
+
+def _parts(hits: HitQueries, condition: str, check: Callable[[], None]) -> Floats:
+    """Return of each part that counts hit, number, four ends, columns and equal ones, and the query (float64[m, 9])."""
+    connection = hits.connection
     declared, judges = connection.declared, HitRows(connection)
+    place = 1 if hits.only_significant else 0  # of the judgment that counts
     identical = declared.identical or "NULL"
     found = connection.execute(
         "SELECT parts.hit, parts.number, query_start, query_end, target_start, target_end, length(states) AS n_columns,"
@@ -136,7 +165,9 @@ def _parts(connection: RunConnection, condition: str, check: Callable[[], None])
         " ORDER BY parts.hit, parts.number"
     )
     judges.begin()
-    return _table((row[:8] for row in found if judges.reports(row[8], row[9], bool(row[10]), *row[11:])), 8, check)
+    return _table(
+        (row[:9] for row in found if judges.judged(row[8], row[9], bool(row[10]), *row[11:])[place]), 9, check
+    )
 
 
 def _sums(of: Integers, values: Floats, n: int) -> Floats:

@@ -15,7 +15,7 @@ from clalign.runs.kinds import columns_of
 from clalign.runs.plain_data import parsed_card
 from clalign.runs.schema import ORDER, TABLES
 from clalign.values.alignments import AlignmentText
-from clalign.values.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit, covered
 
 MOST_CARDS = 1024
 """Queries whose cards are kept at hand: of a million there is no room for all."""
@@ -40,6 +40,22 @@ class _Query(NamedTuple):
 Columns = dict[str, tuple[Any, ...]]
 
 Made = TypeVar("Made", Hit, Domain)
+
+
+class _Covered:
+    """Counts the places that any of some spans covers."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[int, int]] = []
+
+    def step(self, start: int, end: int) -> None:
+        """Take a span."""
+        self._spans.append((start, end))
+
+    def finalize(self) -> int:
+        """Return how many places they cover."""
+        return covered(self._spans)
+
 
 UNJUDGED = (None, True, True)
 """What is said of the parts of hits of which all are significant."""
@@ -225,7 +241,9 @@ class HitRows:
         return judge.judgment(score, known(evalue), log_pvalue, n_reported, included)[1:]
 
     def judge_in_sql(self, queries: Sequence[int]) -> None:
-        """Let questions ask ``is_reported(query, row, score, evalue, log_pvalue)`` of parts of the hits of queries."""
+        """Let questions ask ``is_reported(query, row, score, evalue, log_pvalue)`` of parts of the hits of queries, and
+        how many places some parts cover together: ``covered(start, end)``.
+        """
         self._check_counts()
         judges = {number: self._query(number).judge for number in queries}
         column = "row" if self._is_scan else "query"
@@ -237,6 +255,7 @@ class HitRows:
             return judge is None or judge.judgment(score, known(evalue), log_pvalue, n_reported, True)[1]
 
         self._connection.create_function("is_reported", 5, is_reported)
+        self._connection.create_aggregate("covered", 2, _Covered)  # type: ignore[arg-type]
 
     def n_reported(self, query: int, row: int) -> int:
         """Return what HMMER3's conditional E-values count; see `RunFile.n_reported`."""

@@ -40,7 +40,6 @@ VALUES = {
     "profile": f"{QUERY_NAME} COLLATE NOCASE",
     "start": "(SELECT min(target_start) FROM parts WHERE parts.hit = hits.id)",
     "model_start": "(SELECT min(query_start) FROM parts WHERE parts.hit = hits.id)",
-    "coverage": "(SELECT sum(query_end - query_start) FROM parts WHERE parts.hit = hits.id)",
     "note": f"{OF_HIT} IS NULL, {OF_HIT} COLLATE NOCASE",
     "species": f"{SPECIES} = '', {SPECIES} COLLATE NOCASE",
 }

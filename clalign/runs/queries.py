@@ -81,20 +81,27 @@ class HitQueries:
     connection : RunConnection
     chosen : sequence of int, optional
         Ids of the hits that are looked at; all if None.
+    only_significant : bool
+        Whether only significant ones of them are.
 
     Attributes
     ----------
     are_chosen : bool
         Whether there may be other hits.
+    only_significant : bool
     """
 
-    def __init__(self, connection: RunConnection, chosen: Sequence[int] | None = None) -> None:
+    def __init__(
+        self, connection: RunConnection, chosen: Sequence[int] | None = None, only_significant: bool = False
+    ) -> None:
         self._connection = self.connection = connection
-        self._is_chosen, self.are_chosen = "1", chosen is not None
+        self._is_chosen, self.are_chosen, self.only_significant = "1", chosen is not None, only_significant
         if chosen is not None:
             self._is_chosen = "hits.id IN (SELECT id FROM chosen)"
             connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
             connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in chosen])
+        if only_significant:
+            self._is_chosen = f"{self._is_chosen} AND hits.included"
 
     def condition(self, number: int | None) -> str:
         """Return the SQL of being one of the hits that are looked at, of a query or of all."""
@@ -250,18 +257,6 @@ class HitQueries:
         ids, queries, targets, scores, evalues, included = found[np.lexsort((found[:, 2], found[:, 1]))].T
         whole = ids.astype(np.int64), queries.astype(np.int64), targets.astype(np.int64)
         return AllScores(*whole, scores, evalues, included > 0)
-
-    def aligned_parts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return query, begin and end on it (int64[n] each) of each part of all hits, by query."""
-        rows = self._connection.execute(
-            "SELECT query, query_start, query_end FROM parts JOIN hits ON hits.id = parts.hit"
-            f" WHERE {self._is_chosen} ORDER BY query"
-        )
-        blocks = [np.empty((0, 3), np.int64)]
-        while some := rows.fetchmany(ROWS_AT_ONCE):
-            blocks.append(np.array(some, np.int64))
-        queries, starts, ends = np.concatenate(blocks).T
-        return queries, starts, ends
 
     def target_names(self) -> dict[int, str]:
         """Return the name of each target that was hit, by its row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from operator import attrgetter
 
 import numpy as np
@@ -130,6 +131,15 @@ class Domain(Struct, frozen=True):
         """The path in SAM's letters, the target being the reference, as in ``12M1D30M``; ``*`` if there is none."""
         runs = _RUNS.findall(self.states.translate(_SAM))
         return "".join([f"{len(run)}{run[0]}" for run in runs]) or "*"
+
+
+def covered(spans: Iterable[tuple[int, int]]) -> int:
+    """Return how many places any of some spans covers (0-based, half open)."""
+    n, reached = 0, 0
+    for start, end in sorted(spans):
+        n += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return n
 
 
 def matched_places(states: str, first: int, last: int) -> tuple[int, int] | None:

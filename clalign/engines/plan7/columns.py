@@ -31,9 +31,9 @@ from clalign.engines.columns import (
     in_files,
     table_of,
 )
-from clalign.formats.pairwise_rows import covered, percent
+from clalign.formats.pairwise_rows import percent
 from clalign.formats.tables import Card, envelope_of
-from clalign.values.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit, covered
 
 
 class Row(Struct, frozen=True):
@@ -46,7 +46,8 @@ class Row(Struct, frozen=True):
     hit : Hit
         The target, under its own name, accession, description and length, be it a sequence or a profile.
     domains : tuple of Domain
-        Of a hit those that are reported, else the one that the line is of.
+        Of a hit those that are reported, or of them the significant ones if only these are chosen; else the one that
+        the line is of.
     number : int or None
         Which of the hit's domains it is; None if the line is of the whole hit.
     n_domains : int

@@ -57,9 +57,10 @@ def _hit_rows(source: Source) -> Iterator[Row]:
     for query in queries(source):
         for number, hit in hits(source, query):
             is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
-            domains, note = hit.reported_domains, source.notes.get((number, hit.row), "")
+            reported, note = hit.reported_domains, source.notes.get((number, hit.row), "")
             yield Row(
-                *sides(source, number, hit), domains, None, len(domains) if is_hmmer3 else hit.n_domains,
+                *sides(source, number, hit), tuple(domain for _, domain in places(source, number, hit)), None,
+                len(reported) if is_hmmer3 else hit.n_domains,
                 source.is_scan, is_significant(hit), note,
             )  # fmt: skip
 

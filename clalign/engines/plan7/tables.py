@@ -143,6 +143,11 @@ BATCHES = EngineTable(
 )
 """What passed the filters."""
 
+_OF_REPORTED = (
+    "FROM parts WHERE parts.hit = hits.id"
+    " AND is_reported(hits.query, hits.row, parts.score, parts.evalue, parts.log_pvalue)"
+)
+_QUERY_LENGTH = "(SELECT length FROM queries WHERE queries.id = hits.query)"
 _OF_DOMAINS = "FROM parts LEFT JOIN plan7_domains USING (hit, number) WHERE hit = hits.id"
 
 _IDENTICAL = "length(replace(replace(match, ' ', ''), '+', ''))"
@@ -160,10 +165,10 @@ RUNS = Declaration(
         "n_reported": "CASE WHEN expected IS NULL THEN n_parts ELSE (SELECT total(is_reported(hits.query, hits.row,"
         " parts.score, parts.evalue, parts.log_pvalue)) FROM parts WHERE parts.hit = hits.id) END",
         "env_start": f"(SELECT min(coalesce(env_start, target_start)) {_OF_DOMAINS})",
-        "target_coverage": "(SELECT 100.0 * sum(target_end - target_start) FROM parts WHERE parts.hit = hits.id)"
+        "coverage": f"(SELECT 100.0 * covered(query_start, query_end) {_OF_REPORTED}) / max(1, {_QUERY_LENGTH})",
+        "target_coverage": f"(SELECT 100.0 * covered(target_start, target_end) {_OF_REPORTED})"
         " / max(1, targets.length)",
-        "identity": f"(SELECT 100.0 * sum({_IDENTICAL}) / max(1, sum(length(states))) FROM parts"
-        " WHERE parts.hit = hits.id)",
+        "identity": f"(SELECT 100.0 * sum({_IDENTICAL}) / max(1, sum(length(states))) {_OF_REPORTED})",
         "accuracy": f"(SELECT accuracy {_OF_DOMAINS} ORDER BY score DESC LIMIT 1)",
     },
     identical=_IDENTICAL,
