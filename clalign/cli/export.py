@@ -24,7 +24,7 @@ SHAPES = {
     "alignments": "--noali", "width": "--textw", "accessions": "--acc", "safe_cells": "--safe-tsv",
     "overlaps": "--overlaps", "clans": "--clans", "flank": "--flank", "species": "--species",
     "taxonomy": "--taxonomy", "taxonomy_column": "--taxonomy-column",
-    "provenance": "--with-provenance",
+    "provenance": "--with-provenance", "listed": "--html-hits",
 }  # fmt: skip
 """Flags that shape texts and tables, by the fields of `Outputs`."""
 
@@ -123,7 +123,7 @@ def flags_of(outputs: Outputs) -> list[str]:
     for what, path in outputs.files:
         flag = known["text" if what == "outfmt" else what]
         words += [] if is_alone and what in ("text", "outfmt") else [flag, path]
-    usual = {"width": TEXT_WIDTH, "alignments": True}
+    usual = {"width": TEXT_WIDTH, "alignments": True, "listed": None}
     for field, flag in SHAPES.items():
         value = getattr(outputs, field)
         if value != usual.get(field, type(value)()):

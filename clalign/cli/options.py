@@ -33,6 +33,7 @@ TEXT_WIDTH = 120
 NO_TEXT = {
     "noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None, "overlaps": "", "clans": "", "flank": 0,
     "species": False, "taxonomy": "", "taxonomy_column": "", "with_provenance": False,
+    "html_hits": None,
 }  # fmt: skip
 """What the flags that shape texts and tables say where there are none."""
 
@@ -140,6 +141,8 @@ def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], le
     group.add_argument("--with-provenance", action="store_true", help="write F.provenance.json beside each file F that"
                        " is written: version, command, inputs with their SHA-256, device, date, which hits were chosen,"
                        " and whether the search is complete")  # fmt: skip
+    group.add_argument("--html-hits", type=whole_number, metavar="N", help="with --html: list at most N hits of each"
+                       " query, the best; 0 for all, up to 50,000 [200; of many queries 5,000 in all]")  # fmt: skip
     group.add_argument("--species", action="store_true", help="add a last column to the tables of hits and of domains"
                        " (TSV, CSV, Parquet): the species that descriptions name with OS= or OX=")  # fmt: skip
     group.add_argument("--taxonomy", default="", metavar="TABLE", help="as --species, which is looked up in a table"
@@ -299,6 +302,8 @@ class Outputs(Struct, frozen=True):
         The table that species are looked up in, and which of its columns.
     provenance : bool
         Whether a file beside each says where it comes from.
+    listed : int or None
+        Hits of each query in a report; 0 for all, None for what is usual.
     """
 
     files: tuple[tuple[str, str], ...]
@@ -314,6 +319,7 @@ class Outputs(Struct, frozen=True):
     taxonomy: str = ""
     taxonomy_column: str = ""
     provenance: bool = False
+    listed: int | None = None
 
     @property
     def shape(self) -> dict[str, Any]:
@@ -331,6 +337,7 @@ class Outputs(Struct, frozen=True):
             "taxonomy": self.taxonomy,
             "taxonomy_column": self.taxonomy_column,
             "provenance": self.provenance,
+            "listed": self.listed,
         }
 
     def choice(self, what: str) -> dict[str, Any]:
@@ -434,4 +441,5 @@ def outputs_of(
         arguments.taxonomy,
         arguments.taxonomy_column,
         arguments.with_provenance,
+        arguments.html_hits,
     )

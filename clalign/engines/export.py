@@ -91,6 +91,8 @@ class Choice(Struct, frozen=True):
         descriptions, and for the second.
     provenance : bool
         Whether a file beside the one that is written says where it comes from.
+    listed : int or None
+        How many hits of each query a report lists at most, the best; 0 for all, None for what is usual.
     """
 
     hits: Sequence[int] | None = None
@@ -108,6 +110,7 @@ class Choice(Struct, frozen=True):
     taxonomy: str = ""
     taxonomy_column: str = ""
     provenance: bool = False
+    listed: int | None = None
 
     def words(self, run: RunFile) -> str:
         """Return which of the hits of a run are written; nothing if it is all."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from itertools import islice
 from typing import Any, TextIO
 
 import numpy as np
+from msgspec.structs import replace
 
 from clalign.engines.architectures import architectures, clans_of
 from clalign.engines.columns import Column, written_cell
@@ -21,8 +21,14 @@ from clalign.formats.svg_charts import architecture_svg, bars_svg, histogram_svg
 from clalign.formats.tables import digits
 from clalign.values.architectures import Architecture, grouped
 
-MOST_ROWS = 200
-"""Hits, and queries, that a table has."""
+MOST_QUERIES = 1000
+"""Queries that the table of them has: those with most hits."""
+
+HITS_OF_QUERY, USUAL_HITS = 200, 5000
+"""Hits of each query that are listed, the best, and of all queries together, unless the user says how many."""
+
+MOST_HITS = 50_000
+"""No report lists more."""
 
 MOST_BARS = 30
 """Queries, and architectures, that a picture has."""
@@ -194,7 +200,7 @@ QUERY_HEADS: tuple[tuple[str, bool, Callable[[QueryLine], str]], ...] = (
 def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     engine = engine_of(source.run)
     yield f"<h2>{engine.queries.capitalize()}</h2>\n"
-    shown = sorted(lines, key=lambda line: -line.n_hits)[:MOST_ROWS]
+    shown = sorted(lines, key=lambda line: -line.n_hits)[:MOST_QUERIES]
     if len(shown) < len(lines):
         yield f'<p class="muted">The {len(shown)} of {len(lines):,} with most hits.</p>\n'
     columns = [column for column in QUERY_HEADS if source.judges or column[0] != "Significant"]
@@ -207,11 +213,32 @@ def _hits(source: Source, n_hits: int) -> Iterator[str]:
         column for column in engine_of(source.run).part("tables")["tsv"] if column.file not in LEFT_OUT
     ]
     yield "<h2>Hits</h2>\n"
-    if n_hits > MOST_ROWS:
-        yield f'<p class="muted">The first {MOST_ROWS} of {n_hits:,}; all of them: clalign export --tsv.</p>\n'
+    best, words = _best(source, n_hits)
+    if words:
+        yield f'<p class="muted">{escape(words)}</p>\n'
     heads = [(column.file.replace("_", " "), column.kind != "text") for column in columns]
-    rows = islice(source.table_rows("tsv"), MOST_ROWS)
+    rows = best.table_rows("tsv")
     yield from _table(heads, ([(_short(column, row), column.kind != "text") for column in columns] for row in rows))
+
+
+def _best(source: Source, n_hits: int) -> tuple[Source, str]:
+    """Return a source of the hits that are listed, and in words which they are, if these are not all."""
+    engine, n_each = engine_of(source.run), source.choice.listed
+    n_with = source.keys.n_with_hits(by_target=source.is_scan)
+    if n_each is None:
+        n_each = max(1, min(HITS_OF_QUERY, USUAL_HITS // max(1, n_with)))
+    most = USUAL_HITS if source.choice.listed is None else MOST_HITS
+    ids = source.keys.best_of_each(n_each or n_hits, most, by_target=source.is_scan)
+    if len(ids) == n_hits:
+        return source, ""
+    whose = "sequence" if source.is_scan else engine.query
+    limits = [f"of each {whose} the best {n_each:,}"] if n_each else []
+    limits += [f"no more than {most:,} in all"] if len(ids) == most else []
+    words = (
+        f"Listed are {len(ids):,} of {n_hits:,} hits, {', '.join(limits)}. More, up to {MOST_HITS:,}: clalign export"
+        " --html-hits N; all of them: clalign export --tsv."
+    )
+    return engine.source(source.run, replace(source.choice, hits=ids), source.context), words
 
 
 def _short(column: Column, row: Any) -> str:

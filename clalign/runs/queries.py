@@ -5,6 +5,7 @@ Hits stand in one order everywhere: by query, then as `ORDER` says.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ ROWS_AT_ONCE = 65_536
 """Rows that are read together where all are."""
 
 _NAMED = "hits LEFT JOIN targets ON targets.row = hits.row"
+
+_NUMBERS = itertools.count()
 
 _CELLS = "coalesce(json_extract(card, '$.cells_per_residue'), length)"
 
@@ -97,9 +100,10 @@ class HitQueries:
         self._connection = self.connection = connection
         self._is_chosen, self.are_chosen, self.only_significant = "1", chosen is not None, only_significant
         if chosen is not None:
-            self._is_chosen = "hits.id IN (SELECT id FROM chosen)"
-            connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
-            connection.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", [(int(i),) for i in chosen])
+            table = f"chosen_{next(_NUMBERS)}"  # there may be several on one connection
+            self._is_chosen = f"hits.id IN (SELECT id FROM {table})"
+            connection.execute(f"CREATE TEMP TABLE {table} (id INTEGER PRIMARY KEY)")
+            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", [(int(i),) for i in chosen])
         if only_significant:
             self._is_chosen = f"{self._is_chosen} AND hits.included"
 
@@ -170,6 +174,21 @@ class HitQueries:
             f"SELECT hits.row AS row, name, length FROM {_NAMED} WHERE {self._is_chosen} GROUP BY hits.row"
             " ORDER BY min(input_index)"
         )]  # fmt: skip
+
+    def best_of_each(self, n: int, most: int, by_target: bool) -> list[int]:
+        """Return the ids of the n best hits of each query, or `by_target` of each target, no more than `most` in all:
+        then those come first that stand before others with their own.
+        """
+        whose, order = ("row", "evalue, score DESC, query") if by_target else ("query", ORDER)
+        return [int(key) for (key,) in self._all(
+            f"SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY {whose} ORDER BY {order}) AS place FROM hits"
+            f" WHERE {self._is_chosen}) WHERE place <= ? ORDER BY place LIMIT ?", n, most,
+        )]  # fmt: skip
+
+    def n_with_hits(self, by_target: bool) -> int:
+        """Return how many queries, or `by_target` how many targets, have hits."""
+        whose = "row" if by_target else "query"
+        return int(self._one(f"SELECT count(DISTINCT {whose}) AS count FROM hits WHERE {self._is_chosen}")[0])
 
     def query_names(self) -> list[tuple[int, str]]:
         """Return number and name of each query."""

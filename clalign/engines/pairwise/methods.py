@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from clalign.engines.pairwise.report_text import limit_words
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.runs.run_file import RunFile
 
@@ -15,5 +18,19 @@ def methods(run: RunFile) -> str:
         gaps = ""
     matrix, mode = scoring.get("matrix", ""), scoring.get("mode", "local")
     said = f"{words} by exact dynamic programming ({mode} alignments) with the matrix {matrix}{gaps}."
-    statistics = str(run.card(0).get("statistics_words") or "")
-    return f"{said} {statistics[:1].upper()}{statistics[1:]}".strip().rstrip(".") + "."
+    card = run.card(0)
+    statistics = str(card.get("statistics_words") or "").rstrip(".")
+    parts = [said, f"{statistics[:1].upper()}{statistics[1:]}." if statistics else ""]
+    if (strands := run.fact("strands") or []) and card.get("alphabet") != "amino":
+        parts.append(f"The strand{'s' * (len(strands) > 1)} {' and '.join(strands)} of the queries counted.")
+    if spec.composition == "scale":
+        parts.append("E-values and bits were adjusted to the composition of query and target.")
+    return " ".join(part for part in (*parts, _reported(spec, card)) if part)
+
+
+def _reported(spec: PairwiseSpec, card: dict[str, Any]) -> str:
+    """Return what was reported."""
+    if spec.is_pairs:
+        return "All pairs were reported."
+    limits = limit_words(spec, card)
+    return f"Reported were targets{f' with {limits}' if limits else ''}, of each query at most the best {spec.top:,}."
