@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from clalign.control_characters import escaped
@@ -12,7 +12,7 @@ LOWER = 0.35
 """How far below the middle of a text its base line is, of its size."""
 
 
-def drawing_svg(drawing: Drawing, millimeters: float = 0.0) -> str:
+def drawing_svg(drawing: Drawing, millimeters: float = 0.0, said: Iterable[str] = ()) -> str:
     """Return a drawing as an SVG document in the colors for paper.
 
     Parameters
@@ -20,6 +20,8 @@ def drawing_svg(drawing: Drawing, millimeters: float = 0.0) -> str:
     drawing : Drawing
     millimeters : float
         How wide it is; by default as its pixels are on a screen.
+    said : iterable of str
+        Where it comes from, in lines that are not drawn.
     """
     width, height = f"{drawing.width:.0f}", f"{drawing.height:.0f}"
     if millimeters:
@@ -27,6 +29,8 @@ def drawing_svg(drawing: Drawing, millimeters: float = 0.0) -> str:
     box = f"0 0 {drawing.width:.0f} {drawing.height:.0f}"
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="{box}"'
     lines = [f'{head} font-family="sans-serif"><title>{_plain(drawing.title)}</title>']
+    if words := "\n".join(said):
+        lines.append(f"<metadata>{_plain(words)}</metadata>")
     lines.append(f'<rect width="100%" height="100%" fill="{PALETTES["light"]["surface"]}"/>')
     lines += [part for shape in (*drawing.shapes, *drawing.head) for part in _written(shape)]
     return "\n".join([*lines, "</svg>", ""])

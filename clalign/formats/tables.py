@@ -74,6 +74,10 @@ class Provenance(Struct, frozen=True):
         for checksum, name in self.checksums:
             yield f"{label}{checksum}  {name}"
 
+    def comments(self) -> list[str]:
+        """Return what files say that have a place for comments, but none for a last line of what is partial."""
+        return [*self.lines(), *(["partial: yes"] if self.partial else [])]
+
     def facts(self) -> dict[str, Any]:
         """Return all of it by name, for a file of its own."""
         query, target = self.sides

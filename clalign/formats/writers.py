@@ -10,7 +10,6 @@ import re
 import secrets
 import stat
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -430,8 +429,7 @@ def stockholm_lines(
     for tag, key in (("ID", "name"), ("AC", "accession"), ("DE", "description")):
         if card[key]:
             yield f"#=GF {tag} {card[key]}"
-    for comment in comments:
-        yield from (f"#=GF CC {line}" for line in textwrap.wrap(comment, 100))
+    yield from (f"#=GF CC {comment}" for comment in comments)
     for name, row in _named(rows()):
         if row.accession:
             yield f"#=GS {name:<{width}s} AC {row.accession}"

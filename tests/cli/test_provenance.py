@@ -8,11 +8,14 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from Bio import AlignIO
 
 import clalign
 from clalign.cli import main
+from clalign.engines.export import provenance
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
 
@@ -150,3 +153,27 @@ def test_a_partial_run_is_told_of_where_its_file_cannot_say_so(
         assert "partial" in made.read_text("utf-8").splitlines()[-1]
     assert main(["export", str(stopped_run), "--with-provenance", "--csv", str(made)]) == ExitCode.DONE
     assert json.loads((tmp_path / "made.provenance.json").read_text("utf-8"))["partial"] is True
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_alignments_and_pictures_of_hits_say_what_made_them(run: Path, tmp_path: Path) -> None:
+    with open_run(run) as opened:
+        lines = provenance(opened).comments()
+    assert lines[0] == f"made by: clalign {clalign.__version__}"
+    assert len([line for line in lines if line.startswith("sha256: ")]) == 2
+    sto, svg = tmp_path / "x.sto", tmp_path / "x.svg"
+    assert main(["export", str(run), "--stockholm", str(sto)]) == ExitCode.DONE
+    said = [line.removeprefix("#=GF CC ") for line in sto.read_text("utf-8").splitlines() if "#=GF CC" in line]
+    assert said == [line.replace("\n", "\\n") for line in lines]
+    assert list(AlignIO.parse(sto, "stockholm"))
+    assert main(["picture", str(run), "-o", str(svg)]) == ExitCode.DONE
+    metadata = ElementTree.parse(svg).getroot().find("{http://www.w3.org/2000/svg}metadata")
+    assert metadata is not None
+    assert metadata.text is not None
+    assert metadata.text.splitlines() == lines
+
+
+def test_a_picture_of_a_partial_run_says_so(stopped_run: Path, tmp_path: Path) -> None:
+    svg = tmp_path / "x.svg"
+    assert main(["picture", str(stopped_run), "-o", str(svg)]) == ExitCode.DONE
+    assert "\npartial: yes</metadata>" in svg.read_text("utf-8")

@@ -65,8 +65,8 @@ def text_body(text: str) -> list[str]:
 
 
 def alignment_body(text: str) -> list[str]:
-    """Return a Stockholm alignment without the line that names the program."""
-    return [line for line in text.splitlines() if not line.startswith("#=GF AU")]
+    """Return a Stockholm alignment without the lines that name program, files and date."""
+    return [line for line in text.splitlines() if not line.startswith(("#=GF AU", "#=GF CC"))]
 
 
 def rows(text: str) -> list[str]:

@@ -56,7 +56,8 @@ def version_of(path: Path) -> int:
 
 
 NEWER = re.compile(
-    rb"(?m)^((# )?SHA-256: .*|@CO\t(device|date|SHA-256): .*|# (command|date): .*|(Command:  |Date:     )\S.*)\n"
+    rb"(?m)^((# )?SHA-256: .*|#=GF CC (?!partial).*|@CO\t(device|date|SHA-256): .*|# (command|date): .*"
+    rb"|(Command:  |Date:     )\S.*)\n"
 )
 """Lines that exports have had only since then."""
 

@@ -281,8 +281,7 @@ def write_matched(source: PairSource, stream: TextIO) -> int:
 
 def write_stockholm(source: PairSource, stream: TextIO) -> int:
     """Write the targets of each query aligned to it, the query first if its file is at hand."""
-    count = 0
-    comments = ["partial: yes"] if source.origin.partial else []
+    count, comments = 0, source.origin.comments()
     for number, card in enumerate(source.cards):
 
         def aligned(number: int = number) -> Iterator[AlignedRow]:

@@ -15,8 +15,7 @@ from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines
 
 def write_stockholm(source: Source, stream: TextIO) -> int:
     """Write the domains of each profile, aligned to it; nothing for one without any."""
-    comments = ["partial: yes"] if source.origin.partial else []
-    count = 0
+    comments, count = source.origin.comments(), 0
     for query in profile_queries(source):
         card = source.cards[query.number]
 
