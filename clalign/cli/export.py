@@ -24,7 +24,7 @@ SHAPES = {
     "alignments": "--noali", "width": "--textw", "accessions": "--acc", "safe_cells": "--safe-tsv",
     "overlaps": "--overlaps", "clans": "--clans", "flank": "--flank", "species": "--species",
     "taxonomy": "--taxonomy", "taxonomy_column": "--taxonomy-column",
-    "provenance": "--with-provenance", "listed": "--html-hits",
+    "matched_by": "--matched-by", "provenance": "--with-provenance", "listed": "--html-hits",
 }  # fmt: skip
 """Flags that shape texts and tables, by the fields of `Outputs`."""
 

@@ -32,7 +32,7 @@ TEXT_WIDTH = 120
 
 NO_TEXT = {
     "noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None, "overlaps": "", "clans": "", "flank": 0,
-    "species": False, "taxonomy": "", "taxonomy_column": "", "with_provenance": False,
+    "species": False, "taxonomy": "", "taxonomy_column": "", "with_provenance": False, "matched_by": False,
     "html_hits": None,
 }  # fmt: skip
 """What the flags that shape texts and tables say where there are none."""
@@ -190,6 +190,8 @@ def add_place_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--flank", type=whole_number, default=0, metavar="N",
                        help="with --fasta-matched: write N more residues on either side [0]")  # fmt: skip
+    group.add_argument("--matched-by", action="store_true", help="with --fasta-matched: end each description with the"
+                       " profile, or the query of sw, that the part was matched by: [matched_by=NAME]")  # fmt: skip
 
 
 def add_safe_option(group: argparse._ArgumentGroup) -> None:
@@ -300,6 +302,8 @@ class Outputs(Struct, frozen=True):
         Whether tables have a column of species.
     taxonomy, taxonomy_column : str
         The table that species are looked up in, and which of its columns.
+    matched_by : bool
+        Whether their descriptions say what they were matched by.
     provenance : bool
         Whether a file beside each says where it comes from.
     listed : int or None
@@ -318,6 +322,7 @@ class Outputs(Struct, frozen=True):
     species: bool = False
     taxonomy: str = ""
     taxonomy_column: str = ""
+    matched_by: bool = False
     provenance: bool = False
     listed: int | None = None
 
@@ -336,6 +341,7 @@ class Outputs(Struct, frozen=True):
             "species": self.species or bool(self.taxonomy),
             "taxonomy": self.taxonomy,
             "taxonomy_column": self.taxonomy_column,
+            "matched_by": self.matched_by,
             "provenance": self.provenance,
             "listed": self.listed,
         }
@@ -440,6 +446,7 @@ def outputs_of(
         arguments.species,
         arguments.taxonomy,
         arguments.taxonomy_column,
+        arguments.matched_by,
         arguments.with_provenance,
         arguments.html_hits,
     )

@@ -89,6 +89,8 @@ class Choice(Struct, frozen=True):
     taxonomy, taxonomy_column : str
         The table that species are looked up in, and which of its columns, by name or number; empty for the
         descriptions, and for the second.
+    matched_by : bool
+        Whether descriptions of parts of sequences say what they were matched by: profile, or query.
     provenance : bool
         Whether a file beside the one that is written says where it comes from.
     listed : int or None
@@ -106,6 +108,7 @@ class Choice(Struct, frozen=True):
     overlaps: str = ""
     clans: str = ""
     flank: int = 0
+    matched_by: bool = False
     species: bool = False
     taxonomy: str = ""
     taxonomy_column: str = ""
@@ -420,6 +423,11 @@ def flanked(database: SequenceDatabase, hit: Hit, span: tuple[int, int], flank: 
     """Return first place (0-based), end and residues of a part of a target with so many more on either side."""
     start, end = max(0, span[0] - flank), min(hit.length, span[1] + flank)
     return start, end, database[hit.row].text[start:end]
+
+
+def described(source: Source, hit: Hit, card: Card) -> str:
+    """Return the description of a part of a target, perhaps with what it was matched by."""
+    return f"{hit.description} [matched_by={card['name']}]".lstrip() if source.choice.matched_by else hit.description
 
 
 def write_fasta(source: Source, stream: TextIO) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,19 @@ def test_a_query_of_a_scan_is_a_sequence_in_every_export(
         assert told in capsys.readouterr().err
     assert main(["export", str(run), "--afa", "-"]) == ExitCode.INPUT
     assert "`clalign export --target NAME`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["hmmscan", "hmmsearch"])
+def test_matched_parts_name_their_profile_if_that_is_asked_for(command: str, library: str, tmp_path: Path) -> None:
+    plain, named, domains = (tmp_path / name for name in ("plain.fa", "named.fa", "d.tsv"))
+    run = tmp_path / "x.clalign"
+    words = ["-q", "--device", "cpu", "-E", "1e-5", "-o", str(tmp_path / "o"), "--run", str(run), "--matched-by"]
+    outputs = ["--domtsv", str(domains), "--fasta-matched", str(named)]
+    assert main([command, *words, *outputs, library, SEQUENCES]) == 0
+    assert main(["export", str(run), "--fasta-matched", str(plain)]) == 0
+    heads = [line for line in named.read_text().splitlines() if line.startswith(">")]
+    place = 1 if command == "hmmscan" else 0
+    profiles = [row[place] for row in tsv(domains)]
+    assert [head.rpartition("[matched_by=")[2] for head in heads] == [f"{profile}]" for profile in profiles]
+    assert len(set(profiles)) == 2
+    assert re.sub(r" \[matched_by=.*\]", "", named.read_text()) == plain.read_text()

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from clalign.engines import architectures, blast_tables, hit_alignments, overview, report, table_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
-from clalign.engines.export import Choice, Source, flanked, write_fasta, write_lines, write_table
+from clalign.engines.export import Choice, Source, described, flanked, write_fasta, write_lines, write_table
 from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
 from clalign.engines.pairwise.inputs import rows_of_queries, scores_of, scoring_of
@@ -274,7 +274,7 @@ def write_matched(source: PairSource, stream: TextIO) -> int:
                 if row.pair.strand < 0:
                     alphabet = row.card.get("target_alphabet") or row.card["alphabet"]
                     first, last, residues = end, start + 1, rows.complemented(residues, alphabet)
-            stream.write(fasta_record(f"{row.hit.name}/{first}-{last}", row.hit.description, residues))
+            stream.write(fasta_record(f"{row.hit.name}/{first}-{last}", described(source, row.hit, row.card), residues))
             count += 1
     return count
 

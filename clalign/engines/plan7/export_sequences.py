@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TextIO
 
-from clalign.engines.export import flanked, write_lines
+from clalign.engines.export import described, flanked, write_lines
 from clalign.engines.plan7.export_rows import Source
 from clalign.engines.plan7.export_source import chosen_domains, hits, profile_queries, queries
 from clalign.engines.plan7.hmmer3_stockholm import BLOCK, hmmer3_stockholm_lines
@@ -40,12 +40,13 @@ def write_matched(source: Source, stream: TextIO) -> int:
     count, flank, database = 0, source.choice.flank, cache(source.database)
     for query in queries(source):
         for number, hit in hits(source, query):
+            description = described(source, hit, source.cards[number])
             for domain in chosen_domains(source, number, hit):
                 letters = zip(domain.states, domain.text.target, strict=True)
                 residues = "".join(letter.upper() for state, letter in letters if state != "D")
                 start, end = domain.target_range
                 if flank:
                     start, end, residues = flanked(database(), hit, domain.target_range, flank)
-                stream.write(fasta_record(f"{hit.name}/{start + 1}-{end}", hit.description, residues))
+                stream.write(fasta_record(f"{hit.name}/{start + 1}-{end}", description, residues))
                 count += 1
     return count
