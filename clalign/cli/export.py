@@ -16,7 +16,7 @@ from clalign.engines.commands import Command, Output
 from clalign.engines.engine import Engine, engines
 from clalign.errors import OptionError
 from clalign.jobs import WarningContext
-from clalign.values.typed_numbers import number
+from clalign.values.typed_numbers import number, whole_number
 
 COMMAND = "clalign export"
 
@@ -24,7 +24,7 @@ SHAPES = {
     "alignments": "--noali", "width": "--textw", "accessions": "--acc", "safe_cells": "--safe-tsv",
     "overlaps": "--overlaps", "clans": "--clans", "flank": "--flank", "species": "--species",
     "taxonomy": "--taxonomy", "taxonomy_column": "--taxonomy-column",
-    "matched_by": "--matched-by", "provenance": "--with-provenance", "listed": "--html-hits",
+    "matched_by": "--with-matched-by", "provenance": "--with-provenance", "listed": "--html-hits",
 }  # fmt: skip
 """Flags that shape texts and tables, by the fields of `Outputs`."""
 
@@ -89,6 +89,10 @@ def add_run_outputs(parser: CommandParser) -> None:
     group = parser.add_argument_group("Output")
     add_outputs(group, all_outputs())
     commands: list[Command] = [one for engine in engines() for one in engine.part("commands").values()]
+    group.add_argument("--html-hits", type=whole_number, metavar="N", help="with --html: list at most N hits of each"
+                       " query, the best; 0 for all, up to 50,000 [200; of many queries 5,000 in all]")  # fmt: skip
+    group.add_argument("--with-matched-by", action="store_true", help="with --fasta-matched: end each description with"
+                       " the profile, or the query of sw, that the part was matched by: [matched_by=NAME]")  # fmt: skip
     add_text_options(group, {shape for one in commands for shape in one.shapes}, max(c.least_width for c in commands))
 
 

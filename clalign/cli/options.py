@@ -32,7 +32,7 @@ TEXT_WIDTH = 120
 
 NO_TEXT = {
     "noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None, "overlaps": "", "clans": "", "flank": 0,
-    "species": False, "taxonomy": "", "taxonomy_column": "", "with_provenance": False, "matched_by": False,
+    "species": False, "taxonomy": "", "taxonomy_column": "", "with_provenance": False, "with_matched_by": False,
     "html_hits": None,
 }  # fmt: skip
 """What the flags that shape texts and tables say where there are none."""
@@ -141,8 +141,6 @@ def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], le
     group.add_argument("--with-provenance", action="store_true", help="write F.provenance.json beside each file F that"
                        " is written: version, command, inputs with their SHA-256, device, date, which hits were chosen,"
                        " and whether the search is complete")  # fmt: skip
-    group.add_argument("--html-hits", type=whole_number, metavar="N", help="with --html: list at most N hits of each"
-                       " query, the best; 0 for all, up to 50,000 [200; of many queries 5,000 in all]")  # fmt: skip
     group.add_argument("--species", action="store_true", help="add a last column to the tables of hits and of domains"
                        " (TSV, CSV, Parquet): the species that descriptions name with OS= or OX=")  # fmt: skip
     group.add_argument("--taxonomy", default="", metavar="TABLE", help="as --species, which is looked up in a table"
@@ -190,8 +188,6 @@ def add_place_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--flank", type=whole_number, default=0, metavar="N",
                        help="with --fasta-matched: write N more residues on either side [0]")  # fmt: skip
-    group.add_argument("--matched-by", action="store_true", help="with --fasta-matched: end each description with the"
-                       " profile, or the query of sw, that the part was matched by: [matched_by=NAME]")  # fmt: skip
 
 
 def add_safe_option(group: argparse._ArgumentGroup) -> None:
@@ -446,7 +442,7 @@ def outputs_of(
         arguments.species,
         arguments.taxonomy,
         arguments.taxonomy_column,
-        arguments.matched_by,
+        arguments.with_matched_by,
         arguments.with_provenance,
         arguments.html_hits,
     )

@@ -193,9 +193,9 @@ def test_a_query_of_a_scan_is_a_sequence_in_every_export(
 def test_matched_parts_name_their_profile_if_that_is_asked_for(command: str, library: str, tmp_path: Path) -> None:
     plain, named, domains = (tmp_path / name for name in ("plain.fa", "named.fa", "d.tsv"))
     run = tmp_path / "x.clalign"
-    words = ["-q", "--device", "cpu", "-E", "1e-5", "-o", str(tmp_path / "o"), "--run", str(run), "--matched-by"]
-    outputs = ["--domtsv", str(domains), "--fasta-matched", str(named)]
-    assert main([command, *words, *outputs, library, SEQUENCES]) == 0
+    words = ["-q", "--device", "cpu", "-E", "1e-5", "-o", str(tmp_path / "o"), "--run", str(run)]
+    assert main([command, *words, "--domtsv", str(domains), library, SEQUENCES]) == 0
+    assert main(["export", str(run), "--with-matched-by", "--fasta-matched", str(named)]) == 0
     assert main(["export", str(run), "--fasta-matched", str(plain)]) == 0
     heads = [line for line in named.read_text().splitlines() if line.startswith(">")]
     place = 1 if command == "hmmscan" else 0

@@ -65,12 +65,13 @@ def test_there_is_a_bound(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_best_of_a_scan_are_of_each_sequence(tmp_path: Path) -> None:
     profiles = tmp_path / "two.hmm"
     profiles.write_text("".join((EXAMPLES / name).read_text() for name in ("rrm_1_hmmer3.hmm", "globins4.hmm")))
-    made, targets = tmp_path / "x.html", str(EXAMPLES / "swissprot_sample.fasta.gz")
-    words = ["-E", "1e6", "--max", "-o", str(tmp_path / "o"), "--html", str(made), "--html-hits", "1"]
+    run, targets = tmp_path / "x.clalign", str(EXAMPLES / "swissprot_sample.fasta.gz")
+    words = ["-E", "1e6", "--max", "-o", str(tmp_path / "o"), "--run", str(run)]
     assert main(["hmmscan", "-q", "--device", "cpu", *words, str(profiles), targets]) == 0
-    queries = [row[0] for row in listed(made.read_text("utf-8"))]
+    text = report(run, "--html-hits", "1")
+    queries = [row[0] for row in listed(text)]
     assert len(queries) == len(set(queries)) > 10
-    assert "of each sequence the best 1." in made.read_text("utf-8")
+    assert "of each sequence the best 1." in text
 
 
 def methods(*words: str, command: str, tmp_path: Path, query: str) -> str:
