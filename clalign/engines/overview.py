@@ -106,6 +106,14 @@ class HitMatrix(Struct, frozen=True, eq=False):
         """Targets and queries."""
         return len(self.targets), len(self.queries)
 
+    @property
+    def scale(self) -> str:
+        """What its scores are in: ``bits``, ``raw``, or both where only some queries have statistics."""
+        are_raw = np.isnan(self.evalues)
+        if not are_raw.any():
+            return BITS
+        return RAW if are_raw.all() else f"{BITS} and {RAW}"
+
     def dense(self) -> npt.NDArray[np.float32]:
         """Return the best score of each target with each query (float32[n_rows, n_columns]); -inf: none."""
         made = np.full(self.shape, -np.inf, np.float32)
@@ -260,8 +268,7 @@ def write_queries(source: Source, stream: TextIO) -> int:
 
 def write_matrix(source: Source, stream: TextIO) -> int:
     """Write the scores of targets (lines) with queries (columns) that have hits, alike ones beside each other."""
-    seen = _chosen(source)
-    matrix = seen.matrix
+    matrix = _chosen(source).matrix
     names = [plain(source.cards[number]["name"]) for number in matrix.queries.tolist()]
     write_lines(stream, ["\t".join(["sequence" if source.is_scan else "target", *names])])
     order = np.argsort(matrix.places[:, 0], kind="stable")
@@ -271,8 +278,7 @@ def write_matrix(source: Source, stream: TextIO) -> int:
         for hit in order[cuts[row] : cuts[row + 1]].tolist():
             cells[int(matrix.places[hit, 1])] = digits(float(matrix.scores[hit]))
         write_lines(stream, ["\t".join([plain(name), *cells])])
-    scales = sorted({line.scale for line in seen.lines if line.n_hits})
-    write_lines(stream, [f"# scores: {' and '.join(scales)}"] if scales else [])
+    write_lines(stream, [f"# scores: {matrix.scale}"])
     write_lines(stream, [f"# {line}" for line in source.origin.lines()])
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return len(matrix.names)

@@ -136,10 +136,10 @@ def test_a_lost_worker_without_run_names_its_file(
 def test_one_signal_writes_partial_results(
     number: signal.Signals, code: ExitCode, many: Path, undisturbed: dict[str, str], tmp_path: Path
 ) -> None:
-    run, sequences = tmp_path / "x.clalign", tmp_path / "hits.fa"
+    run, sequences, table = tmp_path / "x.clalign", tmp_path / "hits.fa", tmp_path / "hits.csv"
     process = start(
         "hmmsearch", "--progress", "json", "--device", "reference", *outputs(tmp_path), "--run", str(run),
-        "--fasta", str(sequences), PROFILE, str(many),
+        "--fasta", str(sequences), "--csv", str(table), PROFILE, str(many),
     )  # fmt: skip
     wait_for_batches(process, 2)
     process.send_signal(number)
@@ -150,9 +150,11 @@ def test_one_signal_writes_partial_results(
     assert all(text.endswith("# partial: yes\n") for text in texts.values())
     assert texts["hits.tsv"].count("\n") < undisturbed["hits.tsv"].count("\n")
     assert not sequences.exists()
+    assert not table.exists(), "its readers would take a remark for a row"
     assert main([*advised(told), "-q", "--device", "auto"]) == 0
     assert contents(tmp_path) == undisturbed
     assert sequences.read_text().startswith(">")
+    assert "partial" not in table.read_text()
 
 
 @pytest.mark.thorough

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QDrag, QDragEnterEvent, QFont, QMouseEvent
 from PySide6.QtTest import QTest
@@ -114,6 +115,13 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     frame, area = view.map.frame, view.map.area
     place = area.topLeft() + QPointF((cell[1] + 0.5) * frame.cell_x, (cell[0] + 0.5) * frame.cell_y)
     assert "bits" in view.map.words_at(place)
+    matrix = view.map.heat.matrix
+    assert matrix.scale == "bits"
+    raw = HeatMap(replace(matrix, evalues=np.full(len(matrix.hits), np.nan)))
+    assert raw.matrix.scale == "raw"
+    view.map.show_map(raw, view.query_names)
+    assert view.map.words_at(place).endswith(" raw")
+    view.map.show_map(HeatMap(matrix), view.query_names)
     QTest.mouseClick(view.map, LEFT, pos=place.toPoint())
     wanted = view.map.heat.matrix.hits[-1]
     qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.id == wanted)

@@ -122,7 +122,8 @@ class ResultsController(Controller):
         if view.map.heat is None or not len(view.map.heat.matrix.hits):
             self._app.say("note", "There are no hits to be drawn.")
             return
-        picture = HeatMapPicture(view.map.heat, view.query_names, f"{page.run.title} – scores in bits")
+        title = f"{page.run.title} – scores: {view.map.heat.matrix.scale}"
+        picture = HeatMapPicture(view.map.heat, view.query_names, title)
         ask_picture_file(self._app, f"{self._stem(page)}-map", lambda: picture)
 
     # --- architectures ---

@@ -153,7 +153,7 @@ def paint_legend(painter: QPainter, area: QRectF, heat: HeatMap, tokens: theme.T
     left = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     painter.drawText(QRectF(area.left(), area.top(), 40, area.height()), left, "0")
     painter.drawImage(QRectF(area.left() + 14, area.center().y() - 5, 128, 10), image)
-    words = f"{formatting.score(heat.most)} bits · no color: no hit"
+    words = f"{formatting.score(heat.most)} {heat.matrix.scale} · no color: no hit"
     painter.drawText(QRectF(area.left() + 150, area.top(), area.width() - 150, area.height()), left, words)
 
 
@@ -323,9 +323,8 @@ class HeatMapView(QWidget):
         row, column = cell if found is None else matrix.places[found].tolist()
         said = "no hit"
         if found is not None:
-            said = f"{formatting.score(float(matrix.scores[found]))} bits"
-            if not math.isnan(matrix.evalues[found]):
-                said += f" · E {formatting.evalue(float(matrix.evalues[found]))}"
+            said, evalue = formatting.score(float(matrix.scores[found])), float(matrix.evalues[found])
+            said += " raw" if math.isnan(evalue) else f" bits · E {formatting.evalue(evalue)}"
         return f"{matrix.names[row]}\n{self.names[column]}\n{said}"
 
 
