@@ -412,8 +412,8 @@ class _Shift:
         for text in cautions_of(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
         plan = plan_of_part(work, self.part)
-        if self._n_devices > 1 and not self._are_workers:  # what one takes for itself, others cannot help with
-            plan = replace(plan, start_many=None)
+        if not self._are_workers:
+            plan = plan.among(self._n_devices)
         return Writer(run, Planner(plan, self._n_devices), task.context)
 
     def end(self, host: str | None, seconds: Mapping[str, float]) -> None:

@@ -9,12 +9,16 @@ from threading import Lock
 from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps
 from clalign.runs.batches import BIN, BatchResult, Kept
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.hits import Hit, Scores
+
+PLENTY = 512
+"""Queries for each of several devices of which every one may take many at a time."""
 
 ALL = -1
 """Stands for all queries where the rows are pairs, each of which has its own."""
@@ -252,6 +256,15 @@ class Plan(Struct, Generic[Batch], frozen=True):
     start_many: Callable[[Sequence[Any], Session, Batch], Callable[[], Sequence[Scored[Any]]]] | None = None
     trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[list[tuple[Hit, ...]]]] = trace_alone
     groups: Sequence[int] = (0,)
+
+    def among(self, n_devices: int) -> Plan[Batch]:
+        """Return the plan for one of several devices.
+
+        With what one takes for itself others cannot help: units are started one by one unless there are plenty.
+        """
+        if n_devices == 1 or len(self.queries) >= PLENTY * n_devices:
+            return self
+        return replace(self, start_many=None)
 
 
 @dataclass(eq=False, slots=True)

@@ -20,6 +20,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, OutOfDeviceMemory
 from clalign.execution import executor as executor_module
 from clalign.execution import pace as pace_module
+from clalign.execution import units
 from clalign.execution.pace import Pace
 from clalign.jobs import Event, Job, QuietContext
 from clalign.runs.run_file import create_run, open_run
@@ -27,6 +28,7 @@ from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import REFERENCE
 from clalign.values.sequences import Sequence, SequenceDatabase
 from tests.computing import compute_search
+from tests.execution.crews import Devices, computed
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +118,36 @@ def test_of_few_sequences_many_profiles_are_started_together(
     assert any(one["hits"] for one in results[0])
     assert sizes, "all of them in the first run"
     assert max(sizes) > 1
+
+
+def test_of_plenty_each_of_several_devices_starts_many_together(
+    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, targets, _ = inputs
+    paths = newer_library(tmp_path)
+    together = tmp_path / "newer.hmm"
+    together.write_text("".join(path.read_text() for path in paths))
+    sizes: list[int] = []
+
+    def noted(searches: Any, session: Any, batch: Any) -> Any:
+        sizes.append(len(searches))
+        return start_many(searches, session, batch)
+
+    monkeypatch.setattr(profile_search, "start_many", noted)
+    monkeypatch.setattr(executor_module, "MOST_TOGETHER", 2)
+    for limit in ("SECONDS_IN_FLIGHT", "FIRST_CELLS"):
+        monkeypatch.setattr(executor_module, limit, 1e12)  # however slow a busy machine is
+    monkeypatch.setattr(pace_module, "BATCH_SECONDS", 1e6)
+    devices, results, most = Devices(monkeypatch), [], {}
+    for words, plenty in ((("one",), 512), (("one", "two"), 512), (("one", "two"), 3)):
+        sizes.clear()
+        monkeypatch.setattr(units, "PLENTY", plenty)
+        path = tmp_path / f"{len(words)}_{plenty}.clalign"
+        computed(SearchSpec(str(together), str(targets)), path, devices, words)
+        results.append([found(path, number) for number in range(len(paths))])
+        most[len(words), plenty] = max(sizes, default=1)
+    assert results[0] == results[1] == results[2]
+    assert most == {(1, 512): 2, (2, 512): 1, (2, 3): 2}
 
 
 @pytest.mark.parametrize("most_cells", [executor_module.GATHERED_CELLS, 1e6, 1.0])

@@ -84,6 +84,10 @@ class _Quiet(Task[Any], frozen=True):
         """Say nothing."""
 
 
+SEVERAL = 2
+"""Devices at least that compute in processes of their own."""
+
+
 def serve(
     link: Link, device: Device, path: Path, spec: Spec, load: Callable[[Task[Any]], Work],
     pick_device: Callable[[str], Device],
@@ -114,7 +118,7 @@ def serve(
                     file, spec, pick_device, QuietContext(), foresee=opening.foresee, foresee_help=helps.append
                 )
                 work = load(task)
-                plan = replace(plan_of_part(work, part_of(task, work)), start_many=None)
+                plan = plan_of_part(work, part_of(task, work)).among(SEVERAL)
                 with Host(session, pick_device, nothing_to_check, plan.has_host, helps) as host:
                     planner = _Planner(link, plan)
                     Executor(session, host, file, _Writer(link, planner), call).compute()
