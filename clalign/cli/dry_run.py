@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from clalign.cli.options import Outputs, progress_mode
+from clalign.cli.options import progress_mode
+from clalign.cli.outputs import Outputs
 from clalign.cli.streams import show
 from clalign.errors import ExitCode
 

@@ -7,15 +7,13 @@ import dataclasses
 import os
 import sys
 from argparse import SUPPRESS
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
-from msgspec import Struct
-
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import tell
-from clalign.engines.commands import Command, Output
+from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, quoted
 from clalign.values.devices import at_home, cluster_of
@@ -267,152 +265,3 @@ def spec_of(arguments: argparse.Namespace, engine: Engine, command: Command) -> 
     files = {field: tuple(value) if isinstance(value, list) else value for field, value in named.items()}
     values = {**command.values(fields, arguments), **files, **command.preset}
     return engine.asked({"device": device_of(arguments), **values})
-
-
-class Outputs(Struct, frozen=True):
-    """Which files to write.
-
-    Attributes
-    ----------
-    files : tuple of (str, str)
-        What (an export's name) and where; ``-`` is standard output.
-    alignments : bool
-        Whether the text shows alignments.
-    width : int
-        Its longest line; 0 for no limit.
-    accessions : bool
-        Whether it shows accessions in place of names.
-    columns : str
-        Columns of the table of a pairwise search, as after ``--outfmt``.
-    safe_cells : bool
-        Whether no cell of a tab-separated table looks like a formula.
-    overlaps, clans : str
-        What is done with domains that overlap, and the table of clans.
-    flank : int
-        Residues on either side that parts of sequences are written with.
-    species : bool
-        Whether tables have a column of species.
-    taxonomy, taxonomy_column : str
-        The table that species are looked up in, and which of its columns.
-    """
-
-    files: tuple[tuple[str, str], ...]
-    alignments: bool
-    width: int = TEXT_WIDTH
-    accessions: bool = False
-    columns: str = ""
-    safe_cells: bool = False
-    overlaps: str = ""
-    clans: str = ""
-    flank: int = 0
-    species: bool = False
-    taxonomy: str = ""
-    taxonomy_column: str = ""
-
-    @property
-    def shape(self) -> dict[str, Any]:
-        """Fields of the `Choice` of every export."""
-        return {
-            "alignments": self.alignments,
-            "width": self.width,
-            "accessions": self.accessions,
-            "columns": self.columns,
-            "safe_cells": self.safe_cells,
-            "overlaps": self.overlaps,
-            "clans": self.clans,
-            "flank": self.flank,
-            "species": self.species or bool(self.taxonomy),
-            "taxonomy": self.taxonomy,
-            "taxonomy_column": self.taxonomy_column,
-        }
-
-    def choice(self, what: str) -> dict[str, Any]:
-        """Return the fields of the `Choice` of an export of a search that goes on."""
-        alignment_file = dict(self.files).get("stockholm", "")
-        return {**self.shape, "significant": what in ("stockholm", "afa"), "alignment_file": alignment_file}
-
-    def check(self, inputs: tuple[str, ...] = (), run: str | None = None, trace: str | None = None) -> None:
-        """Refuse outputs that could not be written, before anything is computed.
-
-        Parameters
-        ----------
-        inputs : tuple of str
-            Files that must not be overwritten.
-        run : str, optional
-            The run file that will be made.
-        trace : str, optional
-            The file of a trace that will be written.
-        """
-        from clalign.formats.taxonomy import species_rule
-        from clalign.formats.writers import check_writable
-
-        if self.taxonomy_column and not self.taxonomy:
-            raise OptionError("--taxonomy-column is of a table.", "Name the table with --taxonomy.")
-        species_rule(self.taxonomy, self.taxonomy_column)
-        taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path != "-"}
-        if run is not None:
-            taken[Path(run).resolve()] = "the run"
-        if trace == "-":
-            raise OptionError("A trace cannot go to standard output.", "Give --profile-run the name of a file.")
-        for path in (*(path for _, path in self.files), *([trace] if trace else ())):
-            if path == "-":
-                continue
-            place = Path(path).resolve()
-            if place in taken and (place.is_file() or not place.exists()):
-                raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
-            taken[place] = "written"
-            check_writable(path)
-
-
-def outputs_of(
-    arguments: argparse.Namespace,
-    command: str,
-    known: Iterable[Output],
-    is_text_wanted: bool = True,
-) -> Outputs:
-    """Return the outputs that the flags name; with none to standard output the text goes there.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-    command : str
-    known : iterable of Output
-        Those that the command has.
-    is_text_wanted : bool
-        Whether the text is wanted if no flag says where.
-
-    Raises
-    ------
-    UsageError
-        If two of them go to standard output.
-    OptionError
-        If ``--outfmt`` names what is no column.
-    """
-    columns = getattr(arguments, "outfmt", None)
-    if columns is not None:
-        from clalign.formats.blast_columns import columns_of
-
-        columns_of(columns)
-    main = "text" if columns is None else "outfmt"
-    named = [(one.export, one.flag, getattr(arguments, f"out_{one.export}")) for one in known]
-    files = [(main if name == "text" else name, path) for name, _, path in named if path is not None]
-    to_stdout = [flag for _, flag, path in named if path == "-"]
-    if is_text_wanted and arguments.out_text is None and not to_stdout:
-        files.insert(0, (main, "-"))
-    if len(to_stdout) > 1:
-        raise UsageError(command, f"only one output can go to standard output, not {' and '.join(to_stdout)}")
-    accessions = getattr(arguments, "acc", False)
-    return Outputs(
-        tuple(files),
-        not arguments.noali,
-        arguments.textw,
-        accessions,
-        columns or "",
-        arguments.safe_tsv,
-        arguments.overlaps,
-        arguments.clans,
-        arguments.flank,
-        arguments.species,
-        arguments.taxonomy,
-        arguments.taxonomy_column,
-    )

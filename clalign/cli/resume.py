@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clalign.cli.engine_command import command_of, profiles_of, refuse_several
 from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
 from clalign.cli.options import (
     add_cluster_option,
@@ -18,6 +20,7 @@ from clalign.cli.options import (
 )
 from clalign.cli.parser import CommandParser
 from clalign.cli.profiling import add_profile_options, profile_wish
+from clalign.errors import InputError
 
 COMMAND = "clalign resume"
 
@@ -51,17 +54,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Search what is left, and write the outputs."""
     from clalign.cli.run_places import RunPlace
     from clalign.cli.watch import watch
-    from clalign.engines.engine import spec_of
+    from clalign.engines.engine import engine_of, spec_of
     from clalign.formats.scratch import adopt
     from clalign.runs.run_file import open_run
 
     outputs = outputs_of_run(arguments, COMMAND)
     path = Path(arguments.run_file)
     with open_run(path) as found:
-        spec = spec_of(found)
+        engine, spec, is_done = engine_of(found), spec_of(found), found.state == "done"
     check_known(str(path), outputs)
     locate_inputs(str(path), arguments.locate)
-    outputs.check((str(path), *spec.paths), trace=arguments.profile_run)
+    if not is_done:
+        with contextlib.suppress(InputError):  # of a file that has moved the worker knows more
+            refuse_several(COMMAND, command_of(engine, spec.command), outputs, spec)
+    outputs.check((str(path), *spec.paths), None, arguments.profile_run, profiles_of(spec))
     adopt(path.parent)  # where a command that has died left it among temporary files
     job = {"job": "resume", "run": str(path), "device": _device_of(arguments, spec)}
     return watch(job, RunPlace(path), outputs, progress_mode(arguments), profile_wish(arguments))

@@ -12,7 +12,7 @@ from clalign.errors import ClalignError, ExitCode, WorkerLost, typed
 from clalign.formats.scratch import Scratch, remove_orphans
 
 if TYPE_CHECKING:
-    from clalign.cli.options import Outputs
+    from clalign.cli.outputs import Outputs
 
 
 class RunPlace(Struct, frozen=True):

@@ -13,7 +13,8 @@ from clalign import tracing
 from clalign.cli.environment import end_loading
 from clalign.cli.following import Following
 from clalign.cli.interruptions import Interruptions
-from clalign.cli.options import Outputs, ProgressMode
+from clalign.cli.options import ProgressMode
+from clalign.cli.outputs import Outputs
 from clalign.cli.parser import ToldError
 from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
 from clalign.cli.profiling import NO_PROFILE, ProfileWish, profiled

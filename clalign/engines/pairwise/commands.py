@@ -68,6 +68,14 @@ def check(spec: Spec) -> None:
     choose_scoring(spec, is_nucleic=False)
 
 
+def has_several(spec: Spec) -> bool:
+    """Return whether there is more than one query."""
+    from clalign.engines.pairwise import inputs
+
+    assert isinstance(spec, PairwiseSpec)
+    return inputs.has_several(spec)
+
+
 COMMANDS = {
     "sw": Command(
         description="Search sequences against sequences with the Smith-Waterman algorithm: exact scores of all pairs,"
@@ -102,5 +110,6 @@ COMMANDS = {
         values=with_gap_costs,
         files=files,
         check=check,
+        has_several=has_several,
     )
 }

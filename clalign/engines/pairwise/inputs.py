@@ -32,7 +32,7 @@ from clalign.formats.matrices import (
     missing_letters,
 )
 from clalign.formats.recognize import recognize
-from clalign.jobs import JobContext
+from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import LETTERS, N_CODES, Alphabet, code_of
@@ -187,6 +187,14 @@ def rows_of_queries(queries: SequenceDatabase, n: int | None = None) -> npt.NDAr
     """
     rows = np.argsort(queries.order).astype(np.int64)
     return rows if n == len(rows) else rows[np.diff(queries.offsets)[rows] > 0]
+
+
+def has_several(spec: PairwiseSpec) -> bool:
+    """Return whether a search has more than one query; of a list of pairs it is not known before they are looked up."""
+    if spec.pair_list is not None:
+        return False
+    queries, _ = _loaded(spec.queries, spec.query_format, spec.targets, spec, QuietContext())
+    return len(rows_of_queries(queries)) > 1
 
 
 def _left_out(report: InputReport, n: int) -> InputReport:
