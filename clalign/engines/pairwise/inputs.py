@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -277,7 +276,7 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
     queries, targets, matrix = inputs.queries, inputs.targets, inputs.chosen.scoring.matrix
     kinds = {True: "nucleic acids", False: "proteins"}
     # Queries and targets may be one file.
-    texts = list(dict.fromkeys([*_oddities(inputs.query_report), *_oddities(inputs.target_report)]))
+    texts = list(dict.fromkeys([*inputs.query_report.oddities(), *inputs.target_report.oddities()]))
     if not np.array_equal(matrix.scores, matrix.scores.T):
         texts.append(
             f"The matrix {matrix.name} is not symmetric; it is taken as given: rows are letters of the query, columns"
@@ -300,14 +299,6 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
         texts += _lacking(matrix, queries, "the queries", queries.n_residues)
         texts += _lacking(matrix, targets, "the targets", LOOKED_THROUGH)
     return texts
-
-
-def _oddities(report: InputReport) -> Iterator[str]:
-    """Yield what is odd about a file and may change what is found, with its name and the first line of it."""
-    for issue in report.issues:
-        if issue.severity == "caution" or issue.kind == "digits":
-            line = f", line {issue.lines[0]:,}" if issue.lines else ""
-            yield f"{report.path}{line}: {issue.text}"
 
 
 def _lacking(matrix: SubstitutionMatrix, database: SequenceDatabase, whose: str, n: int) -> list[str]:

@@ -36,6 +36,10 @@ from clalign.values.sequences import SequenceBatch, SequenceDatabase
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
 
 
+TOLD_OTHERWISE = ("letters", "gaps", "digits", "empty")
+"""What is odd about a file, and HMMER has rules for."""
+
+
 class ProfileWork(Struct):
     """Profiles and the sequences that they are searched against.
 
@@ -92,6 +96,7 @@ class ProfileWork(Struct):
         """Yield what the user should know of the input."""
         if not self.report.n_residues:
             yield f"{self.report.path}: {NO_RESIDUES}"
+        yield from self.report.oddities(but=TOLD_OTHERWISE)
         yield from self.texts
         yield from _cautions(self.task.spec, self.profiles)
         yield from self.searched.left_out.texts
