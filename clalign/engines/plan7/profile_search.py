@@ -20,7 +20,7 @@ from clalign.engines.plan7.rehearsing import foresight_of, rehearse_domains
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
-from clalign.execution.estimate import Estimate, counted, seconds_of
+from clalign.execution.estimate import Estimate
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Scored, Search
@@ -118,13 +118,10 @@ class ProfileWork(Struct):
         )  # fmt: skip
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return the time by the measured speed, which is that of HMMER2's recurrence.
+        """Return what the window tells before a search, too; see `clalign.engines.plan7.estimate`."""
+        from clalign.engines.plan7.estimate import estimate
 
-        With HMMER3 profiles most sequences only go through the first filter.
-        """
-        words = f"{counted(len(self.profiles), 'profile')} of {counted(sum(h.length for h in self.profiles), 'node')}"
-        is_newer = any(hmm.origin == "hmmer3" for hmm in self.profiles)
-        return Estimate(words, seconds_of(n_cells, devices), is_newer)
+        return estimate(((hmm.origin, hmm.length) for hmm in self.profiles), n_cells, self.task.spec, devices)
 
     def summary(self) -> dict[str, Any]:
         """Nothing that every summary has not."""
