@@ -15,6 +15,8 @@ from clalign.errors import ExitCode
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 PROFILE, PROTEINS = str(EXAMPLES / "globins4.hmm"), str(EXAMPLES / "three_proteins.fasta")
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 SEARCH, PAIRS = ["hmmsearch", PROFILE, PROTEINS], ["sw", PROTEINS, PROTEINS]
 
 
