@@ -78,6 +78,16 @@ def test_what_shapes_nothing_that_is_written(
     assert refused(words, capsys).startswith(f"clalign {words[0]}: {message}")
 
 
+@pytest.mark.parametrize("more", [["-E", "1e-5"], ["-T", "50"], ["--top", "5"], ["--statistics", "published"]])
+@pytest.mark.parametrize("pairs", [["--pairs"], ["--pair-list", "pairs.tsv"], ["--long"]])
+def test_pairs_are_not_chosen_by_what_chooses_hits(
+    pairs: list[str], more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("pairs.tsv").write_text("a\tb\n")
+    said = refused([*PAIRS, *pairs, *more, "--dry-run"], capsys)
+    assert said.startswith(f"clalign sw: {more[0]} and {pairs[0]} exclude each other: all given pairs are reported")
+
+
 @pytest.mark.parametrize(
     "words",
     [
