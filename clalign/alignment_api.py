@@ -120,7 +120,7 @@ def _changed(
 ) -> RowAlignment:  # fmt: skip
     from clalign.compute.opencl.choice import pick_device
     from clalign.formats.row_alignments import read_rows
-    from clalign.formats.row_writers import form_of
+    from clalign.formats.row_forms import form_of
 
     engine = engine_named("msa")
     kind, change = engine.part("change_choice"), engine.part(name)

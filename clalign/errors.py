@@ -33,6 +33,11 @@ def named(path: str) -> str:
     return f"./{path}" if path.startswith("-") and path != "-" else path
 
 
+def command_for(name: str, path: object, *more: str) -> str:
+    """Return a command of clalign for a file, with what is given before the file, as it is typed in a shell."""
+    return typed(["clalign", name, *more, named(str(path))])
+
+
 def quoted(text: str, most: int = LONGEST_QUOTE) -> str:
     """Return a part of a user's input as a message shows it: in quotation marks, and shortened."""
     return f'"{text}"' if len(text) <= most else f'"{text[: most - 3]}..."'

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import re
 import textwrap
 import time
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from clalign.control_characters import escaped
+from clalign.engines.engine import Engine, engines
 from clalign.errors import ClalignError
 from clalign.sizes import rate_text, size_text
 from clalign.values.sequences import short_name as short_name
@@ -194,6 +197,27 @@ def unit(alphabet: str) -> str:
 def length(n_letters: int, alphabet: str) -> str:
     """Return the length of a sequence."""
     return plural(n_letters, unit(alphabet))
+
+
+@cache
+def _entries(engine: str) -> dict[str, str]:
+    """Return what the entries of an engine's form, or of all forms, are called, by their flags."""
+    fields = [f for one in engines() if engine in ("", one.name) for f in dataclasses.fields(one.spec)]
+    told = [f.metadata for f in fields if "flag" in f.metadata]
+    return {flag: f"\u201c{said['label']}\u201d" for said in reversed(told) for flag in said["flag"].split("|")}
+
+
+def in_window(text: str, engine: Engine | None = None) -> str:
+    """Return what the command line and the window say with options by the names that they have in forms.
+
+    Parameters
+    ----------
+    text : str
+    engine : Engine, optional
+        Whose form it is; by default the first that has such an option.
+    """
+    known = _entries(engine.name if engine is not None else "")
+    return re.sub(r"(?<![\w./-])--?[A-Za-z][\w-]*", lambda flag: known.get(flag[0], flag[0]), text)
 
 
 def told(error: Exception, what: str) -> str:

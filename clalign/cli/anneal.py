@@ -9,8 +9,12 @@ from typing import Any
 from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
 from clalign.cli.options import add_device_option, add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser
+from clalign.engines.engine import engines
 
 COMMAND = "clalign anneal"
+
+CHANGED = [engine for engine in engines() if "begin_again" in engine.at]
+"""The engines whose runs go on from before their end."""
 
 EXAMPLES = (
     "clalign anneal --gapfactor 0.5 --run wider.clalign family.clalign > wider.afa",
@@ -34,7 +38,7 @@ def add_parser(subparsers: Any) -> None:
                        " sensitive alignment, more for one that only says what is certain")  # fmt: skip
     worth.add_argument("--maxsn", action="store_true", help="align whatever may be homologous (as --gapfactor 0)")
     group.add_argument("--run", dest="new_run", metavar="FILE", required=True, help="the new run (.clalign)")
-    add_run_outputs(parser)
+    add_run_outputs(parser, CHANGED)
     add_device_option(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
@@ -47,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.engines.engine import engine_of
     from clalign.runs.run_file import open_run
 
-    outputs, path, new = outputs_of_run(arguments, COMMAND), Path(arguments.run_file), Path(arguments.new_run)
+    outputs, path, new = outputs_of_run(arguments, COMMAND, CHANGED), Path(arguments.run_file), Path(arguments.new_run)
     with open_run(path) as found:
         engine = engine_of(found)
     check_known(str(path), outputs)

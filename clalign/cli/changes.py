@@ -14,7 +14,7 @@ from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.engines.engine import engines
 from clalign.errors import OptionError
-from clalign.formats.row_writers import FORMS, form_of
+from clalign.formats.row_forms import FORMS, form_of
 
 CHANGING = next(engine for engine in engines() if "change_choice" in engine.at)
 """The engine that changes finished alignments."""

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from clalign.cli.options import Outputs, progress_mode
+from clalign.cli.options import progress_mode
+from clalign.cli.outputs import Outputs
 from clalign.cli.streams import show
 from clalign.errors import ExitCode
 
@@ -45,6 +46,9 @@ def foretell(job: dict[str, Any], place: RunPlace, outputs: Outputs, arguments: 
     files = [(what, "standard output" if path == "-" else path) for what, path in outputs.files]
     more = (("run", arguments.run_file), ("profile", arguments.profile_run))
     files += [(what, path) for what, path in more if path]
+    if found.get("was_complete"):
+        show("Nothing is left to be computed: the run is complete. Without --dry-run its results are written again.")
+        return ExitCode.DONE
     show("\n".join(lines_of(found, files)))
     return ExitCode.DONE
 
@@ -65,6 +69,8 @@ def lines_of(found: dict[str, Any], files: list[tuple[str, str]]) -> Iterator[st
     yield f"queries:   {found['queries']}"
     yield f"targets:   {found['n_sequences']:,} sequences of {found['n_residues']:,} residues"
     yield f"cells:     {found['cells']:.3g}"
+    if found["done"]:
+        yield f"done:      {100 * found['done']:.3g} % of all cells, which are not counted here"
     shown, n_more = found["devices"][:MOST_SHOWN], len(found["devices"]) - MOST_SHOWN
     for device in shown:
         speed = f", {rate_text(device['gcups'])} in its self-test" if device["gcups"] else ""

@@ -21,17 +21,17 @@ from clalign.cli.options import (
     add_fields,
     add_progress_options,
     add_text_options,
-    outputs_of,
     progress_mode,
     spec_of,
     tell_of_cpu,
 )
+from clalign.cli.outputs import Outputs, outputs_of
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
 from clalign.engines.commands import Command, Output
 from clalign.engines.engine import Engine
-from clalign.errors import OptionError, OutputError
-from clalign.values.specs import paths_in, with_each
+from clalign.errors import OptionError, OutputError, command_for
+from clalign.values.specs import Spec, paths_in, with_each
 
 
 def command_of(engine: Engine, name: str) -> Command:
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     more = {field: there(path) for field, path in command.files(vars(arguments)).items()}
     check_run(arguments.run_file)
     read = (*itertools.chain(*map(paths_in, inputs.values())), *more.values())
-    outputs.check(read, arguments.run_file, arguments.profile_run)
+    outputs.check(read, arguments.run_file, arguments.profile_run, profiles_of(spec))
     tell_of_cpu(arguments, words)
     place = run_place(None if arguments.dry_run else arguments.run_file)
     try:
@@ -101,6 +101,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
                 command.check(spec)  # what is wrong with it is told before anything is copied
         if (conflict := command.conflict(vars(arguments), spec)) is not None:
             raise UsageError(words, conflict)
+        refuse_several(words, command, outputs, spec)
     except BaseException as error:
         name_as_given(error, place)
         place.discard()
@@ -113,6 +114,32 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     return watch(job, place, outputs, progress_mode(arguments), profile_wish(arguments))
 
 
+def profiles_of(spec: Spec) -> str:
+    """Return the file of the profiles of a search, beside which more may lie; empty if there is none."""
+    path = str(spec.to_dict().get("profiles", ""))
+    return "" if path == "-" else path
+
+
+def refuse_several(words: str, command: Command, outputs: Outputs, spec: Spec) -> None:
+    """Refuse, before anything is searched, an output of the hits of one query where there are several.
+
+    Raises
+    ------
+    UsageError
+        If there is such an output.
+    """
+    wanted = {what for what, _ in outputs.files}
+    alone = next((one.flag for one in command.outputs if one.is_of_one and one.export in wanted), None)
+    if alone is None or not command.has_several(spec):
+        return
+    others = " ".join(f"{one.flag} holds those of all." for one in command.outputs if one.export == "stockholm")
+    raise UsageError(
+        words,
+        f"{alone} is of one query, but there are several in {command.inputs[0].metavar}: keep the run (--run), and"
+        f" choose one afterwards with `clalign export --query NAME {alone} F RUN`. {others}",
+    )
+
+
 def check_run(path: str | None) -> None:
     """Refuse a run file that exists or could not be written."""
     from clalign.formats.writers import check_writable
@@ -122,5 +149,7 @@ def check_run(path: str | None) -> None:
     if path == "-":
         raise OptionError("A run cannot go to standard output.", "Give --run the name of a file.")
     if path and Path(path).exists():
-        raise OutputError(f"{path} exists already.", f"Choose another name, or continue it with: clalign resume {path}")
+        raise OutputError(
+            f"{path} exists already.", f"Choose another name, or continue it with: {command_for('resume', path)}"
+        )
     check_writable(path)

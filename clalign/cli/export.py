@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from clalign.cli.engine_command import add_outputs
-from clalign.cli.options import TEXT_WIDTH, Outputs, add_locate_option, add_text_options, locate_inputs, outputs_of
-from clalign.cli.parser import CommandParser
+from clalign.cli.options import NO_TEXT, add_locate_option, add_text_options, locate_inputs
+from clalign.cli.outputs import SHAPES, Outputs, outputs_of
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import enough_read, tell
 from clalign.engines.commands import Command, Output
 from clalign.engines.engine import Engine, engines
@@ -19,14 +21,6 @@ from clalign.jobs import WarningContext
 from clalign.values.typed_numbers import number, whole_number
 
 COMMAND = "clalign export"
-
-SHAPES = {
-    "alignments": "--noali", "width": "--textw", "accessions": "--acc", "safe_cells": "--safe-tsv",
-    "overlaps": "--overlaps", "clans": "--clans", "flank": "--flank", "species": "--species",
-    "taxonomy": "--taxonomy", "taxonomy_column": "--taxonomy-column",
-    "matched_by": "--with-matched-by", "provenance": "--with-provenance", "listed": "--html-hits",
-}  # fmt: skip
-"""Flags that shape texts and tables, by the fields of `Outputs`."""
 
 EXAMPLES = (
     "clalign export search.clalign | less",
@@ -63,19 +57,23 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def all_outputs() -> list[Output]:
-    """Return what runs can be written as; an export of several engines has the flags of all, and the first's words."""
+def all_outputs(of: Iterable[Engine] | None = None) -> list[Output]:
+    """Return what runs, those `of` some engines or all, can be written as.
+
+    An export of several engines has the flags of all, and the first's words.
+    """
     found: dict[str, list[tuple[Engine, str, Output]]] = {}
-    for engine in engines():
+    asked = list(engines() if of is None else of)
+    for engine in asked:
         for program, command in engine.part("commands").items():
             for one in (*command.outputs, *command.later):
                 found.setdefault(one.export, []).append((engine, program, one))
-    return [_joined(entries) for entries in found.values()]
+    return [_joined(entries, len(asked)) for entries in found.values()]
 
 
-def _joined(entries: list[tuple[Engine, str, Output]]) -> Output:
+def _joined(entries: list[tuple[Engine, str, Output]], n_asked: int) -> Output:
     flags = dict.fromkeys(flag for _, _, one in entries for flag in one.flag.split())
-    is_general = len({engine.name for engine, _, _ in entries}) == sum(1 for _ in engines())
+    is_general = len({engine.name for engine, _, _ in entries}) == n_asked
     tables = entries[0][0].part("tables") if "tables" in entries[0][0].at else {}
     columns = ", ".join(column.file for column in tables.get(entries[0][2].export, ()))
     of = "" if is_general else f"of a run of {' or '.join(program for _, program, _ in entries)}: "
@@ -84,16 +82,24 @@ def _joined(entries: list[tuple[Engine, str, Output]]) -> Output:
     )
 
 
-def add_run_outputs(parser: CommandParser) -> None:
-    """Add the flags that name output files, whatever the run is of."""
+def add_run_outputs(parser: CommandParser, of: Iterable[Engine] | None = None) -> None:
+    """Add the flags that name output files, whatever the run is of, or of runs `of` some engines."""
     group = parser.add_argument_group("Output")
-    add_outputs(group, all_outputs())
-    commands: list[Command] = [one for engine in engines() for one in engine.part("commands").values()]
-    group.add_argument("--html-hits", type=whole_number, metavar="N", help="with --html: list at most N hits of each"
-                       " query, the best; 0 for all, up to 50,000 [200; of many queries 5,000 in all]")  # fmt: skip
-    group.add_argument("--with-matched-by", action="store_true", help="with --fasta-matched: end each description with"
-                       " the profile, or the query of sw, that the part was matched by: [matched_by=NAME]")  # fmt: skip
-    add_text_options(group, {shape for one in commands for shape in one.shapes}, max(c.least_width for c in commands))
+    add_outputs(group, all_outputs(of))
+    parser.set_defaults(**NO_TEXT)
+    asked = engines() if of is None else of
+    commands: list[Command] = [one for engine in asked for one in engine.part("commands").values() if one.has_hits]
+    if commands:
+        group.add_argument(
+            "--html-hits", type=whole_number, metavar="N", help="with --html: list at most N hits of each query, the"
+            " best; 0 for all, up to 50,000 [200; of many queries 5,000 in all]"
+        )  # fmt: skip
+        group.add_argument(
+            "--with-matched-by", action="store_true", help="with --fasta-matched: end each description with the"
+            " profile, or the query of sw, that the part was matched by: [matched_by=NAME]"
+        )  # fmt: skip
+        shapes = {shape for one in commands for shape in one.shapes}
+        add_text_options(group, shapes, max(one.least_width for one in commands))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -112,10 +118,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def outputs_of_run(arguments: argparse.Namespace, command: str) -> Outputs:
-    """Return the outputs that the flags name; the text, to standard output, only if they name none."""
-    known = all_outputs()
-    is_text_wanted = arguments.outfmt is not None or not any(getattr(arguments, f"out_{one.export}") for one in known)
+def outputs_of_run(arguments: argparse.Namespace, command: str, of: Iterable[Engine] | None = None) -> Outputs:
+    """Return the outputs that the flags name; the text, to standard output, only if they name none.
+
+    `of` is as it was for `add_run_outputs`.
+    """
+    known = all_outputs(of)
+    is_text_wanted = getattr(arguments, "outfmt", None) is not None or not any(
+        getattr(arguments, f"out_{one.export}") for one in known
+    )
     return outputs_of(arguments, command, known, is_text_wanted)
 
 
@@ -127,11 +138,9 @@ def flags_of(outputs: Outputs) -> list[str]:
     for what, path in outputs.files:
         flag = known["text" if what == "outfmt" else what]
         words += [] if is_alone and what in ("text", "outfmt") else [flag, path]
-    usual = {"width": TEXT_WIDTH, "alignments": True, "listed": None}
-    for field, flag in SHAPES.items():
-        value = getattr(outputs, field)
-        if value != usual.get(field, type(value)()):
-            words += [flag] if isinstance(value, bool) else [flag, str(value)]
+    for field, value in outputs.shaped.items():
+        flag, _ = SHAPES[field]
+        words += [flag] if isinstance(value, bool) else [flag, str(value)]
     return words
 
 
@@ -156,13 +165,28 @@ def check_known(path: str, outputs: Outputs) -> None:
 
 
 def _chosen(arguments: argparse.Namespace) -> list[int] | None:
-    """Return the ids of the hits within the limits; None for all."""
+    """Return the ids of the hits within the limits; None for all.
+
+    Raises
+    ------
+    OptionError
+        If the run calls no hits significant.
+    UsageError
+        If it has no hits.
+    """
     from clalign.engines.engine import engine_of, spec_of
     from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
 
     with open_run(Path(arguments.run_file)) as found:
         engine = engine_of(found)
+        given = [flag for flag, value in (
+            ("-E", arguments.evalue), ("-T", arguments.score), ("--query", arguments.query),
+            ("--significant", arguments.significant or None),
+        ) if value is not None]  # fmt: skip
+        if given and not engine.finds_hits:
+            command = spec_of(found).command
+            raise UsageError(COMMAND, f"a run of `clalign {command}` has no hits to choose among: leave out {given[0]}")
         if arguments.significant and not engine.judges:
             raise OptionError(
                 f"A run of `clalign {spec_of(found).command}` calls no hits significant.", "Choose with -E or -T."

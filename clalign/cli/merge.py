@@ -39,7 +39,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Let a worker merge the runs."""
-    from clalign.cli.options import Outputs
+    from clalign.cli.outputs import Outputs
     from clalign.cli.run_places import run_place
     from clalign.cli.watch import watch
 

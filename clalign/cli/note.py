@@ -9,7 +9,7 @@ from typing import Any
 from clalign.cli.explain import number_of
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
-from clalign.errors import OptionError
+from clalign.errors import OptionError, command_for
 
 EXAMPLES = (
     'clalign note search.clalign HBB_HUMAN "seen in the structure, too"',
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not rows:
             raise OptionError(
                 f"{arguments.name} is no hit of the {what} {names[number][0]}.",
-                f"See what is: clalign export {arguments.run_file} --tsv -",
+                f"See what is: {command_for('export', arguments.run_file, '--tsv', '-')}",
             )
         if len(rows) > 1:
             raise OptionError(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clalign.cli.dry_run import add_dry_run_option, foretell
+from clalign.cli.engine_command import command_of, profiles_of, refuse_several
 from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
 from clalign.cli.options import (
     add_cluster_option,
@@ -16,8 +19,9 @@ from clalign.cli.options import (
     locate_inputs,
     progress_mode,
 )
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
+from clalign.errors import InputError
 
 COMMAND = "clalign resume"
 
@@ -41,6 +45,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_locate_option(parser)
     add_run_outputs(parser)
+    add_dry_run_option(parser.add_argument_group("Run"))
     add_cluster_option(add_device_option(parser))
     add_profile_options(parser)
     add_progress_options(parser)
@@ -51,19 +56,26 @@ def run(arguments: argparse.Namespace) -> int:
     """Search what is left, and write the outputs."""
     from clalign.cli.run_places import RunPlace
     from clalign.cli.watch import watch
-    from clalign.engines.engine import spec_of
+    from clalign.engines.engine import engine_of, spec_of
     from clalign.formats.scratch import adopt
     from clalign.runs.run_file import open_run
 
     outputs = outputs_of_run(arguments, COMMAND)
+    if arguments.dry_run and arguments.locate:
+        raise UsageError(COMMAND, "--locate keeps with the run where a file lies, and --dry-run writes nothing")
     path = Path(arguments.run_file)
     with open_run(path) as found:
-        spec = spec_of(found)
+        engine, spec, is_done = engine_of(found), spec_of(found), found.state == "done"
     check_known(str(path), outputs)
     locate_inputs(str(path), arguments.locate)
-    outputs.check((str(path), *spec.paths), trace=arguments.profile_run)
-    adopt(path.parent)  # where a command that has died left it among temporary files
+    if not is_done:
+        with contextlib.suppress(InputError):  # of a file that has moved the worker knows more
+            refuse_several(COMMAND, command_of(engine, spec.command), outputs, spec)
+    outputs.check((str(path), *spec.paths), None, arguments.profile_run, profiles_of(spec))
     job = {"job": "resume", "run": str(path), "device": _device_of(arguments, spec)}
+    if arguments.dry_run:
+        return foretell(job, RunPlace(path), outputs, arguments)
+    adopt(path.parent)  # where a command that has died left it among temporary files
     return watch(job, RunPlace(path), outputs, progress_mode(arguments), profile_wish(arguments))
 
 

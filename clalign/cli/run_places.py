@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from clalign.errors import ClalignError, ExitCode, WorkerLost, typed
+from clalign.errors import ClalignError, ExitCode, WorkerLost, command_for
 from clalign.formats.scratch import Scratch, remove_orphans
 
 if TYPE_CHECKING:
-    from clalign.cli.options import Outputs
+    from clalign.cli.outputs import Outputs
 
 
 class RunPlace(Struct, frozen=True):
@@ -96,7 +96,7 @@ def continuation(path: Path, outputs: Outputs) -> str:
         searched = run.fact("shard") or run.fact("database", {})
         total = searched.get("n_residues", 0) * HitQueries(run.connection).cells_per_residue()
         done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
-        words = ["clalign", "resume", *flags_of(outputs), str(path)]
         begun = " and part of what comes next" if run.unfinished.has_any else ""
-        return f"The results{done}{begun} are safe in {path}. Continue with: {typed(words)}"
+        go_on = command_for("resume", path, *flags_of(outputs))
+        return f"The results{done}{begun} are safe in {path}. Continue with: {go_on}"
     return ""

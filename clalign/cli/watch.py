@@ -13,7 +13,8 @@ from clalign import tracing
 from clalign.cli.environment import end_loading
 from clalign.cli.following import Following
 from clalign.cli.interruptions import Interruptions
-from clalign.cli.options import Outputs, ProgressMode
+from clalign.cli.options import ProgressMode
+from clalign.cli.outputs import Outputs
 from clalign.cli.parser import ToldError
 from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
 from clalign.cli.profiling import NO_PROFILE, ProfileWish, profiled
@@ -21,7 +22,7 @@ from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, du
 from clalign.cli.run_places import RunPlace, add_advice, continuation, has_results
 from clalign.cli.streams import enough_read
 from clalign.engines.engine import engine_for
-from clalign.errors import ClalignError, ExitCode
+from clalign.errors import ClalignError, ExitCode, command_for
 from clalign.jobs import Event, WarningContext
 from clalign.sizes import rate_text
 
@@ -99,7 +100,7 @@ def _finish(
         with tracing.span("write the outputs", "writing"):
             write_outputs(place.path, outputs, is_partial, display, following)
     except BaseException:
-        display.say(f"The results are safe in {place.path}. Write them with: clalign export {place.path}")
+        display.say(f"The results are safe in {place.path}. Write them with: {command_for('export', place.path)}")
         raise
     following.close()
     if following.has_begun and place.scratch is None:

@@ -137,12 +137,13 @@ def _job_named(name: str) -> Callable[[dict[str, Any], Job], dict[str, Any]]:
     return JOBS[name] if engine is None else partial(_compute, engine)
 
 
-def _task(file: RunFile, spec: Spec, job: Job) -> Task[Any]:
+def _task(file: RunFile, spec: Spec, job: Job, is_only_foreseen: bool = False) -> Task[Any]:
     """Return a run to be computed, on one device or several."""
     from clalign.compute.opencl.choice import pick_devices
     from clalign.execution.job import Task
 
-    return Task(file, spec, _picker(job), job, pick_devices=partial(pick_devices, tell=partial(_tell_of_test, job)))
+    several = partial(pick_devices, tell=partial(_tell_of_test, job))
+    return Task(file, spec, _picker(job), job, pick_devices=several, is_only_foreseen=is_only_foreseen)
 
 
 def _picker(job: Job) -> Callable[[str], Device]:
@@ -171,8 +172,9 @@ def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any
     with made as file:
         if request.get("temporary"):
             file.make_temporary()
-        task = _task(file, spec, job)
-        return engine.foresee(task) if request.get("dry_run") else engine.compute(task)
+        is_only_foreseen = bool(request.get("dry_run"))
+        task = _task(file, spec, job, is_only_foreseen)
+        return engine.foresee(task) if is_only_foreseen else engine.compute(task)
 
 
 def _foresee(request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -193,8 +195,8 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
 
-    path = Path(request["run"])
-    with open_run(path, writable=True) as file:
+    path, is_only_foreseen = Path(request["run"]), bool(request.get("dry_run"))
+    with open_run(path, writable=not is_only_foreseen) as file:
         spec = spec_of(file).on(request.get("device"))
         if "-" in spec.paths:
             raise OptionError(
@@ -205,7 +207,11 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
             return {**file.fact("finished"), "was_complete": True}
         if file.fact("database") is None:
             check_inputs(file, job)  # else the search does it
-        return engine_of(file).compute(_task(file, spec, job))
+        engine = engine_of(file)
+        if is_only_foreseen and file.fact("database") is None:
+            return _foresee({"of": engine.job, "spec": spec.to_dict()}, job)
+        task = _task(file, spec, job, is_only_foreseen)
+        return engine.foresee(task) if is_only_foreseen else engine.compute(task)
 
 
 def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:

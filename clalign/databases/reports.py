@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -104,6 +104,19 @@ class InputReport(Struct, frozen=True):
         values["length_histogram"] = tuple((a, b, n) for a, b, n in data["length_histogram"])
         values["issues"] = tuple(Issue(**{**issue, "lines": tuple(issue["lines"])}) for issue in data["issues"])
         return cls(**values)
+
+    def oddities(self, but: Container[str] = ()) -> Iterator[str]:
+        """Yield what is odd about the file and may change what is found, with its name and the first line of it.
+
+        Parameters
+        ----------
+        but : container of str
+            Kinds of issues that are left out.
+        """
+        for issue in self.issues:
+            if (issue.severity == "caution" or issue.kind == "digits") and issue.kind not in but:
+                line = f", line {issue.lines[0]:,}" if issue.lines else ""
+                yield f"{self.path}{line}: {issue.text}"
 
 
 class Facts(Struct, frozen=True):

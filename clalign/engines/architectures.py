@@ -54,10 +54,22 @@ def clans_of(run: RunFile, path: str, rule: str) -> tuple[Clans, str]:
     if rule in ("best", "all"):
         return Clans(), ""
     found = path or _beside(run)
+    demand_clans(found, rule)
+    return (clan_files.read_clans(found), found) if found else (Clans(), "")
+
+
+def demand_clans(found: str, rule: str) -> None:
+    """Raise `OptionError` if overlaps are to be resolved by clans, and no table of them is found."""
     if not found and rule == "clans":
         raise OptionError("Overlaps are to be resolved by clans, but there is no table of them.",
                           f"Name one with --clans. {clan_files.HINT}")  # fmt: skip
-    return (clan_files.read_clans(found), found) if found else (Clans(), "")
+
+
+def check_clans(path: str, rule: str, profiles: str) -> None:
+    """Raise what `clans_of` would, of a run that is yet to be made with these profiles; empty if it is of others."""
+    if path:
+        clan_files.read_clans(path)
+    demand_clans(path or (profiles and clan_files.beside(profiles)), rule)
 
 
 def _beside(run: RunFile) -> str:
@@ -199,7 +211,9 @@ def write_architecture_gff3(source: Source, stream: TextIO) -> int:
 
 def write_gff3(source: Source, stream: TextIO) -> int:
     """Write all domains, or alignments, as GFF3, in coordinates of their sequences."""
-    return _write_gff3(source, stream, architectures(source, EVERY_DOMAIN, Clans()), Clans(), [])
+    clans = _clans(source)
+    found = architectures(source, source.choice.overlaps or EVERY_DOMAIN, clans)
+    return _write_gff3(source, stream, found, clans, [])
 
 
 def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], clans: Clans, words: list[str]) -> int:

@@ -23,11 +23,22 @@ class Input(Struct, frozen=True):
 
 
 class Output(Struct, frozen=True):
-    """A file that a command writes: the name of the export, the flag, and the words of the help."""
+    """A file that a command writes.
+
+    Attributes
+    ----------
+    export : str
+        Its name.
+    flag, help : str
+        The flag, and the words of its help.
+    is_of_one : bool
+        Whether it holds what one query has found, and there is none of several.
+    """
 
     export: str
     flag: str
     help: str
+    is_of_one: bool = False
 
 
 class NamedColumns(Struct, frozen=True):
@@ -115,6 +126,8 @@ class Command(Struct, frozen=True, kw_only=True):
         Returns in words which options that were given exclude each other, None for none; from what was given and spec.
     check : callable
         Raises what is wrong with a spec before a worker starts.
+    has_several : callable
+        Returns of a spec whether there are several queries.
     """
 
     description: str
@@ -135,3 +148,4 @@ class Command(Struct, frozen=True, kw_only=True):
     files: Callable[[Mapping[str, Any]], dict[str, str]] = lambda given: {}
     conflict: Callable[[Mapping[str, Any], Spec], str | None] = lambda given, spec: None
     check: Callable[[Spec], None] = lambda spec: None
+    has_several: Callable[[Spec], bool] = lambda spec: False

@@ -44,19 +44,20 @@ def read_hit_alignment(
         return hit_alignment(engine.source(run, choice, context or QuietContext()), number)
 
 
-def _the_query(source: Source) -> int:
-    """Return the number of the only query with hits.
+def _the_query(source: Source) -> int | None:
+    """Return the number of the only query with hits; None, and say so, if there is none.
 
     Raises
     ------
     OptionError
-        If there are several, or none.
+        If there are several.
     """
     found = [number for number, _ in source.keys.queries_with_hits() if source.keys.of_query(number)]
     if len(found) == 1:
         return found[0]
     if not found:
-        raise OptionError("There are no hits to be aligned.", "Choose others, or search with a higher limit.")
+        source.context.warn("There are no hits to be aligned: the file is empty.")
+        return None
     names = ", ".join(source.cards[number]["name"] for number in found[:5])
     raise OptionError(
         f"{len(found):,} {engine_of(source.run).queries} have hits ({names}{', ...' * (len(found) > 5)}), which make as"
@@ -68,7 +69,9 @@ def _the_query(source: Source) -> int:
 
 def write_afa(source: Source, stream: TextIO) -> int:
     """Write the hits of a query as aligned FASTA: residues in upper case, gaps as dashes."""
-    alignment, _ = hit_alignment(source, _the_query(source))
+    if (number := _the_query(source)) is None:
+        return 0
+    alignment, _ = hit_alignment(source, number)
     for row in range(alignment.n_rows):
         source.context.check()
         text = text_of(alignment.cells[row]).upper().replace(".", "-")
@@ -78,7 +81,9 @@ def write_afa(source: Source, stream: TextIO) -> int:
 
 def write_a2m(source: Source, stream: TextIO) -> int:
     """Write the hits of a query as A2M."""
-    alignment, _ = hit_alignment(source, _the_query(source))
+    if (number := _the_query(source)) is None:
+        return 0
+    alignment, _ = hit_alignment(source, number)
     write_rows(alignment, "a2m", stream, context=source.context)
     return alignment.n_rows
 

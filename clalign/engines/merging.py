@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from clalign.engines.engine import engine_of, spec_of
-from clalign.errors import DamagedRun, InputError, OptionError
+from clalign.errors import DamagedRun, InputError, OptionError, command_for
 from clalign.execution.job import Task
 from clalign.jobs import JobContext
 from clalign.runs.inputs import relocate
@@ -118,7 +118,7 @@ def _opened(run: RunFile) -> Part:
     if run.state != "done" or rows is None:
         raise InputError(
             run.path, f"this run of {Shard.parse(asked).words} is not complete.",
-            f"Finish it first: clalign resume {run.path}",
+            f"Finish it first: {command_for('resume', run.path)}",
         )  # fmt: skip
     return Part(run, spec, rows)
 

@@ -25,15 +25,12 @@ DOMAIN_TABLES = (
 """Beside the tab-separated tables."""
 
 ALIGNMENTS = (
-    Output(
-        "afa",
-        "--afa",
-        "write the hits of a query, in hmmscan of a profile, aligned to it, as aligned FASTA: upper case, gaps as"
-        " dashes",
-    ),
-    Output("a2m", "--a2m", "write the same as A2M: residues between the columns of the query in lower case"),
-)
-"""Of every engine whose hits have paths; last, for of several queries they cannot be written, but all else can."""
+    Output("afa", "--afa", "write the hits of a query, in hmmscan of a profile, aligned to it, as aligned FASTA: upper"
+           " case, gaps as dashes", is_of_one=True),
+    Output("a2m", "--a2m", "write the same as A2M: residues between the columns of the query in lower case",
+           is_of_one=True),
+)  # fmt: skip
+"""Of every engine whose hits have paths; last: a list of pairs may have several queries, and all else is written."""
 
 OVERVIEW = (
     Output("queries", "--query-table", "write a table of the queries, in hmmscan of the profiles: hits, best E-value"

@@ -42,6 +42,20 @@ def write_csv(source: Source, stream: TextIO, table: str) -> int:
     return count
 
 
+def arrow_modules() -> tuple[Any, Any]:
+    """Return what writes Parquet.
+
+    Raises
+    ------
+    OptionError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise OptionError("Parquet needs the package pyarrow, which is not installed.", INSTALL) from None
+
+
 def write_parquet(source: Source, stream: TextIO, table: str) -> int:
     """Write one of an engine's tables as Parquet, unrounded, with where it comes from in the metadata.
 
@@ -52,11 +66,7 @@ def write_parquet(source: Source, stream: TextIO, table: str) -> int:
     OutputError
         If the stream takes no bytes, as a terminal.
     """
-    try:
-        arrow: Any = importlib.import_module("pyarrow")
-        parquet: Any = importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise OptionError("Parquet needs the package pyarrow, which is not installed.", INSTALL) from None
+    arrow, parquet = arrow_modules()
     binary = getattr(stream, "buffer", None)
     if binary is None:
         raise OutputError("Parquet is no text that could be shown here.", "Name a file.")

@@ -60,14 +60,15 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
     Parameters
     ----------
     task : Task
-        Of a new run, which is not to be kept.
+        Of a new run, which is not to be kept, or of one that was begun, into which nothing is written.
     load : callable
         Reads the input.
 
     Returns
     -------
     dict
-        ``queries`` (in words), ``n_sequences``, ``n_residues``, ``cells``, ``seconds`` (None if not known) and
+        ``queries`` (in words), ``n_sequences``, ``n_residues``, ``cells`` that are left, ``done`` (the share of those
+        that are not), ``seconds`` (None if not known) and
         ``is_most``, ``build_seconds``, ``memory_bytes`` of the host, ``disk_bytes``, and ``devices``: of each ``id``,
         ``name``, ``kind``, ``gcups``, ``memory_bytes``, ``programs`` and how many of them are ``new``;
         ``are_workers`` tells whether they are those of a cluster, and the memory that of the worker.
@@ -84,7 +85,8 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         openings = [stack.enter_context(opening_of(pick, task.context)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
             work = load(replace(task, foresee=rehearsals.append))
-        task.run.set_facts(spec=task.spec.to_dict(), database=work.report.to_dict(), **work.store())
+        if task.run.fact("database") is None:
+            task.run.set_facts(spec=task.spec.to_dict(), database=work.report.to_dict(), **work.store())
         sessions = [stack.enter_context(session) for session in _opened(openings, task)]
         known = far or [(session.device, session.unbuilt) for session in sessions]
         for text in cautions_of(task.run, work, known[0][0] if len(known) == 1 else None):
@@ -95,14 +97,16 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         devices = _needs(known, units, work)
         for device in devices if far else ():
             device["memory_bytes"] += PROGRAM_BYTES + _compiling_bytes(device)  # of the worker
-        found = work.estimate(plan.n_cells, [device for device, _ in known])
+        left = max(0.0, plan.n_cells - task.run.work_done()[0])
+        found = work.estimate(left, [device for device, _ in known])
     building = [BUILD_SECONDS.get(device["kind"], 0.0) * device["new"] for device in devices]
     searched: Targets = work.targets if part is None else part
     return {
         "queries": found.queries,
         "n_sequences": len(searched),
         "n_residues": searched.n_residues,
-        "cells": plan.n_cells,
+        "cells": left,
+        "done": 1.0 - left / plan.n_cells if plan.n_cells else 0.0,
         "seconds": found.seconds,
         "is_most": found.is_most,
         "build_seconds": max(building),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
 from clalign.execution.pace import REFERENCE_RATE
 from clalign.values.devices import Device
+
+START_SECONDS = 0.5
+"""Until something is computed: two processes, a driver, inputs that are at hand."""
 
 PROGRAM_BYTES = 100e6
 """Of the program and its libraries, where the system does not tell."""
@@ -41,15 +44,27 @@ class Estimate(Struct, frozen=True):
     disk_bytes: float = 0.0
 
 
-def rate_of(devices: Iterable[Device]) -> float:
-    """Return the cells a second that devices compute together, by HMMER2's recurrence; 0 if one was never measured."""
-    rates = [device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else 0.0) for device in devices]
+Speeds = Mapping[str, float]
+"""How many cells of some recurrence devices compute in the time of one of HMMER2's, by their kinds; 1 of the others."""
+
+AS_MEASURED: Speeds = {}
+
+
+def rate_of(devices: Iterable[Device], speeds: Speeds = AS_MEASURED) -> float:
+    """Return the cells a second that devices compute together; 0 if one was never measured.
+
+    They are measured by HMMER2's recurrence; `speeds` are those of another one.
+    """
+    rates = [
+        speeds.get(device.kind, 1.0) * (device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else 0.0))
+        for device in devices
+    ]
     return sum(rates) if all(rates) else 0.0
 
 
-def seconds_of(n_cells: float, devices: Iterable[Device]) -> float | None:
+def seconds_of(n_cells: float, devices: Iterable[Device], speeds: Speeds = AS_MEASURED) -> float | None:
     """Return the time that so many cells take devices together; None if one was never measured."""
-    rate = rate_of(devices)
+    rate = rate_of(devices, speeds)
     return n_cells / rate if rate else None
 
 

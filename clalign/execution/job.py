@@ -86,6 +86,8 @@ class Task(Struct, Generic[SpecOf], frozen=True):
         are built while the rest of the input is read.
     foresee_help : callable
         Told likewise what the processor that helps a card will start.
+    is_only_foreseen : bool
+        Whether nothing is computed, and nothing written into the run.
     """
 
     run: RunFile
@@ -97,10 +99,12 @@ class Task(Struct, Generic[SpecOf], frozen=True):
     beside: tuple[str, ...] = ()
     foresee: Callable[[Rehearse], None] = lambda rehearse: None
     foresee_help: Callable[[Rehearse], None] = lambda rehearse: None
+    is_only_foreseen: bool = False
 
     def warn(self, text: str) -> None:
         """Tell something the user must know, and keep it with the run."""
-        self.run.add_message("warning", text)
+        if not self.is_only_foreseen:
+            self.run.add_message("warning", text)
         self.context.warn(text)
 
 

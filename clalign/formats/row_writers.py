@@ -16,18 +16,6 @@ from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, is_residue
 
 Rows = npt.NDArray[np.int64]
 
-FORMS = {
-    "fasta": "Aligned FASTA", "stockholm": "Stockholm", "clustal": "Clustal", "a2m": "A2M", "a3m": "A3M",
-    "phylip": "PHYLIP", "msf": "MSF", "nexus": "NEXUS",
-}  # fmt: skip
-"""Formats that are written, as users know them."""
-
-ENDINGS = {
-    "fasta": (".fasta", ".fa", ".afa", ".mfa", ".fas"), "stockholm": (".sto", ".stk"), "clustal": (".aln",),
-    "a2m": (".a2m",), "a3m": (".a3m",), "phylip": (".phy", ".phylip"), "msf": (".msf",), "nexus": (".nex", ".nexus"),
-}  # fmt: skip
-"""How the names of files of each format end; the first is the usual one."""
-
 CLUSTAL_WIDTH = 60
 
 STRONG = ("STA", "NEQK", "NHQK", "NDEQ", "QHRK", "MILV", "MILF", "HY", "FYW")
@@ -74,12 +62,6 @@ class Part(Struct, frozen=True, eq=False):
         return slice(self.columns.start, self.columns.stop)
 
 
-def form_of(path: str) -> str:
-    """Return the format that the ending of a file name means; empty if none."""
-    name = path.lower()
-    return next((form for form, endings in ENDINGS.items() if name.endswith(endings)), "")
-
-
 def write_rows(
     alignment: RowAlignment, form: str, stream: TextIO, part: Part | None = None, context: JobContext | None = None
 ) -> None:
@@ -88,7 +70,7 @@ def write_rows(
     Parameters
     ----------
     form : str
-        One of `FORMS`.
+        One of `clalign.formats.row_forms.FORMS`.
     stream : TextIO
     part : Part, optional
     context : JobContext, optional

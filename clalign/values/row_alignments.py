@@ -76,10 +76,13 @@ class RowAlignment(Struct, frozen=True, eq=False):
     notes: RowNotes = field(default_factory=RowNotes)
 
     @classmethod
-    def of_rows(cls, names: Sequence[str], rows: Sequence[bytes]) -> RowAlignment:
+    def of_rows(
+        cls, names: Sequence[str], rows: Sequence[bytes], descriptions: Sequence[str] | None = None
+    ) -> RowAlignment:
         """Return the alignment of rows of equal length."""
         n_columns = len(rows[0]) if rows else 0
-        return cls(np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), n_columns), names, [""] * len(names))
+        cells = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), n_columns)
+        return cls(cells, names, [""] * len(names) if descriptions is None else descriptions)
 
     @property
     def n_rows(self) -> int:

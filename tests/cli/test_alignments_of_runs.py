@@ -8,6 +8,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.errors import ExitCode
+from clalign.formats.row_forms import FORMS
 from clalign.runs.run_file import open_run
 
 FAMILY = (
@@ -116,3 +117,22 @@ def test_what_cannot_be_annealed_again_is_said(folder: Path, capsys: pytest.Capt
     assert main(["anneal", "--maxsn", "--run", "none/x.clalign", "f.clalign"]) == ExitCode.CANNOT_WRITE
     assert not (folder / "n.clalign").exists()
     capsys.readouterr()
+
+
+def test_alignments_are_written_in_one_list_of_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("-q", "--device", "reference")
+    for form in FORMS:
+        made = said(capsys, "align", *words, "--format", form, "family.fa")
+        assert made == said(capsys, "export", "f.clalign", f"--{form}", "-")
+        again = ("--gapfactor", "1", "--run", f"{form}.clalign", f"--{form}", "-")
+        assert made == said(capsys, "anneal", *words, *again, "f.clalign")
+        assert said(capsys, "realign", *words, "--format", form, "--columns", "1-1", "f.clalign")
+    assert main(["align", "--stockholm", "--format", "msf", "family.fa"]) == ExitCode.INPUT
+    assert "--stockholm is given, and --format msf" in capsys.readouterr().err
+
+
+def test_the_help_of_anneal_offers_what_alignments_can_be_written_as(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "anneal", "-h")
+    assert all(f"--{form} F" in text for form in FORMS)
+    of_hits = ("--tblout", "--flank", "--overlaps", "--species", "--textw", "--outfmt")
+    assert not [flag for flag in of_hits if flag in text]

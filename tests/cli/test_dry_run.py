@@ -12,6 +12,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.errors import ExitCode
+from clalign.runs.run_file import open_run
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 PROFILE, PROTEINS = EXAMPLES / "globins4.hmm", EXAMPLES / "three_proteins.fasta"
@@ -159,3 +160,61 @@ def test_one_after_the_other_changes_nothing(tmp_path: Path, capsys: pytest.Capt
         text = capsys.readouterr().out
         texts.append([line for line in text.splitlines() if not line.startswith("#")])
     assert texts[0] == texts[2] != texts[1]
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """A run of two profiles that lacks the second one."""
+    both, path = tmp_path / "both.hmm", tmp_path / "x.clalign"
+    both.write_text(2 * PROFILE.read_text("ascii"))
+    words = ["-q", "--device", "reference", "-o", str(tmp_path / "text"), "--run", str(path)]
+    assert main(["hmmsearch", *words, str(both), str(PROTEINS)]) == ExitCode.DONE
+    with open_run(path, writable=True) as run:
+        with run.connection:
+            for table in ("batches", "plan7_batches"):
+                run.connection.execute(f"DELETE FROM {table} WHERE query = 1")
+        run.set_facts(state="stopped", finished=None)
+        run.seal()
+    return path
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_of_a_run_that_was_stopped_it_tells_what_is_left(
+    begun: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in begun.parent.iterdir() if path.is_file()}
+    output = begun.parent / "hits.tsv"
+    assert main(["resume", "--dry-run", "--progress", "json", "--tsv", str(output), str(begun)]) == ExitCode.DONE
+    shown = capsys.readouterr()
+    value = finished(shown.err)
+    assert (value["cells"], value["done"]) == (NODES * N, 0.5)
+    assert f"queries:   2 profiles of {2 * NODES} nodes\n" in shown.out
+    assert f"cells:     {NODES * N:.3g}\ndone:      50 % of all cells" in shown.out
+    assert "(reference)" in shown.out
+    assert "time:      about " in shown.out
+    assert f"output:    tsv to {output}\n" in shown.out
+    assert {path: path.read_bytes() for path in begun.parent.iterdir() if path.is_file()} == before
+    assert not list(scratch.iterdir())
+    assert main(["resume", "-q", "--tsv", str(output), str(begun)]) == ExitCode.DONE
+    assert main(["resume", "--dry-run", str(begun)]) == ExitCode.DONE
+    assert capsys.readouterr().out.startswith("Nothing is left to be computed")
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_of_a_run_that_never_began_it_tells_all_of_it(
+    begun: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_run(begun, writable=True) as run:
+        run.set_facts(database=None)
+        run.seal()
+    before = begun.read_bytes()
+    assert main(["resume", "--dry-run", "--progress", "json", str(begun)]) == ExitCode.DONE
+    value = finished(capsys.readouterr().err)
+    assert (value["cells"], value["done"]) == (2 * NODES * N, 0.0)
+    assert begun.read_bytes() == before
+    assert not list(scratch.iterdir())
+
+
+def test_where_a_file_lies_is_not_kept_by_what_writes_nothing(begun: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["resume", "--dry-run", "--locate", str(PROTEINS), str(begun)]) == ExitCode.USAGE
+    assert "--dry-run writes nothing" in capsys.readouterr().err

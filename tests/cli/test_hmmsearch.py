@@ -15,6 +15,7 @@ import pytest
 from clalign.cli import main
 from clalign.databases.examples import load_examples
 from clalign.errors import ExitCode
+from clalign.execution.job import SLOW_TEXT
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 pytestmark = pytest.mark.usefixtures("worker_here")
@@ -72,6 +73,17 @@ def test_several_profiles_have_a_section_each(tmp_path: Path, capsys: pytest.Cap
     assert text.count("Query HMM:") == 2
     assert text.splitlines().count("//") == 2
     assert text.count("# [ok]") == 1
+
+
+@pytest.mark.parametrize("command", ["hmmsearch", "hmmscan"])
+def test_sequences_of_one_name_are_told_of_once(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "odd.fa"
+    odd.write_text(">t1\nMKVLAARTEWYG\n>t2\nMKVLA\n>t1\nMKVLAATEW\n>t2\nMKV\n")
+    assert main([command, "--progress", "none", "--device", "reference", PROFILE, str(odd)]) == 0
+    told = f'{odd}, line 5: Sequences with a name that another one had before: 2, for example "t1". All are searched.'
+    assert capsys.readouterr().err.splitlines() == [f"clalign: {told}", f"clalign: {SLOW_TEXT}"]
 
 
 @pytest.mark.parametrize("which", ["profiles", "sequences"])

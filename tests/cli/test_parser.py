@@ -20,7 +20,7 @@ from clalign.cli.program import all_commands, parser_of
 from clalign.engines import COMMANDS
 from clalign.engines.engine import BUILT_IN, engine_named
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import ExitCode, named, typed
+from clalign.errors import ExitCode, command_for, named, typed
 
 AVOIDED = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "exception", "oops", "please wait")
 
@@ -321,3 +321,15 @@ def test_the_command_that_goes_on_is_quoted_as_the_shell_takes_it(monkeypatch: p
 
 def test_a_path_with_a_dash_in_a_command_is_no_option() -> None:
     assert [named(path) for path in ("-x.fa", "-", "a-b", "/-x")] == ["./-x.fa", "-", "a-b", "/-x"]
+
+
+def test_commands_in_messages_can_be_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("my run.clalign", "a.hmm", "b.fa"):
+        Path(name).touch()
+    assert main(["hmmsearch", "--run", "my run.clalign", "a.hmm", "b.fa"]) == ExitCode.CANNOT_WRITE
+    assert capsys.readouterr().err.endswith("clalign resume 'my run.clalign'\n")
+    monkeypatch.setattr("sys.platform", "linux")
+    assert command_for("export", "-odd one", "--tsv", "-") == "clalign export --tsv - './-odd one'"

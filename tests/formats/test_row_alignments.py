@@ -7,7 +7,8 @@ import pytest
 from clalign.errors import Cancelled, InputError
 from clalign.formats import row_alignments
 from clalign.formats.row_alignments import list_alignments, read_rows
-from clalign.formats.row_writers import ENDINGS, FORMS, Part, column_marks, form_of, write_rows
+from clalign.formats.row_forms import ENDINGS, FORMS, form_of
+from clalign.formats.row_writers import Part, column_marks, write_rows
 from clalign.jobs import Job
 from clalign.values.row_alignments import RowAlignment, is_residue
 

@@ -234,7 +234,8 @@ def aligned_rows(path: str) -> None:
 def written_rows(path: str) -> None:
     """Read an alignment as the window does, and write it."""
     from clalign.formats.row_alignments import list_alignments, read_rows
-    from clalign.formats.row_writers import FORMS, write_rows
+    from clalign.formats.row_forms import FORMS
+    from clalign.formats.row_writers import write_rows
 
     found = read_rows(path)
     list_alignments(path)

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import clalign.errors
@@ -72,3 +73,18 @@ def test_planted_errors_without_hint_are_found(tmp_path: Path):
         "clalign/a.py:3 InputError",
         "clalign/a.py:6 DeviceNotFound",
     ]
+
+
+BARE = re.compile(r"clalign (?:resume|export|gui|verify|explain|merge|hmmsearch|sw) (?:--?\w+ )*\{(?!command_for\()")
+"""A command whose file is put in as it is: with a blank in its name the shell takes it for two."""
+
+
+def test_commands_in_messages_have_files_as_a_shell_takes_them():
+    assert BARE.search('f"Continue with: clalign resume --tsv {path}"')
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("clalign", "ui")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if BARE.search(path.read_text("utf-8"))
+    }
+    assert found <= {"clalign/cli/shard.py", "clalign/engines/pairwise/report_text.py"}

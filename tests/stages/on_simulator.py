@@ -87,7 +87,7 @@ def regions() -> Parts:
 
 def short_regions() -> tuple[Parts, SamplingModel]:
     """Return regions shorter than their profile, whose last vector is not full, more than there are teams for them."""
-    n = 100
+    n = 20  # the simulator has eight teams; each region more costs it a second
     batch = SequenceBatch.from_texts([DOMAINS[k % 5 : k % 5 + 15] for k in range(n)])
     parts = Parts(batch, np.arange(n, dtype=np.int32), np.zeros(n, np.int32), batch.lengths.astype(np.int32))
     return parts, SamplingModel(RowProfiles.alone(LOCAL_PROFILE, n), 7)

@@ -150,7 +150,7 @@ def search(request: dict, job: Job) -> dict:
             job.partial(profile=0, n_hits=run.n_hits(0), n_scored=(number + 1) * BATCH_ROWS)
             time.sleep(manner["pause"])
         if request["job"] == "search":
-            job.warn("A made-up warning.")
+            job.warn("A made-up warning: --skip_bad.")
         return finish(run, manner["batches"])
 
 

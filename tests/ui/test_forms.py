@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtWidgets import QCheckBox, QLineEdit
 
 from clalign.engines.msa.spec import AlignmentSpec
+from clalign.engines.plan7.estimate import estimate
 from clalign.engines.plan7.spec import PRESETS, SearchSpec
 from clalign.ui import formatting
 from clalign.ui.engines.plan7.form import SearchForm
@@ -20,6 +21,7 @@ from clalign.ui.models.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.option_form import OptionForm
+from clalign.ui.views.spec_sheet import time_words
 from clalign.values.devices import REFERENCE, Device
 
 
@@ -254,6 +256,25 @@ def test_the_sheet_tells_how_long_kernels_are_prepared(
     sheet._ask_foreseen()
     qtbot.waitUntil(lambda: loaded.controller.inspector.is_idle)
     assert sheet.estimate.text() == before, "all are kept"
+
+
+def test_the_sheet_tells_the_time_that_a_dry_run_tells(
+    qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = dataclasses.replace(REFERENCE, id="0:0", kind="cpu", gcups=1e-5)
+    monkeypatch.setattr(Workspace, "device", property(lambda self: device))
+    sheet: Any = loaded.controller.search.sheet
+    space = loaded.controller.workspace
+    assert space.profiles is not None
+    assert space.sequences is not None
+    models = [(card["origin"], card["length"]) for card in space.profiles.cards]
+    cells = sum(length for _, length in models) * space.sequences.report["n_residues"]
+    told = []
+    for values in ({"without_filters": False}, {"without_filters": True}):
+        sheet.form.set_values(values)
+        told.append(sheet._estimate())
+        assert told[-1] == time_words(estimate(models, cells, sheet.spec, [device]).seconds or 0)
+    assert told[0].startswith("about ")
 
 
 @pytest.mark.parametrize("how", ["another spec", "another wish", "run", "close"])

@@ -41,7 +41,7 @@ def test_a_job_ends_with_what_it_found(qtbot: Any, queue: JobQueue, tmp_path: Pa
     qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
     assert item.result["n_hits"] == 200
     assert item.fraction == 1
-    assert warnings == ["A made-up warning."]
+    assert warnings == ["A made-up warning: \u201cSkip bad records\u201d."]
 
 
 def test_jobs_wait_for_each_other(qtbot: Any, queue: JobQueue, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QStyleOptionViewItem, QTableView
 
+from clalign.engines.engine import engine_named
 from clalign.ui import formatting
 from clalign.ui.views.domain_strip import NameDelegate
 
@@ -21,6 +22,17 @@ def test_counts_are_grouped() -> None:
     assert formatting.count(1234567) == "1,234,567"
     assert formatting.plural(1, "hit") == "1 hit"
     assert formatting.plural(2, "hit") == "2 hits"
+
+
+def test_options_have_the_names_of_the_window() -> None:
+    told = formatting.in_window("No composition in a-b-c: filters nothing. To have it computed: --compute_compo.")
+    assert told == "No composition in a-b-c: filters nothing. To have it computed: \u201cCompute compositions\u201d."
+    assert formatting.in_window("Leave out --cut_ga, or use -T.") == (
+        "Leave out \u201cCutoff of the model\u201d, or use \u201cScore at least\u201d."
+    )
+    plan7, pairwise = engine_named("plan7"), engine_named("pairwise")
+    assert formatting.in_window("--tformat", plan7) != formatting.in_window("--tformat", pairwise) != "--tformat"
+    assert formatting.in_window("x/--top file--top --outfmt 6") == "x/--top file--top --outfmt 6"
 
 
 def test_a_line_of_facts_ends_after_a_dot() -> None:

@@ -15,7 +15,8 @@ from shiboken6 import isValid
 
 from clalign.formats.recognize import recognize
 from clalign.formats.row_alignments import list_alignments, read_rows
-from clalign.formats.row_writers import ENDINGS, FORMS, Part, form_of, write_rows
+from clalign.formats.row_forms import ENDINGS, FORMS, form_of
+from clalign.formats.row_writers import Part, write_rows
 from clalign.formats.writers import whole_file
 from clalign.jobs import Event, JobContext
 from clalign.values.row_alignments import RowAlignment

@@ -13,6 +13,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.engines.engine import engine_for, engines
+from clalign.formats.row_forms import OTHER_FORMS
 from clalign.sizes import rate_of_finished
 from clalign.values.devices import REFERENCE
 from clalign.values.specs import Spec
@@ -34,7 +35,7 @@ WRITTEN = {
     "fasta": "sequence",
     "fasta_matched": "matched part",
     "stockholm": "aligned part",
-    "clustal": "sequence",
+    **dict.fromkeys(OTHER_FORMS, "sequence"),
     "domtsv": "domain",
     "domtblout": "domain",
     "domcsv": "domain",

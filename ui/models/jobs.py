@@ -379,8 +379,9 @@ class JobQueue(QObject):
             if event.kind == "partial":
                 self.partial_received.emit(item, event.value)
         elif event.kind == "warning":
-            item.warnings.append(event.value["text"])
-            self.warning_received.emit(item, event.value["text"])
+            text = formatting.in_window(event.value["text"], engine_for(item.kind))
+            item.warnings.append(text)
+            self.warning_received.emit(item, text)
 
     def _tell_progress(self) -> None:
         if self._current is not None:
@@ -390,8 +391,9 @@ class JobQueue(QObject):
         self._end("done", result=value)
 
     def _fail(self, value: dict[str, Any]) -> None:
-        facts = {name: value.get(name) or "" for name in ("message", "hint", "traceback")}
-        self._end("failed", **facts, exit_code=int(value["exit_code"] or 0))
+        engine = engine_for(self._current.kind) if self._current is not None else None
+        said = {name: formatting.in_window(value.get(name) or "", engine) for name in ("message", "hint")}
+        self._end("failed", **said, traceback=value.get("traceback") or "", exit_code=int(value["exit_code"] or 0))
 
     def _end(self, state: JobState, **facts: Any) -> None:
         item, worker = self._current, self.worker

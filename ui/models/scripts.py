@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 
+from clalign.errors import typed
 from clalign.values.specs import Spec
 
 
 def as_command(spec: Spec) -> str:
     """Return the shell command that runs a search."""
-    return shlex.join(spec.command_line())
+    return typed(spec.command_line())
 
 
 def as_python(spec: Spec) -> str:

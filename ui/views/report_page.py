@@ -91,10 +91,13 @@ class ReportPage(ScrolledCard):
         self._heading("Messages")
         messages = run.facts.get("messages") or []
         for _, kind, text in messages:
-            self.box.addWidget(notice_row("stop" if kind == "error" else "caution", text))
+            self.box.addWidget(
+                notice_row("stop" if kind == "error" else "caution", formatting.in_window(text, run.engine))
+            )
         error = run.facts.get("error")
         if error:
-            self.box.addWidget(notice_row("stop", f"{error['message']} {error['hint']}".strip()))
+            text = formatting.in_window(f"{error['message']} {error['hint']}".strip(), run.engine)
+            self.box.addWidget(notice_row("stop", text))
         checks = run.facts.get("verifications") or []
         for _, device, checked, differing, details in checks:
             verdict = "all equal" if not differing else f"{formatting.count(differing)} differ. {' '.join(details[:3])}"

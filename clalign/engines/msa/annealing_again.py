@@ -8,7 +8,7 @@ from pathlib import Path
 from clalign.engines.msa.reading import pairs_phase
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import ANNEALING
-from clalign.errors import InputError
+from clalign.errors import InputError, command_for
 from clalign.runs.reopening import copy_without_end
 from clalign.runs.run_file import open_run
 
@@ -36,5 +36,5 @@ def begin_again(run: Path, path: Path, gap_factor: float) -> None:
     with open_run(run) as found:
         spec = replace(found.spec(AlignmentSpec), gap_factor=gap_factor, is_sensitive=False)
         if not found.alignments():
-            raise InputError(str(run), "there is no alignment yet.", f"Continue with: clalign resume {run}")
+            raise InputError(str(run), "there is no alignment yet.", f"Continue with: {command_for('resume', run)}")
         copy_without_end(found, path, pairs_phase(found), (ANNEALING.name,), spec.to_dict())

@@ -37,7 +37,7 @@ def add_sequences(
     output : str
         The new file, which may be that of the alignment.
     form : str
-        What is written: one of `clalign.formats.row_writers.FORMS`.
+        What is written: one of `clalign.formats.row_forms.FORMS`.
     choice : ChangeChoice
     device : Device
     context : JobContext

@@ -9,6 +9,7 @@ from typing import Any
 from clalign.engines.commands import Command, Files, Input, Output
 from clalign.engines.msa.spec import ALIGNING
 from clalign.errors import OptionError
+from clalign.formats.row_forms import FORMS
 
 _SEQUENCES = "sequences, also compressed; - is standard input; several files are joined"
 
@@ -18,6 +19,8 @@ def add_options(groups: Mapping[str, _ArgumentGroup]) -> None:
     groups[ALIGNING].add_argument(
         "--stockholm", action="store_true", help="write Stockholm with the expected accuracy in place of aligned FASTA"
     )
+    groups[ALIGNING].add_argument("--format", choices=tuple(FORMS), metavar="|".join(FORMS),
+                                  help="what to write [fasta]")  # fmt: skip
     groups[ALIGNING].add_argument(
         "--gui", action="store_true",
         help="write merges and posterior probabilities, too, beside the first file: SEQS.gui and SEQS.probs",
@@ -37,9 +40,11 @@ def written(files: Files, given: Namespace, inputs: tuple[str, ...]) -> Files:
     Raises
     ------
     OptionError
-        If there is no file that merges could be written beside.
+        If two formats are asked for, or there is no file that merges could be written beside.
     """
-    main = "stockholm" if given.stockholm else "fasta"
+    main = given.format or ("stockholm" if given.stockholm else "fasta")
+    if given.stockholm and main != "stockholm":
+        raise OptionError(f"--stockholm is given, and --format {main}.", "Leave out one of the two.")
     files = tuple((main if name == "text" else name, path) for name, path in files)
     asked = {"gui": given.gui, "probs": given.gui, "params": given.write_params}
     if any(asked.values()) and inputs[0] == "-":
@@ -66,9 +71,7 @@ COMMANDS = {
         inputs=(Input("sequences", "SEQS", _SEQUENCES),),
         outputs=(Output("text", "-o", "write the alignment to F instead of standard output"),),
         later=(
-            Output("stockholm", "--stockholm", "write the alignment as Stockholm"),
-            Output("fasta", "--fasta", "write the alignment as aligned FASTA"),
-            Output("clustal", "--clustal", "write the alignment as Clustal"),
+            *(Output(form, f"--{form}", f"write the alignment as {words}") for form, words in FORMS.items()),
             Output("gui", "--gui", "write the merges that made it, as FSA's viewer replays them"),
             Output("probs", "--probs", "write the posterior probabilities of all pairs, as FSA does"),
             Output("params", "--params", "write likelihood and learned gap parameters of each pair as a table"),

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.engines.msa.reading import MAPPED_BYTES
 from clalign.engines.msa.spec import AlignmentSpec
-from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES, Estimate, counted
+from clalign.execution.estimate import PROGRAM_BYTES, START_SECONDS, Estimate, counted, rate_of
 from clalign.sizes import size_text
 from clalign.values.devices import Device
 from clalign.values.sparse_posteriors import SparsePosteriors
 
-POSTERIORS_PER_RESIDUE = 8
-"""Posteriors that are kept for each residue of the shorter sequence of a pair, at most: of distant proteins there are 4
-to 6, the fewer the nearer they are; only sequences of very few letters have more."""
+POSTERIORS_PER_RESIDUE, MOST_PER_RESIDUE = 3, 8
+"""Posteriors that are kept for each residue of the shorter sequence of a pair, mostly and at most: of families there
+are 2 to 3.5, of distant proteins 4 to 6; only sequences of very few letters have more than 8."""
 
-CANDIDATES_PER_RESIDUE = 2
-"""Of these, those that merges may begin with, where the gap factor is 1."""
+CANDIDATES_PER_RESIDUE, MOST_CANDIDATES = 1, 2
+"""Of these, those that merges may begin with, mostly and at most, where the gap factor is 1."""
 
 LEAST_FACTOR = 0.01
 """With gap factors below this everything may be merged."""
@@ -37,14 +37,18 @@ MERGING_BYTES = 44
 RESIDUE_BYTES = 60
 """Of the alignment, while it is made."""
 
-SPEED = {1: 0.1, 2: 0.07}
+SPEED = {
+    1: {"cpu": 0.1, "gpu": 0.02, "accelerator": 0.02, "reference": 0.1},
+    2: {"cpu": 0.07, "gpu": 0.02, "accelerator": 0.02, "reference": 0.07},
+}
 """A pass over a pair has this share of the cells in a second that the search with profiles has, by sets of gaps."""
 
 DEVICE_RATE = 2e8
 """Cells a second of a device that was never measured."""
 
-MERGING_SECONDS = 4e-8
-"""Of annealing and refinement, for each candidate and sequence: columns grow with the number of sequences."""
+MERGING_SECONDS = 7e-9
+"""Of annealing and refinement, for each candidate and sequence: columns grow with the number of sequences. 500 proteins
+by 9,400 pairs took 6.2 s, 73 long ones by 849 pairs 0.7 s (`benchmarks/results`)."""
 
 MOST_OF_MEMORY = 0.8
 
@@ -52,7 +56,7 @@ MOST_OF_MEMORY = 0.8
 class AlignmentEstimate(Estimate, frozen=True):
     """What an alignment will take, with all that follows on the processor.
 
-    At most so much memory is needed while columns are merged; posteriors beyond a limit do not count, as they are in a
+    So much memory is needed while columns are merged; posteriors beyond a limit do not count, as they are in a
     temporary file. That file is counted with the run.
 
     Attributes
@@ -67,8 +71,9 @@ class AlignmentEstimate(Estimate, frozen=True):
 
 
 def estimate(
-    lengths: npt.NDArray[np.int64], spec: AlignmentSpec, device: Device | None = None, n_pairs: int | None = None
-) -> AlignmentEstimate:
+    lengths: npt.NDArray[np.int64], spec: AlignmentSpec, devices: Sequence[Device] = (), n_pairs: int | None = None,
+    left: float = 1.0, is_most: bool = False,
+) -> AlignmentEstimate:  # fmt: skip
     """Return what an alignment will take.
 
     Parameters
@@ -76,10 +81,14 @@ def estimate(
     lengths : int64[N]
         Residues of each sequence.
     spec : AlignmentSpec
-    device : Device, optional
-        Where it was never measured, the time is that of a slow one.
+    devices : sequence of Device
+        Where one was never measured, or there is none, the time is that of a slow one.
     n_pairs : int, optional
         That are compared; by default as many as the spec asks for.
+    left : float
+        The share of the comparisons that is still to be done.
+    is_most : bool
+        Whether to tell what is needed at most, and not what is to be expected.
     """
     from clalign.engines.msa.parameters import choice_of
 
@@ -90,14 +99,16 @@ def estimate(
     residues = float(lengths.sum())
     cells = share * (residues**2 - float((lengths.astype(np.float64) ** 2).sum())) / 2
     shorter = share * float((np.sort(lengths) * np.arange(n - 1, -1, -1)).sum())
-    posteriors, rows = POSTERIORS_PER_RESIDUE * shorter, share * residues * max(0, n - 1) / 2
-    in_arrays = POSTERIOR_BYTES * posteriors + ROW_BYTES * rows
+    per_residue = (MOST_PER_RESIDUE, MOST_CANDIDATES) if is_most else (POSTERIORS_PER_RESIDUE, CANDIDATES_PER_RESIDUE)
+    posteriors, rows = per_residue[0] * shorter, share * residues * max(0, n - 1) / 2
     passes = 1 if spec.load_posteriors else (1 if spec.without_learning else 5)
-    rate = device.gcups * 1e9 * SPEED[1 if spec.has_one_gap_set else 2] if device is not None else 0.0
-    merging = min(posteriors, CANDIDATES_PER_RESIDUE * shorter / max(spec.used_gap_factor, LEAST_FACTOR))
-    seconds = passes * cells / (rate or DEVICE_RATE) + MERGING_SECONDS * merging * n
-    memory = max(PROGRAM_BYTES + COMPILING_BYTES, needed_bytes(posteriors, rows, merging, residues))
-    disk = PACKED_BYTES * posteriors + (in_arrays if in_arrays > MAPPED_BYTES else 0)
+    rate = rate_of(devices, SPEED[1 if spec.has_one_gap_set else 2]) if devices else 0.0
+    merging = min(posteriors, per_residue[1] * shorter / max(spec.used_gap_factor, LEAST_FACTOR))
+    seconds = START_SECONDS + left * passes * cells / (rate or DEVICE_RATE) + MERGING_SECONDS * merging * n
+    memory = needed_bytes(posteriors, rows, merging, residues)
+    most = MOST_PER_RESIDUE * shorter
+    in_arrays = POSTERIOR_BYTES * most + ROW_BYTES * rows
+    disk = PACKED_BYTES * most + (in_arrays if in_arrays > MAPPED_BYTES else 0)
     return AlignmentEstimate(counted(n_pairs, "pair"), seconds, False, memory, disk, n_pairs, passes * cells)
 
 
@@ -121,14 +132,14 @@ def needed_bytes(posteriors: float, rows: float, merging: float, residues: float
 
 def caution_of(lengths: npt.NDArray[np.int64], pairs: npt.NDArray[np.int32], spec: AlignmentSpec) -> Iterator[str]:
     """Yield what is to be said of an alignment that may take more memory than there is."""
-    needed = estimate(lengths, spec, None, len(pairs)).memory_bytes
+    needed = estimate(lengths, spec, (), len(pairs), is_most=True).memory_bytes
     yield from _too_much(f"{len(lengths):,} sequences by {len(pairs):,} pairs may need", needed)
 
 
 def caution_before_merging(known: SparsePosteriors, spec: AlignmentSpec) -> Iterator[str]:
     """Yield what is to be said of posteriors, now known, that take more memory to be merged by than there is."""
     n, n_rows = len(known.columns), len(known.x_gaps)
-    merging = min(n, CANDIDATES_PER_RESIDUE * n_rows / max(spec.used_gap_factor, LEAST_FACTOR))
+    merging = min(n, MOST_CANDIDATES * n_rows / max(spec.used_gap_factor, LEAST_FACTOR))
     needed = needed_bytes(n, n_rows, merging, float(known.lengths.sum()))
     yield from _too_much(f"{n:,} posterior probabilities needs", needed)
 

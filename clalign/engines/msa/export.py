@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TextIO
 
 from clalign.engines.commands import Export
@@ -18,6 +19,7 @@ from clalign.engines.msa.reading import (
     posteriors_of,
 )
 from clalign.formats.posteriors import write_posteriors
+from clalign.formats.row_forms import ENDINGS, FORMS, OTHER_FORMS
 from clalign.formats.row_writers import write_rows
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile
@@ -57,10 +59,12 @@ def write_stockholm(source: AlignmentSource, stream: TextIO) -> int:
     return len(source.given)
 
 
-def write_clustal(source: AlignmentSource, stream: TextIO) -> int:
-    """Write Clustal."""
-    rows = alignment_of(source.run, source.given).rows(source.given.letters)
-    write_rows(RowAlignment.of_rows(source.given.names, rows), "clustal", stream, context=source.context)
+def _write_as(form: str, source: AlignmentSource, stream: TextIO) -> int:
+    """Write a format that says nothing but the rows."""
+    given = source.given
+    rows = alignment_of(source.run, given).rows(given.letters)
+    alignment = RowAlignment.of_rows(given.names, rows, given.descriptions)
+    write_rows(alignment, form, stream, context=source.context)
     return len(rows)
 
 
@@ -87,7 +91,7 @@ WRITERS: dict[str, Writer] = {
     "text": write_fasta,
     "fasta": write_fasta,
     "stockholm": write_stockholm,
-    "clustal": write_clustal,
+    **{form: partial(_write_as, form) for form in OTHER_FORMS},
     "gui": write_merges,
     "probs": write_probabilities,
     "params": write_parameters,
@@ -96,7 +100,7 @@ WRITERS: dict[str, Writer] = {
 EXPORTS = (
     Export("fasta", "Aligned FASTA", ".afa"),
     Export("stockholm", "Stockholm with the expected accuracy", ".sto"),
-    Export("clustal", "Clustal", ".aln"),
+    *(Export(form, FORMS[form], ENDINGS[form][0]) for form in OTHER_FORMS),
     Export("gui", "Merges, as FSA's viewer replays them", ".gui"),
     Export("probs", "Posterior probabilities of all pairs", ".probs"),
     Export("params", "Gap parameters of all pairs", ".tsv"),

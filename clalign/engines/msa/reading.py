@@ -19,7 +19,7 @@ from clalign.engines.msa.reliability import Reliability, reliability
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import ANNEALING, COUNTS, PAIRS, POSTERIORS, SEQUENCES
 from clalign.engines.msa.training import TrainingRound
-from clalign.errors import ClalignError, DamagedRun, InputError
+from clalign.errors import ClalignError, DamagedRun, InputError, command_for
 from clalign.runs.connection import size_of
 from clalign.runs.run_file import RunFile
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, ResidueMoves, offsets_of
@@ -160,7 +160,9 @@ def posteriors_of(run: RunFile, given: AlignmentInput, mapped_bytes: int = MAPPE
     pairs = blocks.pairs[filled]
     sizes = dict(run.own_pieces(POSTERIORS.name, phase, ["n_entries"]))
     if sorted(sizes) != list(range(len(blocks.ends))):
-        raise InputError(run.path, "not all pairs have been compared.", f"Continue with: clalign resume {run.path}")
+        raise InputError(
+            run.path, "not all pairs have been compared.", f"Continue with: {command_for('resume', run.path)}"
+        )
     n, n_rows, n_others = sum(sizes.values()), *(int(lengths[side].sum()) for side in pairs.T)
     if n > MOST_PACKED * size_of(run.path):  # with its log, where those of a run that goes on lie
         raise DamagedRun(run.path, "more posteriors than it has room for")
@@ -315,7 +317,7 @@ def annealing_of(run: RunFile, given: AlignmentInput) -> AlignedSequences:
 def _annealing(run: RunFile) -> tuple[Any, ...]:
     rows = run.own(ANNEALING.name)
     if not rows:
-        raise InputError(run.path, "there is no alignment yet.", f"Continue with: clalign resume {run.path}")
+        raise InputError(run.path, "there is no alignment yet.", f"Continue with: {command_for('resume', run.path)}")
     return rows[0]
 
 
@@ -363,7 +365,7 @@ def alignment_of(run: RunFile, given: AlignmentInput) -> MultipleAlignment:
     """
     stored = run.alignments()
     if not stored:
-        raise InputError(run.path, "there is no alignment yet.", f"Continue with: clalign resume {run.path}")
+        raise InputError(run.path, "there is no alignment yet.", f"Continue with: {command_for('resume', run.path)}")
     rows = run.alignment_rows(stored[0].id)
     texts = [row.text.encode("latin-1", "replace") for row in rows]
     if [text.replace(b"-", b"") for text in texts] != list(given.letters):

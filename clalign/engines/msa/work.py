@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -214,10 +214,10 @@ class AlignmentWork:
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
         """Return what the window tells before an alignment, too; see `clalign.engines.msa.estimate`."""
-        del n_cells  # of rounds of the training that may not be needed, too
-        together = replace(devices[0], gcups=rate_of(devices) / 1e9)
-        found = estimate(self.given.lengths, self.task.spec, together, len(self.batch))
-        return found if together.gcups else msgspec.structs.replace(found, seconds=None)
+        planned = self.plan().n_cells  # of rounds of the training that may not be needed, too
+        left = n_cells / planned if planned else 1.0
+        found = estimate(self.given.lengths, self.task.spec, devices, len(self.batch), left)
+        return found if rate_of(devices) else msgspec.structs.replace(found, seconds=None)
 
     def summary(self) -> dict[str, Any]:
         """Return what such a run counts besides."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from clalign.engines import outputs
 from clalign.engines.commands import Command, Input, Output
-from clalign.engines.pairwise.spec import SCORING, PairwiseSpec
+from clalign.engines.pairwise.spec import ALL_REPORTED, OF_SEARCHES, SCORING, PairwiseSpec
 from clalign.errors import OptionError
-from clalign.values.specs import Spec
+from clalign.values.specs import Spec, flag_of
 from clalign.values.typed_numbers import whole_number
 
 _SEQUENCES = "sequences, also compressed; - is standard input"
@@ -68,6 +68,25 @@ def check(spec: Spec) -> None:
     choose_scoring(spec, is_nucleic=False)
 
 
+def conflict(given: Mapping[str, Any], spec: Spec) -> str | None:
+    """Return which options of searches were given for pairs, where they would have no effect."""
+    assert isinstance(spec, PairwiseSpec)
+    name = next((name for name in OF_SEARCHES if name in given), None) if spec.is_pairs else None
+    if name is None:
+        return None
+    pairs = next(one for one in ("in_step", "pair_list", "long") if getattr(spec, one) not in (False, None))
+    both = " and ".join(flag_of(one, PairwiseSpec) for one in (name, pairs))
+    return f"{both} exclude each other: {ALL_REPORTED[:1].lower()}{ALL_REPORTED[1:]} Leave one of them out."
+
+
+def has_several(spec: Spec) -> bool:
+    """Return whether there is more than one query."""
+    from clalign.engines.pairwise import inputs
+
+    assert isinstance(spec, PairwiseSpec)
+    return inputs.has_several(spec)
+
+
 COMMANDS = {
     "sw": Command(
         description="Search sequences against sequences with the Smith-Waterman algorithm: exact scores of all pairs,"
@@ -102,5 +121,7 @@ COMMANDS = {
         values=with_gap_costs,
         files=files,
         check=check,
+        conflict=conflict,
+        has_several=has_several,
     )
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from clalign.formats.matrices import (
     missing_letters,
 )
 from clalign.formats.recognize import recognize
-from clalign.jobs import JobContext
+from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import LETTERS, N_CODES, Alphabet, code_of
@@ -189,6 +188,14 @@ def rows_of_queries(queries: SequenceDatabase, n: int | None = None) -> npt.NDAr
     return rows if n == len(rows) else rows[np.diff(queries.offsets)[rows] > 0]
 
 
+def has_several(spec: PairwiseSpec) -> bool:
+    """Return whether a search has more than one query; of a list of pairs it is not known before they are looked up."""
+    if spec.pair_list is not None:
+        return False
+    queries, _ = _loaded(spec.queries, spec.query_format, spec.targets, spec, QuietContext())
+    return len(rows_of_queries(queries)) > 1
+
+
 def _left_out(report: InputReport, n: int) -> InputReport:
     """Return the report on a file of queries in which those without residues are told to be left out."""
     text = f"Queries without residues were left out: {n:,}."
@@ -269,7 +276,7 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
     queries, targets, matrix = inputs.queries, inputs.targets, inputs.chosen.scoring.matrix
     kinds = {True: "nucleic acids", False: "proteins"}
     # Queries and targets may be one file.
-    texts = list(dict.fromkeys([*_oddities(inputs.query_report), *_oddities(inputs.target_report)]))
+    texts = list(dict.fromkeys([*inputs.query_report.oddities(), *inputs.target_report.oddities()]))
     if not np.array_equal(matrix.scores, matrix.scores.T):
         texts.append(
             f"The matrix {matrix.name} is not symmetric; it is taken as given: rows are letters of the query, columns"
@@ -292,14 +299,6 @@ def cautions(inputs: PairwiseInputs) -> list[str]:
         texts += _lacking(matrix, queries, "the queries", queries.n_residues)
         texts += _lacking(matrix, targets, "the targets", LOOKED_THROUGH)
     return texts
-
-
-def _oddities(report: InputReport) -> Iterator[str]:
-    """Yield what is odd about a file and may change what is found, with its name and the first line of it."""
-    for issue in report.issues:
-        if issue.severity == "caution" or issue.kind == "digits":
-            line = f", line {issue.lines[0]:,}" if issue.lines else ""
-            yield f"{report.path}{line}: {issue.text}"
 
 
 def _lacking(matrix: SubstitutionMatrix, database: SequenceDatabase, whose: str, n: int) -> list[str]:

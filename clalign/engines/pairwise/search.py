@@ -40,7 +40,7 @@ from clalign.engines.pairwise.query import (
 from clalign.engines.pairwise.rehearsing import foresight_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import n_wider
-from clalign.execution.estimate import Estimate, counted, seconds_of
+from clalign.execution.estimate import Estimate
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Storing
@@ -153,10 +153,10 @@ class PairwiseWork(Struct):
         return store
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return the time by the measured speed, which is that of HMMER2's recurrence: that takes longer."""
-        n, queries = len(self.inputs.query_rows), self.inputs.queries
-        words = f"{counted(n, 'query', 'queries')} of {counted(queries.n_residues, 'residue')}"
-        return Estimate(words, seconds_of(n_cells, devices), is_most=True)
+        """Return what the window tells before a search, too; see `clalign.engines.pairwise.estimate`."""
+        from clalign.engines.pairwise.estimate import estimate
+
+        return estimate(len(self.inputs.query_rows), self.inputs.queries.n_residues, n_cells, devices)
 
     def summary(self) -> dict[str, Any]:
         """Return what such a run counts besides."""

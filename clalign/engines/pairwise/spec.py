@@ -22,6 +22,12 @@ MOST_HITS = 1_000_000_000
 Strand = Literal["auto", "both", "plus", "minus"]
 
 
+OF_SEARCHES = ("top", "evalue", "score", "statistics")
+"""Options without a meaning for given pairs."""
+
+ALL_REPORTED = "All given pairs are reported, without E-values."
+
+
 @dataclass(frozen=True, slots=True)
 class PairwiseSpec(Spec):
     """A search of sequences against sequences, or the alignment of given pairs of them.

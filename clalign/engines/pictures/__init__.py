@@ -17,7 +17,7 @@ from clalign.engines.pictures.quantiles import Quantiles
 from clalign.engines.pictures.scores import ScoreHistogram
 from clalign.engines.pictures.species import SpeciesSummary
 from clalign.engines.pictures.stages import Stages
-from clalign.errors import OptionError
+from clalign.errors import OptionError, command_for
 from clalign.formats.tables import plain
 from clalign.formats.taxonomy import species_rule
 from clalign.formats.writers import replaced_file
@@ -140,7 +140,8 @@ def check_has_hits(run: RunFile) -> None:
     if not engine_of(run).finds_hits:
         raise OptionError(
             f"{run.path} was made by `clalign {command}`, which finds no hits: the pictures are of hits.",
-            f"Look at it in the window (clalign gui {run.path}), or write what it has: clalign export {run.path}",
+            f"Look at it in the window ({command_for('gui', run.path)}), or write what it has:"
+            f" {command_for('export', run.path)}",
         )
     if not run.n_profiles():
         raise OptionError(f"This run of `clalign {command}` has no hits to be drawn.", NO_HITS)

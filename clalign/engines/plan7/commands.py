@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -61,6 +62,13 @@ def conflict(given: Mapping[str, Any], spec: Spec) -> str | None:
     return f"{' and '.join(flags)} exclude each other: {REPLACED[pair[0]][1]}. Leave one of them out."
 
 
+def has_several(spec: Spec) -> bool:
+    """Return whether there is more than one profile."""
+    from clalign.formats.profiles import read_profiles
+
+    return sum(1 for _ in islice(read_profiles(spec.paths[0]), 2)) > 1
+
+
 _SEARCH = Command(
     description="Search profile HMMs against sequences. Names and meanings of the options are those of HMMER.",
     examples=(
@@ -75,6 +83,7 @@ _SEARCH = Command(
     shapes=("--acc", "--notextw", "--outfmt"),
     least_width=LEAST_TEXT_WIDTH,
     conflict=conflict,
+    has_several=has_several,
 )
 
 COMMANDS = {

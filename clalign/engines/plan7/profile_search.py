@@ -20,7 +20,7 @@ from clalign.engines.plan7.rehearsing import foresight_of, rehearse_domains
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
-from clalign.execution.estimate import Estimate, counted, seconds_of
+from clalign.execution.estimate import Estimate
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Scored, Search
@@ -34,6 +34,10 @@ from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
+
+
+TOLD_OTHERWISE = ("letters", "gaps", "digits", "empty")
+"""What is odd about a file, and HMMER has rules for."""
 
 
 class ProfileWork(Struct):
@@ -92,6 +96,7 @@ class ProfileWork(Struct):
         """Yield what the user should know of the input."""
         if not self.report.n_residues:
             yield f"{self.report.path}: {NO_RESIDUES}"
+        yield from self.report.oddities(but=TOLD_OTHERWISE)
         yield from self.texts
         yield from _cautions(self.task.spec, self.profiles)
         yield from self.searched.left_out.texts
@@ -113,13 +118,10 @@ class ProfileWork(Struct):
         )  # fmt: skip
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return the time by the measured speed, which is that of HMMER2's recurrence.
+        """Return what the window tells before a search, too; see `clalign.engines.plan7.estimate`."""
+        from clalign.engines.plan7.estimate import estimate
 
-        With HMMER3 profiles most sequences only go through the first filter.
-        """
-        words = f"{counted(len(self.profiles), 'profile')} of {counted(sum(h.length for h in self.profiles), 'node')}"
-        is_newer = any(hmm.origin == "hmmer3" for hmm in self.profiles)
-        return Estimate(words, seconds_of(n_cells, devices), is_newer)
+        return estimate(((hmm.origin, hmm.length) for hmm in self.profiles), n_cells, self.task.spec, devices)
 
     def summary(self) -> dict[str, Any]:
         """Nothing that every summary has not."""

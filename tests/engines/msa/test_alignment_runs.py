@@ -293,7 +293,9 @@ def test_what_an_alignment_takes_is_estimated_and_kept(
         n_entries = sum(n for _, n in run.own_pieces("msa_posteriors", run.n_profiles() - 1, ["n_entries"]))
     few = estimate(given.lengths, AlignmentSpec((str(kin),)))
     assert few.n_pairs == 28
-    assert few.memory_bytes > PROGRAM_BYTES + 60 * n_entries
+    most = estimate(given.lengths, AlignmentSpec((str(kin),)), is_most=True)
+    assert most.memory_bytes > PROGRAM_BYTES + 60 * n_entries
+    assert PROGRAM_BYTES < few.memory_bytes < most.memory_bytes
     assert few.disk_bytes > 5 * n_entries
     lengths = np.full(1000, 300)
     many, fast = (estimate(lengths, AlignmentSpec(("x",), is_fast=is_fast)) for is_fast in (False, True))

@@ -59,7 +59,7 @@ class AlignSheet(SpecSheet):
         if source is None or source.state != "ready" or self.spec is None:
             return None
         device = self.workspace.device
-        return estimate(lengths_of(source.report), self.spec, device if device.gcups else None)
+        return estimate(lengths_of(source.report), self.spec, [device] if device.gcups else ())
 
     def _memory_notices(self) -> list[Notice]:
         found = self._estimated()
@@ -67,7 +67,7 @@ class AlignSheet(SpecSheet):
             return []
         memory, disk = formatting.size(found.memory_bytes), formatting.size(found.disk_bytes)
         pairs, cells = formatting.plural(found.n_pairs, "pair"), formatting.cells(found.n_cells)
-        text = f"{pairs} of sequences, {cells}; at most about {memory} of memory and {disk} of disk."
+        text = f"{pairs} of sequences, {cells}; about {memory} of memory and {disk} of disk."
         notices = [Notice("note", text)]
         n = int((self.workspace.sequences.report if self.workspace.sequences else {}).get("n_sequences") or 0)
         if n > MANY and self.spec is not None and not self.spec.is_fast:

@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QComboBox
 
-from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.spec import ALL_REPORTED, OF_SEARCHES, PairwiseSpec
 from clalign.formats.matrices import matrix_names
 
 from ...views.option_form import OptionForm
@@ -51,10 +51,7 @@ class PairForm(OptionForm):
             "in_step": "The pairs are those of the list." if is_listed else "",
             "pair_list": "The pairs are in step." if is_in_step and not is_listed else "",
             **dict.fromkeys(("gap_first", "gap_next"), "There are no gaps." if is_ungapped else ""),
-            **dict.fromkeys(
-                ("top", "evalue", "score", "statistics"),
-                "All given pairs are reported, without E-values." if is_pairs else "",
-            ),
+            **dict.fromkeys(OF_SEARCHES, ALL_REPORTED if is_pairs else ""),
             "composition": "Given pairs have no E-values." if is_pairs else no_composition,
         }
         for name, reason in reasons.items():

@@ -7,9 +7,9 @@ from typing import Any
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QWidget
 
+from clalign.engines.pairwise.estimate import estimate
 from clalign.engines.pairwise.inputs import choose_scoring
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.execution.estimate import seconds_of
 
 from ... import theme
 from ...models.workspace import Notice, SourceKind, Workspace
@@ -142,5 +142,5 @@ class PairSheet(SpecSheet):
             return ""
         strands = 2 if self._is_nucleic and self.spec and self.spec.strand in ("auto", "both") else 1
         cells = strands * float(queries.report["n_residues"]) * targets.report["n_residues"]
-        # Measured with HMMER2's recurrence, which takes longer.
-        return "at most " + time_words(seconds_of(cells, [space.device]) or 0)
+        n, n_residues = queries.report["n_sequences"], queries.report["n_residues"]
+        return time_words(estimate(n, n_residues, cells, [space.device]).seconds or 0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from PySide6.QtWidgets import QComboBox
 
 from clalign.engines.plan7 import ENGINE
-from clalign.execution.estimate import seconds_of
+from clalign.engines.plan7.estimate import estimate
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.values.specs import Spec
 
 from ... import formatting
@@ -85,16 +85,11 @@ class RunSheet(SpecSheet):
         device = space.device
         if not device.gcups or not space.profiles or not space.sequences or not space.sequences.report:
             return ""
-        cells = sum(card["length"] for card in space.profiles.cards) * space.sequences.report["n_residues"]
-        seconds = math.ceil(seconds_of(cells, [device]) or 0)
-        if has_hmmer3(space.profiles):
-            # The measured speed is that of HMMER2's recurrence; most sequences only go through the first filter.
-            return (
-                f"at most about {seconds}{formatting.THIN}s"
-                if seconds < 10
-                else f"less than {formatting.duration(seconds)}"
-            )
-        return time_words(seconds)
+        if not isinstance(self.spec, SearchSpec):
+            return ""
+        models = [(card["origin"], card["length"]) for card in space.profiles.cards]
+        cells = float(sum(length for _, length in models)) * space.sequences.report["n_residues"]
+        return time_words(estimate(models, cells, self.spec, [device]).seconds or 0)
 
 
 def _common_cutoffs(cards: list[dict[str, Any]]) -> dict[str, float]:

@@ -1,0 +1,258 @@
+"""The files that a command writes, and what shapes them: known from the flags, and checked before anything is done."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from clalign.cli.options import TEXT_WIDTH
+from clalign.cli.parser import UsageError
+from clalign.engines.commands import Output
+from clalign.errors import OptionError
+from clalign.formats.writers import TAB_SEPARATED
+
+HIT_TABLES = ("tsv", "csv", "parquet", "domtsv", "domcsv", "domparquet", "outfmt")
+
+DOMAIN_PLACES = ("architecture", "architecture_gff3", "gff3", "gff3_genome", "bed", "bed_genome", "html")
+
+SHAPES = {
+    "alignments": ("--noali", ()), "width": ("--textw", ()), "accessions": ("--acc", ()),
+    "safe_cells": ("--safe-tsv", TAB_SEPARATED), "overlaps": ("--overlaps", DOMAIN_PLACES),
+    "clans": ("--clans", DOMAIN_PLACES), "flank": ("--flank", ("fasta_matched",)), "species": ("--species", HIT_TABLES),
+    "taxonomy": ("--taxonomy", HIT_TABLES), "taxonomy_column": ("--taxonomy-column", HIT_TABLES),
+    "matched_by": ("--with-matched-by", ("fasta_matched",)), "provenance": ("--with-provenance", ()),
+    "listed": ("--html-hits", ("html",)),
+}  # fmt: skip
+"""Flags that shape texts and tables, by the fields of `Outputs`, and the exports that they shape.
+
+Those of the text, which scripts for HMMER give in any case, name none.
+"""
+
+RULED = ("architecture", "architecture_gff3", "html")
+"""Exports that look at clans without ``--overlaps``."""
+
+
+class Outputs(Struct, frozen=True):
+    """Which files to write.
+
+    Attributes
+    ----------
+    files : tuple of (str, str)
+        What (an export's name) and where; ``-`` is standard output.
+    alignments : bool
+        Whether the text shows alignments.
+    width : int
+        Its longest line; 0 for no limit.
+    accessions : bool
+        Whether it shows accessions in place of names.
+    columns : str
+        Columns of the table of a pairwise search, as after ``--outfmt``.
+    safe_cells : bool
+        Whether no cell of a tab-separated table looks like a formula.
+    overlaps, clans : str
+        What is done with domains that overlap, and the table of clans.
+    flank : int
+        Residues on either side that parts of sequences are written with.
+    species : bool
+        Whether tables have a column of species.
+    taxonomy, taxonomy_column : str
+        The table that species are looked up in, and which of its columns.
+    matched_by : bool
+        Whether the descriptions of parts of sequences say what they were matched by.
+    provenance : bool
+        Whether a file beside each says where it comes from.
+    listed : int or None
+        Hits of each query in a report; 0 for all, None for what is usual.
+    """
+
+    files: tuple[tuple[str, str], ...]
+    alignments: bool
+    width: int = TEXT_WIDTH
+    accessions: bool = False
+    columns: str = ""
+    safe_cells: bool = False
+    overlaps: str = ""
+    clans: str = ""
+    flank: int = 0
+    species: bool = False
+    taxonomy: str = ""
+    taxonomy_column: str = ""
+    matched_by: bool = False
+    provenance: bool = False
+    listed: int | None = None
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """Fields of the `Choice` of every export."""
+        return {
+            "alignments": self.alignments,
+            "width": self.width,
+            "accessions": self.accessions,
+            "columns": self.columns,
+            "safe_cells": self.safe_cells,
+            "overlaps": self.overlaps,
+            "clans": self.clans,
+            "flank": self.flank,
+            "species": self.species or bool(self.taxonomy),
+            "taxonomy": self.taxonomy,
+            "taxonomy_column": self.taxonomy_column,
+            "matched_by": self.matched_by,
+            "provenance": self.provenance,
+            "listed": self.listed,
+        }
+
+    def choice(self, what: str) -> dict[str, Any]:
+        """Return the fields of the `Choice` of an export of a search that goes on."""
+        alignment_file = dict(self.files).get("stockholm", "")
+        return {**self.shape, "significant": what in ("stockholm", "afa"), "alignment_file": alignment_file}
+
+    @property
+    def shaped(self) -> dict[str, Any]:
+        """The fields of `SHAPES` that are not as usual."""
+        usual = {"width": TEXT_WIDTH, "alignments": True, "listed": None}
+        values = {field: getattr(self, field) for field in SHAPES}
+        return {field: value for field, value in values.items() if value != usual.get(field, type(value)())}
+
+    def check_shapes(self, command: str, flags: Mapping[str, str]) -> None:
+        """Refuse flags that would have no effect, as nothing is written that they shape.
+
+        Parameters
+        ----------
+        command : str
+        flags : mapping of str to str
+            Those of the exports that the command has.
+
+        Raises
+        ------
+        UsageError
+            If there is one.
+        """
+        written = {what for what, _ in self.files}
+        for field in self.shaped:
+            flag, exports = SHAPES[field]
+            exports = RULED if field == "clans" and not self.overlaps else exports
+            if exports and not written.intersection(exports):
+                others = " or ".join(flags[what] for what in exports if what in flags)
+                raise UsageError(command, f"{flag} has no effect without {others}: add one of these, or leave it out")
+        if self.clans and self.overlaps in ("best", "all"):
+            raise UsageError(command, f"--clans has no effect with --overlaps {self.overlaps}: leave one of them out")
+
+    def check(
+        self, inputs: tuple[str, ...] = (), run: str | None = None, trace: str | None = None,
+        profiles: str | None = None,
+    ) -> None:  # fmt: skip
+        """Refuse outputs that could not be written, before anything is computed.
+
+        Parameters
+        ----------
+        inputs : tuple of str
+            Files that must not be overwritten.
+        run : str, optional
+            The run file that will be made.
+        trace : str, optional
+            The file of a trace that will be written.
+        profiles : str, optional
+            The file of profiles, beside which a table of clans may lie; empty for a search without any.
+        """
+        from clalign.formats.taxonomy import species_rule
+        from clalign.formats.writers import check_writable
+
+        if self.taxonomy_column and not self.taxonomy:
+            raise OptionError("--taxonomy-column is of a table.", "Name the table with --taxonomy.")
+        species_rule(self.taxonomy, self.taxonomy_column)
+        if any(what in ("parquet", "domparquet") for what, _ in self.files):
+            from clalign.engines.table_files import arrow_modules
+
+            arrow_modules()
+        if self.clans or (self.overlaps == "clans" and profiles is not None):
+            from clalign.engines.architectures import check_clans
+
+            check_clans(self.clans, self.overlaps, profiles or "")
+        taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path != "-"}
+        if run is not None:
+            taken[Path(run).resolve()] = "the run"
+        if trace == "-":
+            raise OptionError("A trace cannot go to standard output.", "Give --profile-run the name of a file.")
+        for path in (*(path for _, path in self.files), *self._beside(), *([trace] if trace else ())):
+            if path == "-":
+                continue
+            place = Path(path).resolve()
+            if place in taken and (place.is_file() or not place.exists()):
+                raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
+            taken[place] = "written"
+            check_writable(path)
+
+    def _beside(self) -> list[str]:
+        """Return the files that say where others come from."""
+        from clalign.formats.writers import BESIDE, has_neighbors
+
+        if not self.provenance:
+            return []
+        found = [f"{path}{BESIDE}" for _, path in self.files if has_neighbors(path)]
+        if not found:
+            raise OptionError("--with-provenance writes a file beside others, and no other is written.", "Name one.")
+        return found
+
+
+def outputs_of(
+    arguments: argparse.Namespace,
+    command: str,
+    known: Iterable[Output],
+    is_text_wanted: bool = True,
+) -> Outputs:
+    """Return the outputs that the flags name; with none to standard output the text goes there.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+    command : str
+    known : iterable of Output
+        Those that the command has.
+    is_text_wanted : bool
+        Whether the text is wanted if no flag says where.
+
+    Raises
+    ------
+    UsageError
+        If two of them go to standard output.
+    OptionError
+        If ``--outfmt`` names what is no column.
+    """
+    columns = getattr(arguments, "outfmt", None)
+    if columns is not None:
+        from clalign.formats.blast_columns import columns_of
+
+        columns_of(columns)
+    main = "text" if columns is None else "outfmt"
+    named = [(one.export, one.flag, getattr(arguments, f"out_{one.export}")) for one in known]
+    files = [(main if name == "text" else name, path) for name, _, path in named if path is not None]
+    to_stdout = [flag for _, flag, path in named if path == "-"]
+    if is_text_wanted and arguments.out_text is None and not to_stdout:
+        files.insert(0, (main, "-"))
+    if len(to_stdout) > 1:
+        raise UsageError(command, f"only one output can go to standard output, not {' and '.join(to_stdout)}")
+    accessions = getattr(arguments, "acc", False)
+    made = Outputs(
+        tuple(files),
+        not arguments.noali,
+        arguments.textw,
+        accessions,
+        columns or "",
+        arguments.safe_tsv,
+        arguments.overlaps,
+        arguments.clans,
+        arguments.flank,
+        arguments.species,
+        arguments.taxonomy,
+        arguments.taxonomy_column,
+        arguments.with_matched_by,
+        arguments.with_provenance,
+        arguments.html_hits,
+    )
+    more = {"outfmt": "--outfmt"} if hasattr(arguments, "outfmt") else {}
+    made.check_shapes(command, {name: flag.split()[0] for name, flag, _ in named} | more)
+    return made

@@ -1,0 +1,155 @@
+"""Options of outputs that can have no effect, or make what cannot be written, are refused before anything is done."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from clalign.cli import main
+from clalign.cli.options import NO_TEXT
+from clalign.cli.outputs import SHAPES
+from clalign.engines.engine import engines
+from clalign.errors import ExitCode
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+PROFILE, PROTEINS = str(EXAMPLES / "globins4.hmm"), str(EXAMPLES / "three_proteins.fasta")
+pytestmark = pytest.mark.usefixtures("worker_here")
+
+SEARCH, PAIRS = ["hmmsearch", PROFILE, PROTEINS], ["sw", PROTEINS, PROTEINS]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLALIGN_DEVICE", "reference")
+    Path("two.hmm").write_text(2 * Path(PROFILE).read_text())
+    Path("clans.tsv").write_text("family\tclan\n")
+    return tmp_path
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str], code: ExitCode = ExitCode.USAGE) -> str:
+    """Return what is said of a command that is refused, and leaves nothing behind."""
+    before = sorted(Path().iterdir())
+    assert main([*words, "--run", "x.clalign"] if words[0] != "export" else words) == code
+    assert sorted(Path().iterdir()) == before
+    said = capsys.readouterr()
+    assert not said.out
+    assert "Searched" not in said.err
+    return said.err
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+@pytest.mark.parametrize("flag", ["--afa", "--a2m"])
+@pytest.mark.parametrize("words", [["hmmsearch", "two.hmm", PROTEINS], ["hmmscan", "two.hmm", PROTEINS], PAIRS])
+def test_an_alignment_to_one_of_several_queries(
+    words: list[str], flag: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused([*words, flag, "x.out", *more], capsys)
+    assert said.startswith(f"clalign {words[0]}: {flag} is of one query, but there are several in ")
+    assert f"`clalign export --query NAME {flag} F RUN`" in said
+
+
+def test_an_alignment_without_hits_is_an_empty_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("other.fa").write_text(">a\nMKMKMKMK\n")
+    for flag in ("--afa", "--a2m"):
+        assert main(["hmmsearch", PROFILE, "other.fa", "-o", "x", flag, "y"]) == ExitCode.DONE
+        assert Path("y").read_text() == ""
+        assert "There are no hits to be aligned: the file is empty." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([*SEARCH, "--flank", "3", "--fasta", "x"], "--flank has no effect without --fasta-matched"),
+        ([*PAIRS, "--flank", "3"], "--flank has no effect without --fasta-matched"),
+        ([*SEARCH, "--species"], "--species has no effect without --tsv or "),
+        ([*SEARCH, "--safe-tsv", "--csv", "x"], "--safe-tsv has no effect without --tsv or --domtsv or --outfmt"),
+        ([*SEARCH, "--overlaps", "best", "--tsv", "x"], "--overlaps has no effect without --architecture or "),
+        ([*SEARCH, "--clans", "clans.tsv", "--bed", "x"], "--clans has no effect without --architecture or "),
+        ([*SEARCH, "--clans", "clans.tsv", "--overlaps", "best", "--bed", "x"],
+         "--clans has no effect with --overlaps best"),
+    ],
+)  # fmt: skip
+def test_what_shapes_nothing_that_is_written(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refused(words, capsys).startswith(f"clalign {words[0]}: {message}")
+
+
+@pytest.mark.parametrize("more", [["-E", "1e-5"], ["-T", "50"], ["--top", "5"], ["--statistics", "published"]])
+@pytest.mark.parametrize("pairs", [["--pairs"], ["--pair-list", "pairs.tsv"], ["--long"]])
+def test_pairs_are_not_chosen_by_what_chooses_hits(
+    pairs: list[str], more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("pairs.tsv").write_text("a\tb\n")
+    said = refused([*PAIRS, *pairs, *more, "--dry-run"], capsys)
+    assert said.startswith(f"clalign sw: {more[0]} and {pairs[0]} exclude each other: all given pairs are reported")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--flank", "3", "--fasta-matched", "x"],
+        ["--species", "--csv", "x"],
+        ["--safe-tsv", "--outfmt", "6"],
+        ["--species", "--outfmt", "6 std sscinames"],
+        ["--overlaps", "clans", "--clans", "clans.tsv", "--bed", "x"],
+        ["--clans", "clans.tsv", "--html", "x"],
+        ["--noali", "--acc", "--textw", "150"],
+    ],
+)
+def test_what_shapes_something_is_taken(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SEARCH, *words]) == ExitCode.DONE
+    assert capsys.readouterr().err.count("no effect") == 0
+
+
+def test_each_flag_that_shapes_has_exports_of_some_engine() -> None:
+    assert {field for field, _ in SHAPES.items()} >= {"flank", "overlaps", "clans", "species", "taxonomy"}
+    known = {"outfmt"}.union(*(engine.writers for engine in engines()))
+    for flag, exports in SHAPES.values():
+        assert flag.removeprefix("--").replace("-", "_") in NO_TEXT or flag == "--acc"
+        assert known.issuperset(exports)
+
+
+def test_clans_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--architecture", "x", "--overlaps", "clans"]
+    assert "there is no table of them" in refused([*SEARCH, *words], capsys, ExitCode.INPUT)
+    assert "there is no table of them" in refused([*PAIRS, *words, "--dry-run"], capsys, ExitCode.INPUT)
+    assert "nowhere.tsv" in refused([*SEARCH, *words, "--clans", "nowhere.tsv"], capsys, ExitCode.UNREADABLE)
+    Path("bad.tsv").write_text("nothing\n")
+    assert "bad.tsv" in refused([*SEARCH, *words, "--clans", "bad.tsv"], capsys, ExitCode.UNREADABLE)
+
+
+def test_parquet_without_what_writes_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install 'clalign[parquet]'" in refused([*SEARCH, "--parquet", "x"], capsys, ExitCode.INPUT)
+
+
+def test_overlapping_domains_are_thinned_out_of_gff3_too() -> None:
+    text = (EXAMPLES / "rrm_1.hmm").read_text()
+    Path("two.hmm").write_text(text + text.replace("NAME  RRM_1", "NAME  same"))
+    assert main(["hmmsearch", "two.hmm", PROTEINS, "-q", "-o", "x", "--run", "x.clalign"]) == ExitCode.DONE
+    lines = {}
+    for rule in ("all", "best"):
+        for flag in ("--gff3", "--bed"):
+            assert main(["export", "x.clalign", "--overlaps", rule, flag, "out"]) == ExitCode.DONE
+            lines[rule, flag] = [line for line in Path("out").read_text().splitlines() if line[0] != "#"]
+    assert len(lines["all", "--gff3"]) == len(lines["all", "--bed"]) == 2 * len(lines["best", "--bed"]) > 0
+    assert len(lines["best", "--gff3"]) == len(lines["best", "--bed"])
+
+
+@pytest.fixture
+def aligned(here: Path) -> Path:
+    """The run of an alignment."""
+    (here / "f.fa").write_text(">a one\nMKVLATGHEWQRIPND\n>b\nMKVLSTGHDWQKIPND\n>c\nKVMATHEWRIPDY\n")
+    assert main(["align", "-q", "--run", "f.clalign", "-o", "f.afa", "f.fa"]) == ExitCode.DONE
+    return here / "f.clalign"
+
+
+@pytest.mark.usefixtures("aligned")
+def test_alignments_have_no_hits_to_choose_among(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["-E", "1"], ["-T", "0"], ["--query", "a"], ["--significant"]):
+        said = refused(["export", "f.clalign", *words], capsys)
+        assert said.startswith("clalign export: a run of `clalign align` has no hits to choose among: leave out ")
