@@ -19,7 +19,6 @@ from .facts_paragraph import FACTS, WORDS, FactsParagraph
 from .histogram_view import HistogramView
 from .hit_card import HitCard
 from .hits_table import HitsPanel
-from .one_at_a_time import OneAtATime
 from .parts import EmptyPanel, IconButton, IconLabel, Later, button, label, row, split, stacked, title_label
 from .report_page import ReportPage
 from .row_numbers import ranges_of
@@ -76,8 +75,7 @@ class ResultsPage(QWidget):
         self._small: HistogramView | None = None
         self._large: HistogramView | None = None
         self._small_holder, self._large_holder = QWidget(), QWidget()
-        self._no_histogram = OneAtATime("chart-histogram")
-        self._no_histogram.offer(run)
+        self._no_histogram = EmptyPanel("chart-histogram", "", "")
         self._large_holder.setLayout(stacked(self._no_histogram, spacing=-1))
         self._no_histogram.hide()
         self._log_counts, self._scheme, self._posterior = True, "", True
