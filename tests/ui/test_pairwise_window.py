@@ -52,8 +52,10 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     qtbot.waitUntil(lambda: isinstance(page.run.histogram, HitHistogram))
     assert page.run.histogram.counts.sum() == page.run.hits.n_all
     assert page._small_holder.isVisible()
+    assert page.run.summary().startswith(f"{page.run.n_hits} hits · 2 queries against ")
     page.run.set_profile(1)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    assert page.run.summary().startswith(f"{page.run.hits.n_all} hits for query 2 of 2 · against ")
     assert page.run.hits.row_at(0).name == "like2_0"
     assert page._small_holder.isVisible()
 

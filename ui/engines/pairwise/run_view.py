@@ -162,14 +162,14 @@ class PairRunView(RunView):
             return f"{formatting.plural(n_all, 'pair')} aligned · {self._scope()}"
         limit = self.spec.top if self.spec else 0
         top = " (the most that were asked for)" if not self.shows_all and n_all >= limit > 0 else ""
-        of = "" if self.is_complete else self._of_which()
-        return f"{formatting.plural(n_all, 'hit')}{of}{top} · {self._scope()}"
+        return f"{formatting.plural(n_all, 'hit')}{self._of_which()}{top} · {self._scope()}"
 
     def _all_done(self, finished: dict[str, Any]) -> str:
         if self.is_pairs:
             return super()._all_done(finished)
         queries = formatting.plural(finished["n_queries"], "query", "queries")
-        searched = f"{queries} against {formatting.plural(finished['n_sequences'], 'sequence')}"
+        against = f"against {formatting.plural(finished['n_sequences'], 'sequence')}"
+        searched = against if self._of_which() else f"{queries} {against}"
         return f"{searched} · {super()._all_done(finished)}"
 
     def _done_so_far(self, verb: str = "compared") -> str:
