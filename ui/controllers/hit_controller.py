@@ -42,7 +42,13 @@ class HitController(Controller):
         if page is None:
             return
         hits = page.run.hits
-        counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": page.hits.table.n_chosen()}
+        counts: dict[str, int | None] = {
+            "all": page.run.n_hits, "filtered": hits.n_shown, "selected": page.hits.table.n_chosen()
+        }  # fmt: skip
+        if page.run.engine is not None and page.run.engine.judges:
+            # To count those of all queries would take long where only one is in view.
+            are_counted = (page.run.shows_all or len(page.run.cards) == 1) and not page.run.thresholds_moved
+            counts["significant"] = page.run.counts["significant"] if are_counted else None
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = page.run.engine.exports if page.run.engine is not None else []
         chosen = self._app.settings.preferences
@@ -68,7 +74,9 @@ class HitController(Controller):
         def write(ids: list[int] | None) -> None:
             self._jobs.export(run, what, path, ids, named, is_safe, **shape)
 
-        if which == "all":
+        if which == "significant":
+            shape["significant"] = True
+        if which in ("all", "significant"):
             write(None)
         else:
             page.run.hits.find_ids(page.hits.table.chosen_ranges() if which == "selected" else None, write)

@@ -36,6 +36,12 @@ USUAL_FORM = "tsv"
 TABLES = ("tsv", "domtsv", "csv", "domcsv", "parquet", "domparquet")
 """The exports that columns are added to."""
 
+WHICH = {
+    "all": (0, "All reported hits"), "significant": (3, "Significant hits"), "filtered": (1, "Hits shown in the table"),
+    "selected": (2, "Selected hits"),
+}  # fmt: skip
+"""Numbers and words of the choices which hits are exported."""
+
 OF_RUN = ("queries", "matrix", "architecture", "architecture_gff3")
 """The exports that are of all queries together: all hits are proposed, whatever the table shows."""
 
@@ -52,7 +58,8 @@ class ExportChoices:
     name : str
         Proposed file name without ending.
     counts : dict
-        Number of hits that are ``all``, ``filtered`` (shown) and ``selected``.
+        Number of hits that are ``all``, ``filtered`` (shown) and ``selected``; where hits are judged also those that
+        are ``significant``, None if they are not counted.
     folder : Path
     forms : sequence of Export
     columns : str
@@ -62,7 +69,7 @@ class ExportChoices:
     """
 
     name: str
-    counts: dict[str, int]
+    counts: dict[str, int | None]
     folder: Path
     forms: Sequence[Export]
     columns: str = ""
@@ -178,16 +185,20 @@ class ExportSheet(Sheet):
     def _add_which(self) -> None:
         counts = self._choices.counts
         self.body.addWidget(label("Which hits", "muted"))
-        texts = {"all": "All reported hits", "filtered": "Hits shown in the table", "selected": "Selected hits"}
-        for number, (key, text) in enumerate(texts.items()):
-            made = QRadioButton(f"{text} ({formatting.count(counts[key])})")
-            made.setEnabled(counts[key] > 0)
-            if not counts[key]:
+        for key, (number, text) in WHICH.items():
+            if key not in counts:
+                continue
+            known = counts[key]
+            made = QRadioButton(text if known is None else f"{text} ({formatting.count(known)})")
+            made.setEnabled(known != 0)
+            if known == 0:
                 made.setToolTip("There are none.")
+            elif key == "significant":
+                made.setToolTip("As the search has judged them, of tables of domains the significant domains only")
             self.which.addButton(made, number)
             self.body.addWidget(made)
-        filtered = 0 < counts["filtered"] < counts["all"]
-        self._usual_which = 2 if counts["selected"] > 1 else 1 if filtered else 0
+        n_all, n_shown, n_selected = (counts[key] or 0 for key in ("all", "filtered", "selected"))
+        self._usual_which = 2 if n_selected > 1 else 1 if 0 < n_shown < n_all else 0
         self.which.button(self._usual_which).setChecked(True)
         self._own_which = False
         self.which.buttonClicked.connect(self._note_which)
@@ -243,6 +254,6 @@ class ExportSheet(Sheet):
             self.path.setText(name)
 
     def _export(self) -> None:
-        which = ("all", "filtered", "selected")[self.which.checkedId()]
+        which = next(key for key, (number, _) in WHICH.items() if number == self.which.checkedId())
         columns = self.columns.text().strip() if self._form.columns is not None else ""
         self.export_asked.emit(self._form.name, self.path.text().strip(), which, columns, self.is_safe.isChecked())
