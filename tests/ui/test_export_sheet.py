@@ -94,3 +94,23 @@ def test_the_window_exports_what_the_search_called_significant(
         sheet.export_button.click()
     assert choice.text() == f"Significant hits ({page.run.counts['significant']})"
     assert asked == [(None, {"significant": True})] * 2
+
+
+def test_what_holds_hits_of_one_query_is_not_written_of_several(qtbot: Any, window: MainWindow, families: Path) -> None:
+    window.controller.open_run_page(str(families))
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: len(page.run.query_hits) == 2)
+    for number, words in ((ALL_PROFILES, "choose one in the box"), (0, "shown in the table")):
+        page.run.set_profile(number)
+        qtbot.waitUntil(lambda: not page.run.hits.is_busy and page.run.hits.n_shown == page.run.hits.n_all)
+        window.controller.hits.export_hits()
+        sheet = window.sheets.sheet
+        assert isinstance(sheet, ExportSheet)
+        names = [form.name for form in sheet._choices.forms]
+        for which, form, is_refused in ((3, "afa", True), (0, "a2m", True), (0, "stockholm", False), (1, "afa", False)):
+            sheet.forms.button(names.index(form)).click()
+            sheet.which.button(which).click()
+            assert (words in sheet.problem.text()) == is_refused
+            assert sheet.export_button.isEnabled() != is_refused
+        window.sheets.close_sheet()

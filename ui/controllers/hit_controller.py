@@ -13,7 +13,18 @@ from ..models.note_changes import NoteChange
 from ..models.scripts import as_command, as_python
 
 if TYPE_CHECKING:
+    from ..models.run_view import RunView
     from ..views.results_page import ResultsPage
+
+
+def _words_of_one(run: RunView) -> str:
+    """Return what to do for an export of one query, where several have hits; empty where only one has."""
+    noun = run.noun.lower()
+    if len(run.query_hits) < 2:
+        return ""
+    if run.shows_all:
+        return f"It holds hits of one {noun}: choose one in the box above the hits first."
+    return f"It holds hits of one {noun}: take those shown in the table, or save the alignment of All aligned (Ctrl+S)."
 
 
 class HitController(Controller):
@@ -52,7 +63,8 @@ class HitController(Controller):
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = page.run.engine.exports if page.run.engine is not None else []
         chosen = self._app.settings.preferences
-        choices = ExportChoices(name, counts, self._app.export_folder, forms, self._columns, chosen.export_form)
+        folder, one_query = self._app.export_folder, _words_of_one(page.run)
+        choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query)
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         before = choices.named.before if choices.named is not None else ""

@@ -45,6 +45,9 @@ WHICH = {
 OF_RUN = ("queries", "matrix", "architecture", "architecture_gff3")
 """The exports that are of all queries together: all hits are proposed, whatever the table shows."""
 
+OF_ONE = ("afa", "a2m")
+"""The exports that hold hits of one query."""
+
 FLANKED = "fasta_matched"
 """The export that residues on either side are added to."""
 
@@ -66,6 +69,8 @@ class ExportChoices:
         Their proposed names.
     form : str
         The proposed form, if it is one of them.
+    one_query : str
+        Where several queries have hits, what to do for exports of one.
     """
 
     name: str
@@ -74,6 +79,7 @@ class ExportChoices:
     forms: Sequence[Export]
     columns: str = ""
     form: str = ""
+    one_query: str = ""
 
     @property
     def named(self) -> NamedColumns | None:
@@ -206,6 +212,12 @@ class ExportSheet(Sheet):
 
     def _note_which(self) -> None:
         self._own_which = True
+        self._judge()
+
+    @property
+    def _which(self) -> str:
+        """The key of the chosen hits."""
+        return next(key for key, (number, _) in WHICH.items() if number == self.which.checkedId())
 
     def _note_name(self) -> None:
         self._own_name = True
@@ -237,6 +249,8 @@ class ExportSheet(Sheet):
             problem = f"The folder {path.parent} is not there."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
+        elif self._form.name in OF_ONE and self._which in ("all", "significant") and self._choices.one_query:
+            problem = self._choices.one_query
         elif (named := self._form.columns) is not None:
             try:
                 named.check(f"{named.before}{self.columns.text()}")
@@ -254,6 +268,7 @@ class ExportSheet(Sheet):
             self.path.setText(name)
 
     def _export(self) -> None:
-        which = next(key for key, (number, _) in WHICH.items() if number == self.which.checkedId())
         columns = self.columns.text().strip() if self._form.columns is not None else ""
-        self.export_asked.emit(self._form.name, self.path.text().strip(), which, columns, self.is_safe.isChecked())
+        self.export_asked.emit(
+            self._form.name, self.path.text().strip(), self._which, columns, self.is_safe.isChecked()
+        )
