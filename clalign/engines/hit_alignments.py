@@ -60,7 +60,7 @@ def _the_query(source: Source) -> int:
     names = ", ".join(source.cards[number]["name"] for number in found[:5])
     raise OptionError(
         f"{len(found):,} queries have hits ({names}{', ...' * (len(found) > 5)}), which make as many alignments.",
-        "Choose the hits of one, on the command line with `clalign export --query NAME` of a kept run; Stockholm holds all.",
+        "Choose the hits of one (of a kept run with `clalign export --query NAME`); Stockholm holds those of all.",
     )
 
 

@@ -294,6 +294,21 @@ def test_hits_of_all_profiles_stand_best_first(qtbot: Any, together: ResultsPage
     assert not any(model.rule(place) for place in range(6)), "no group begins: each hit stands for itself"
 
 
+def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainWindow, together: ResultsPage) -> None:
+    table = together.hits.table
+    place = table._place("description")
+    for width, is_hidden in ((1000, True), (2400, False)):
+        window.resize(width, 800)
+        qtbot.waitUntil(lambda width=width: (table.viewport().width() > 1200) == (width > 2000))
+        together.run.set_profile(ALL_PROFILES)
+        qtbot.waitUntil(lambda: not table.isColumnHidden(table._place("profile")))
+        assert table.isColumnHidden(place) == is_hidden
+        assert table.horizontalHeader().length() == table.viewport().width()
+        together.run.set_profile(0)
+        qtbot.waitUntil(lambda: table.isColumnHidden(table._place("profile")))
+        assert not table.isColumnHidden(place)
+
+
 def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("histogram")
     plot = together.histogram.plot
