@@ -16,6 +16,7 @@ from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import unreadable
 from clalign.runs.ownership import is_owned
 from clalign.runs.pages import Together, count_hits, first_query, hits_between, hits_by_query
+from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
 from clalign.values.shards import shard_of
@@ -94,8 +95,7 @@ class RunView(QObject):
         self.counts = {"report": 0, "significant": 0}
         self.query_hits: dict[int, int] = {}
         self._is_chosen = False
-        self.is_live = self._was_live = False
-        self._is_elsewhere = False
+        self.is_live = self._was_live = self._is_elsewhere = False
         self._watch = QTimer(self, singleShot=True, interval=WATCH_MS)
         self._watch.timeout.connect(self.refresh)
         self.refusal = ""
@@ -211,6 +211,7 @@ class RunView(QObject):
             self.engine, self.spec = engine_of(run), spec_of(run)
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
+        facts["share_done"] = None if self.is_live else HitQueries(run.connection).share_done()
         cards = self._read_cards(run, facts["state"])
         was_elsewhere = self._is_elsewhere
         self._is_elsewhere = facts["state"] in ("new", "running") and not self.is_live and is_owned(self.path)

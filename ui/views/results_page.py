@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
+from .. import formatting
 from ..event_loop import defer
 from ..models.histogram import bar_words
 from ..models.hit_changes import HitChanges
@@ -366,7 +367,8 @@ class ResultsPage(QWidget):
         self._unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
         if partial:
             error = (run.facts.get("error") or {}).get("message", "")
-            self._unfinished_words.setText(f"This run is not complete; its results are partial. {error}".strip())
+            words = f"This run is not complete; its results are partial{self._share_words()}. {error}"
+            self._unfinished_words.setText(words.strip())
         self._again.setVisible(bool(run.refusal))
         if run.refusal:
             self.waiting.show_icon("alert-octagon", "stop")
@@ -377,6 +379,11 @@ class ResultsPage(QWidget):
         self.report.show_run(run)
         self._look()
         self.show_counts()
+
+    def _share_words(self) -> str:
+        """Return how much of a run is done, where that is known, to be added to a sentence."""
+        share = self.run.facts.get("share_done") if self.run.looks_for_hits else None
+        return "" if share is None else f": {formatting.percent(min(1.0, share))} of the work is done"
 
     def _show_query_hits(self) -> None:
         self.profiles.show_counts(self.run.query_hits)
