@@ -119,6 +119,9 @@ class Tour:
         yield "histogram: click a bar", self.click_bar
         yield "histogram: move the threshold", lambda: self.page.run.set_threshold("report", 30.0)
         yield "histogram: reset the threshold", lambda: self.page.run.reset_thresholds()
+        yield "histogram: all queries", lambda: self.page.run.set_profile(-1)
+        yield "histogram: click a bar of all", self.click_bar
+        yield "histogram: first query", lambda: self.page.run.set_profile(0)
         yield from self.pictures()
         yield from self.overview()
         yield from self.domains()

@@ -244,6 +244,7 @@ def photograph_pairs(window: MainWindow, shots: Photographer, folder: Path) -> N
 def photograph_laboratory(window: MainWindow, shots: Photographer, folder: Path) -> None:
     """Calibrate a profile, run the ladder, and compare the device with the reference."""
     controller = window.controller
+    wait_until(lambda: controller.workspace.devices_known, "The devices")
     controller.show_start()
     controller.sources.open_paths([str(folder / "thioesterase.hmm")])
     wait_until(lambda: controller.inspector.is_idle, "The profile")
@@ -427,6 +428,7 @@ def main() -> int:
     parser.add_argument("--theme", choices=("light", "dark", "both"), default="both")
     parser.add_argument("--hmmer3", action="store_true", help="only those of HMMER3 profiles, without the ladder")
     parser.add_argument("--pairs", action="store_true", help="only those of comparisons of sequences")
+    parser.add_argument("--laboratory", action="store_true", help="only those of measurements: for a quiet machine")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "images")
     parser.add_argument("--runs", type=Path, nargs="+", help="every tab of these runs, and all pages of no run")
     parser.add_argument("--live", type=Path, nargs=2, metavar=("PROFILES", "TARGETS"), help="a search while it runs")
@@ -450,6 +452,7 @@ def main() -> int:
             window = open_window(settings, default_worker(), [])
             window.resize(width, height)
             walk = photograph_search if options.hmmer3 else photograph_pairs if options.pairs else photograph
+            walk = photograph_laboratory if options.laboratory else walk
             walk = partial(photograph_runs, runs=options.runs) if options.runs else walk
             walk = partial(photograph_live, files=options.live, device=options.device) if options.live else walk
             walk(window, Photographer(window, options.out, theme), make_files(folder))

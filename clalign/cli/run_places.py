@@ -93,9 +93,8 @@ def continuation(path: Path, outputs: Outputs) -> str:
     from clalign.runs.run_file import open_run
 
     with contextlib.suppress(ClalignError), open_run(path) as run:
-        searched = run.fact("shard") or run.fact("database", {})
-        total = searched.get("n_residues", 0) * HitQueries(run.connection).cells_per_residue()
-        done = f" up to {int(100 * run.work_done()[0] / total)} %" if total else ""
+        share = HitQueries(run.connection).share_done()
+        done = "" if share is None else f" up to {int(100 * share)} %"
         begun = " and part of what comes next" if run.unfinished.has_any else ""
         go_on = command_for("resume", path, *flags_of(outputs))
         return f"The results{done}{begun} are safe in {path}. Continue with: {go_on}"

@@ -62,8 +62,8 @@ def _the_query(source: Source) -> int | None:
     raise OptionError(
         f"{len(found):,} {engine_of(source.run).queries} have hits ({names}{', ...' * (len(found) > 5)}), which make as"
         " many alignments.",
-        f"Keep the run, and choose one with `clalign export --{'target' if source.is_scan else 'query'} NAME`;"
-        " Stockholm holds them all.",
+        f"Choose the hits of one (in a kept run `clalign export --{'target' if source.is_scan else 'query'} NAME`);"
+        " Stockholm holds those of all.",
     )
 
 

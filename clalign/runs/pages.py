@@ -19,14 +19,25 @@ from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
 from clalign.runs.notes import OF_HIT
 from clalign.runs.older import show_first_note
-from clalign.runs.queries import significant_sql
+from clalign.runs.queries import ROWS_AT_ONCE, significant_sql
 from clalign.runs.run_file import open_connection, open_run
 from clalign.runs.schema import ORDER, PLAIN_NAMES, SHORT_NAME
 from clalign.values.hits import Hit
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 ALL_QUERIES = -1
-"""In place of the number of a query: the hits of all of them, one sequence after the other."""
+"""In place of the number of a query: the hits of all of them."""
+
+Together = Literal["best", "target", "query"]
+"""How the hits of all queries stand: the best first, whichever query found them; or all of a target, or of a query, one
+after the other."""
+
+ALL_ORDERS: dict[Together, str] = {
+    # E-values compare queries, scores only the hits of one; SQLite sorts a million in less time than they take to read.
+    "best": "evalue IS NULL, evalue, score DESC, input_index, query",
+    "target": "input_index, sort_key DESC, query",
+    "query": f"query, {ORDER}",
+}
 
 QUERY_NAME = "(SELECT queries.name FROM queries WHERE queries.id = hits.query)"
 TEXTS = ("description", "name", "accession")
@@ -93,8 +104,8 @@ class HitQuery(Struct, frozen=True):
         The key of a value; None is the original order, see `RunFile.hits`.
     score : str
         The score that thresholds are for: ``score``, or ``raw``.
-    by_query : bool
-        Whether in the original order of all queries the hits of each stand together, not those of each sequence.
+    together : str
+        The original order of the hits of all queries, a key of `ALL_ORDERS`.
     among : PickedHits or None
         Only some of these.
     species : SpeciesRule
@@ -108,7 +119,7 @@ class HitQuery(Struct, frozen=True):
     sort: str | None = None
     descending: bool = False
     score: str = "score"
-    by_query: bool = False
+    together: Together = "best"
     among: PickedHits | None = None
     species: SpeciesRule = FROM_DESCRIPTIONS
 
@@ -150,6 +161,19 @@ def hits_between(path: Path, number: int, value: str, low: float, high: float) -
     with open_run(path) as run:
         question = f"SELECT id FROM hits WHERE query = ? AND {PLOTTED[value]} >= ? AND {PLOTTED[value]} < ?"
         return [int(key) for (key,) in run.connection.execute(f"{question} ORDER BY {ORDER}", (number, low, high))]
+
+
+def compared_hits(path: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return of the hits of all queries their ids (int64[n]), E-values (float64[n], not a number for none) and scores
+    (float64[n]).
+    """
+    blocks = [np.empty((0, 3))]
+    with open_run(path) as run:
+        rows = run.connection.execute("SELECT id, evalue, score FROM hits")
+        while some := rows.fetchmany(ROWS_AT_ONCE):
+            blocks.append(np.array(some, np.float64))
+    ids, evalues, scores = np.concatenate(blocks).T
+    return ids.astype(np.int64), evalues, scores
 
 
 @contextmanager
@@ -220,7 +244,7 @@ class HitPages:
         is_of_one = query.profile != ALL_QUERIES
         if is_of_one:
             where.append((f"{column} = ?", [query.profile]))
-        order = ORDER if is_of_one else f"query, {ORDER}" if query.by_query else "input_index, sort_key DESC, query"
+        order = ORDER if is_of_one else ALL_ORDERS[query.together]
         if query.sort is not None:
             ties = "hits.id" if query.sort in NEARLY_UNIQUE else order
             by = "sort_name" if query.sort == "name" and self._connection.version > PLAIN_NAMES else values[query.sort]

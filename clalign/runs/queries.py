@@ -151,6 +151,13 @@ class HitQueries:
         if keys:
             yield last, keys
 
+    def share_done(self) -> float | None:
+        """Return which share of its cells a run has computed; None while it is not known how many there are."""
+        searched = self._connection.fact("shard") or self._connection.fact("database", {})
+        total = searched.get("n_residues", 0) * self.cells_per_residue()
+        (cells,) = self._one("SELECT total(cells) AS cells FROM batches")
+        return float(cells) / total if total else None
+
     def parts_by_score(self, number: int) -> list[tuple[int, int]]:
         """Return hit id and number of each domain of a query, the highest score first."""
         found = self._all(

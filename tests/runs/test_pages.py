@@ -11,7 +11,7 @@ import pytest
 from clalign.errors import Cancelled
 from clalign.jobs import QuietContext
 from clalign.runs import connection, pages
-from clalign.runs.pages import ALL_QUERIES, HitPages, HitQuery, count_hits
+from clalign.runs.pages import ALL_ORDERS, ALL_QUERIES, HitPages, HitQuery, count_hits
 from clalign.runs.queries import is_significant
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.hits import Hit
@@ -134,3 +134,24 @@ def test_what_nobody_waits_for_any_more_is_not_listed(path: Path, monkeypatch: p
     assert waited.n_rows == 200
     assert len(waited.listed(0, 200)) == 200, "what comes later is not stopped"
     waited.close()
+
+
+def test_hits_of_all_queries_stand_as_they_are_asked_for(path: Path) -> None:
+    """By E-value, then by score, those without an E-value last; or by target, or by query."""
+    evalues = {0: (1e-5, None, 0.0, 1e-5), 1: (1e-9, 0.0, 1e-5, 3.0)}
+    scores = {0: (20.0, 90.0, 50.0, 30.0), 1: (40.0, 60.0, 30.0, 1.0)}
+    with open_run(path, writable=True) as run:
+        run.set_profiles([CARD, CARD])
+        for query in (0, 1):
+            run.set_hits(query, [
+                Hit(row, row, f"s{row}", "", "", 30, score, 0.0, evalue, 1, (), 0)
+                for row, (score, evalue) in enumerate(zip(scores[query], evalues[query], strict=True))
+            ])  # fmt: skip
+    listed = {}
+    for together in ALL_ORDERS:
+        pages = HitPages(HitQuery(path, ALL_QUERIES, together=together))
+        listed[together] = [(found.query, found.hit.row) for found in pages.listed(0, 10)]
+        pages.close()
+    assert listed["best"] == [(1, 1), (0, 2), (1, 0), (1, 2), (0, 3), (0, 0), (1, 3), (0, 1)]
+    assert [row for _, row in listed["target"]] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert [query for query, _ in listed["query"]] == [0, 0, 0, 0, 1, 1, 1, 1]

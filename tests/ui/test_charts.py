@@ -174,11 +174,13 @@ def test_legends_show_the_colors_that_are_drawn(view: HistogramView, tokens: the
     assert [kind for kind, _ in fit_chart(fit).legend] == ["bars", "calibration"]
 
 
-@pytest.mark.parametrize("others", [(), (0.001,)], ids=["inside", "before"])
+@pytest.mark.parametrize(
+    ("value", "others"), [(0.3, ()), (0.3, (0.001,)), (0.88, (30.0,))], ids=["long", "among longer", "short"]
+)
 def test_the_number_of_a_bar_to_the_left_is_not_taken_for_that_of_the_mark(
-    others: tuple[float, ...], qtbot: Any
+    value: float, others: tuple[float, ...], qtbot: Any
 ) -> None:
-    bars = Bar("slow", 0.3, 1.6, "0.30×"), *(Bar("slower", value, None, "") for value in others)
+    bars = Bar("slow", value, 1.6, "slow×"), *(Bar("other", other, None, "") for other in others)
     image = QImage(800, 300, QImage.Format.Format_RGB32)
     image.fill(theme.LIGHT.surface)
     painter, seen = QPainter(image), []
@@ -186,7 +188,7 @@ def test_the_number_of_a_bar_to_the_left_is_not_taken_for_that_of_the_mark(
         patched.setattr(figure_painter, "_words", lambda _, area, side, text, color: seen.append((text, area)))
         figure_painter.paint_chart(painter, image.rect().toRectF(), BarChart("", "", bars, log=True), theme.LIGHT)
     painter.end()
-    number = next(area for text, area in seen if text == "0.30×")
+    number = next(area for text, area in seen if text == "slow×")
     one = next(area.center().x() for text, area in seen if text == "1")
     assert number.right() < one
 

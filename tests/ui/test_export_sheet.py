@@ -8,6 +8,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from clalign.engines.engine import engine_named
+from clalign.ui.desk.job_controller import JobController
+from clalign.ui.models.hit_pages import ALL_PROFILES
+from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.export_sheet import ExportChoices, ExportSheet
 
 
@@ -52,3 +55,64 @@ def test_what_is_of_all_queries_is_proposed_of_all_hits(qtbot: Any, tmp_path: Pa
     assert (sheet.shape(), sheet.with_species.isEnabled()) == ({}, False)
     sheet.with_origin.click()
     assert sheet.shape() == {"provenance": True}, "of every form"
+
+
+def test_significant_hits_are_offered_where_hits_are_judged(qtbot: Any, tmp_path: Path) -> None:
+    forms = engine_named("plan7").exports
+    for number, words in ((4, "Significant hits (4)"), (None, "Significant hits"), (0, "Significant hits (0)")):
+        counts = {"all": 9, "significant": number, "filtered": 9, "selected": 1}
+        sheet = ExportSheet(ExportChoices("hits", counts, tmp_path, forms))
+        qtbot.addWidget(sheet)
+        offered = {button.text(): button for button in sheet.which.buttons()}
+        assert offered[words].isEnabled() == (number != 0)
+        if number != 0:
+            offered[words].click()
+            with qtbot.waitSignal(sheet.export_asked) as asked:
+                sheet.export_button.click()
+            assert asked.args[2] == "significant"
+    sheet = ExportSheet(ExportChoices("hits", {"all": 9, "filtered": 9, "selected": 1}, tmp_path, forms))
+    qtbot.addWidget(sheet)
+    assert not any("ignificant" in button.text() for button in sheet.which.buttons())
+
+
+def test_the_window_exports_what_the_search_called_significant(
+    qtbot: Any, window: MainWindow, families: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Any, dict[str, Any]]] = []
+    monkeypatch.setattr(JobController, "export", lambda self, *what, **shape: asked.append((what[3], shape)))
+    window.controller.open_run_page(str(families))
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.run.counts["report"] == page.run.hits.n_all == 5)
+    for number, words in ((0, "Significant hits"), (ALL_PROFILES, "Significant hits (")):
+        page.run.set_profile(number)
+        qtbot.waitUntil(lambda: page.run.counts["report"] == page.run.hits.n_all and not page.run.hits.is_busy)
+        window.controller.hits.export_hits()
+        sheet = window.sheets.sheet
+        assert isinstance(sheet, ExportSheet)
+        choice = sheet.which.button(3)
+        assert choice.text().startswith(words)
+        choice.click()
+        sheet.export_button.click()
+    assert choice.text() == f"Significant hits ({page.run.counts['significant']})"
+    assert asked == [(None, {"significant": True})] * 2
+
+
+def test_what_holds_hits_of_one_query_is_not_written_of_several(qtbot: Any, window: MainWindow, families: Path) -> None:
+    window.controller.open_run_page(str(families))
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: len(page.run.query_hits) == 2)
+    for number, words in ((ALL_PROFILES, "choose one in the box"), (0, "shown in the table")):
+        page.run.set_profile(number)
+        qtbot.waitUntil(lambda: not page.run.hits.is_busy and page.run.hits.n_shown == page.run.hits.n_all)
+        window.controller.hits.export_hits()
+        sheet = window.sheets.sheet
+        assert isinstance(sheet, ExportSheet)
+        names = [form.name for form in sheet._choices.forms]
+        for which, form, is_refused in ((3, "afa", True), (0, "a2m", True), (0, "stockholm", False), (1, "afa", False)):
+            sheet.forms.button(names.index(form)).click()
+            sheet.which.button(which).click()
+            assert (words in sheet.problem.text()) == is_refused
+            assert sheet.export_button.isEnabled() != is_refused
+        window.sheets.close_sheet()

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from clalign.runs.ownership import owned
+from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.ui.models import run_view
 from clalign.ui.shell.main_window import MainWindow
@@ -86,7 +87,8 @@ def test_a_run_that_another_process_writes_is_no_stopped_one(
     monkeypatch.setattr(run_view, "WATCH_MS", 50)
     path = made_run(complete=False)
     with open_run(path, writable=True) as run:
-        run.set_facts(state="running")
+        database = run.fact("database")
+        run.set_facts(state="running", database=database | {"n_residues": 4 * database["n_residues"]})
     with owned(path):
         window.controller.sources.open_paths([str(path)])
         page = window.controller.page
@@ -98,6 +100,13 @@ def test_a_run_that_another_process_writes_is_no_stopped_one(
             run.set_facts(state="stopped")
     qtbot.waitUntil(lambda: page.run.state == "stopped")
     assert page._unfinished_bar.isVisible()
+    with open_run(path) as run:
+        share = HitQueries(run.connection).share_done()
+        cells, _ = run.work_done()
+        total = run.fact("database")["n_residues"] * sum(card["length"] for card in run.profiles())
+    assert share == cells / total
+    assert 0 < share < 1
+    assert f"{int(100 * share)}\u202f% of the work is done" in page._unfinished_words.text()
 
 
 def test_files_have_a_menu(window: MainWindow, made_run: Callable[..., Path]) -> None:

@@ -83,7 +83,7 @@ def test_the_database_sorts_as_the_cells_say(hits_of: HitsOf, pair_runs: dict[st
         "ranking": lambda r: r.query_coverage / 2 + r.identity / 4 + r.positives / 4,
         "gaps": lambda r: r.pair.n_gaps,
     }.get(key, lambda r: getattr(r, key))
-    pages = HitPages(HitQuery(pair_runs["proteins"], 0, sort=key, descending=True, by_query=True))
+    pages = HitPages(HitQuery(pair_runs["proteins"], 0, sort=key, descending=True, together="query"))
     order = [row.name for row in pages.rows(0, 100)]
     pages.close()
     worth = {row.hit.name: values(row) for row in rows}
@@ -105,7 +105,7 @@ def test_filters_know_identity_and_coverage(
 
 
 def test_hits_of_all_queries_stand_together(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:
-    pages = HitPages(HitQuery(pair_runs["proteins"], ALL_PROFILES, by_query=True))
+    pages = HitPages(HitQuery(pair_runs["proteins"], ALL_PROFILES, together="query"))
     found = [(row.profile, row.name) for row in pages.rows(0, 100)]
     pages.close()
     assert found == [(number, hit.name) for number in (0, 1) for hit in hits_of(pair_runs["proteins"], number)[1]]

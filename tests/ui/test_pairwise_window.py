@@ -23,6 +23,7 @@ from clalign.ui.engines.pairwise.dot_plot import bare_plot, read_dot_plot
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.pairwise.pictures import AlignmentPicture, DotPicture
 from clalign.ui.engines.pairwise.sheet import PairSheet
+from clalign.ui.models.histogram import HitHistogram
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
@@ -48,9 +49,13 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     page.run.set_profile(ALL_PROFILES)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
     assert PAIR_TABLE.columns[table.visible_columns()[0]].key == "profile"
-    assert not page._small_holder.isVisible()
+    qtbot.waitUntil(lambda: isinstance(page.run.histogram, HitHistogram))
+    assert page.run.histogram.counts.sum() == page.run.hits.n_all
+    assert page._small_holder.isVisible()
+    assert page.run.summary().startswith(f"{page.run.n_hits} hits · 2 queries against ")
     page.run.set_profile(1)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    assert page.run.summary().startswith(f"{page.run.hits.n_all} hits for query 2 of 2 · against ")
     assert page.run.hits.row_at(0).name == "like2_0"
     assert page._small_holder.isVisible()
 

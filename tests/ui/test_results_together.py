@@ -25,6 +25,7 @@ from clalign.ui.models import architectures, long_list
 from clalign.ui.models.architectures import Asked, question, shown_words
 from clalign.ui.models.family_colors import SAFE, family_colors, letters_on
 from clalign.ui.models.heat_map import HeatMap
+from clalign.ui.models.histogram import HitHistogram
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.long_list import LongList
 from clalign.ui.models.overview import COLUMNS, QueriesModel
@@ -261,6 +262,14 @@ def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: Result
     press(view, "Show one with hits")
     qtbot.waitUntil(lambda: view.panel is not None)
     assert together.run.profile == 0
+    together.run.set_profile(ALL_PROFILES)
+    offered = view.empty.list
+    qtbot.waitUntil(offered.isVisible)
+    items = [offered.item(place) for place in range(offered.count())]
+    assert [(item.text(), item.data(COUNT_ROLE)) for item in items] == [("Made-3", 5), ("Other", 1)]
+    QTest.mouseClick(offered.viewport(), LEFT, pos=offered.visualItemRect(items[1]).center())
+    assert together.run.profile == 1
+    qtbot.waitUntil(lambda: view.panel is not None and view.words.text().startswith("Other: "))
     together.run.set_profile(2)
     qtbot.waitUntil(lambda: view.panel is None)
     together.show_tab("hits")
@@ -278,6 +287,60 @@ def test_an_alignment_of_hits_is_seen_from_where_they_begin(qtbot: Any) -> None:
     qtbot.waitUntil(lambda: canvas.horizontalScrollBar().value() == round(288 * canvas.cell))
     assert panel.view.cursor == (0, 290)
     view.close_view()
+
+
+def test_hits_of_all_profiles_stand_best_first(qtbot: Any, together: ResultsPage) -> None:
+    with open_run(together.run.path, writable=True) as run, run.transaction():
+        run.connection.execute("UPDATE hits SET evalue = 1e-3 / (1 + input_index)")
+    together.run.set_profile(ALL_PROFILES)
+    model = together.run.hits
+    qtbot.waitUntil(lambda: not model.is_busy and model.n_all == 6)
+    rows = [row for row in map(model.row_at, range(6)) if row is not None]
+    assert [(row.evalue, -row.score) for row in rows] == sorted((row.evalue, -row.score) for row in rows)
+    assert [row.input_index for row in rows] == sorted((row.input_index for row in rows), reverse=True)
+    assert {row.profile for row in rows} == {0, 1}
+    assert not any(model.rule(place) for place in range(6)), "no group begins: each hit stands for itself"
+
+
+def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainWindow, together: ResultsPage) -> None:
+    table = together.hits.table
+    place = table._place("description")
+    for width, is_hidden in ((1000, True), (2400, False)):
+        window.resize(width, 800)
+        qtbot.waitUntil(lambda width=width: (table.viewport().width() > 1200) == (width > 2000))
+        together.run.set_profile(ALL_PROFILES)
+        qtbot.waitUntil(lambda: not table.isColumnHidden(table._place("profile")))
+        assert table.isColumnHidden(place) == is_hidden
+        assert table.horizontalHeader().length() == table.viewport().width()
+        together.run.set_profile(0)
+        qtbot.waitUntil(lambda: table.isColumnHidden(table._place("profile")))
+        assert not table.isColumnHidden(place)
+
+
+def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, together: ResultsPage) -> None:
+    together.show_tab("histogram")
+    plot = together.histogram.plot
+    qtbot.waitUntil(lambda: plot.data is not None and not isinstance(plot.data, HitHistogram))
+    together.run.set_profile(ALL_PROFILES)
+    qtbot.waitUntil(lambda: isinstance(plot.data, HitHistogram) and not together.run.hits.is_busy)
+    assert plot.isVisible()
+    assert plot.data.counts.sum() == together.run.hits.n_all == 6
+    assert not any(line.isVisible() for line in plot.lines.values())
+    assert plot.lane.title == "hits"
+    assert "All 6 hits of 3 profiles, by E-value" in together.histogram.sentence.text()
+    everything = [row for row in map(together.run.hits.row_at, range(6)) if row is not None]
+    for place in np.flatnonzero(plot.data.counts).tolist():
+        low, high = plot.data.edges[place : place + 2].tolist()
+        wanted = {row.id for row in everything if low <= -np.log10(row.evalue) < high}
+        plot.bar_clicked.emit(low, high)
+        qtbot.waitUntil(
+            lambda wanted=wanted: {everything[row].id for row in together.hits.table.chosen_rows()} == wanted
+        )
+        assert len(wanted) == plot.data.counts[place]
+        assert f"{len(wanted)} hit" in together.histogram.bar_words.text()
+    together.run.set_profile(0)
+    qtbot.waitUntil(lambda: plot.lines["report"].isVisible() or not isinstance(plot.data, HitHistogram))
+    assert plot.lane.title == "sequences"
 
 
 @pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from clalign.ui.engines.plan7.columns import COLUMNS
+from clalign.ui.models.histogram import HitHistogram
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results_page import ResultsPage
 
@@ -57,20 +58,19 @@ def test_a_hit_of_a_scan_is_aligned_to_its_profile(scan: ResultsPage) -> None:
     assert not scan.run.thresholds_moved, "of all profiles together there is no threshold"
 
 
-def test_one_profile_of_a_scan_has_its_histogram(qtbot: Any, scan: ResultsPage) -> None:
-    scan.tabs.setCurrentIndex(1)
-    qtbot.wait(30)
-    assert scan._no_histogram.isVisible()
-    assert not scan.histogram.isVisible()
+def test_all_profiles_of_a_scan_have_a_histogram_and_each_its_own(qtbot: Any, scan: ResultsPage) -> None:
+    scan.show_tab("histogram")
+    qtbot.waitUntil(lambda: scan.histogram.plot.data is not None)
+    assert isinstance(scan.histogram.plot.data, HitHistogram)
+    assert scan.histogram.plot.data.counts.sum() == 600
     scan.profiles.setFocus()
     QTest.keyClick(scan.profiles, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: scan.run.hits.n_all == 200 and scan.run.histogram is not None, timeout=30000)
-    qtbot.waitUntil(scan.histogram.isVisible, timeout=30000)
-    assert not scan._no_histogram.isVisible()
+    assert not isinstance(scan.histogram.plot.data, HitHistogram)
     assert scan.hits.table.isColumnHidden(PROFILE)
     QTest.keyClick(scan.profiles, Qt.Key.Key_Up)
     qtbot.waitUntil(lambda: scan.run.hits.n_all == 600, timeout=30000)
-    assert scan.run.histogram is None
+    qtbot.waitUntil(lambda: isinstance(scan.run.histogram, HitHistogram))
 
 
 def test_the_filter_of_a_scan_finds_profiles(qtbot: Any, scan: ResultsPage) -> None:

@@ -13,7 +13,18 @@ from ..models.note_changes import NoteChange
 from ..models.scripts import as_command, as_python
 
 if TYPE_CHECKING:
+    from ..models.run_view import RunView
     from ..views.results_page import ResultsPage
+
+
+def _words_of_one(run: RunView) -> str:
+    """Return what to do for an export of one query, where several have hits; empty where only one has."""
+    noun = run.noun.lower()
+    if len(run.query_hits) < 2:
+        return ""
+    if run.shows_all:
+        return f"It holds hits of one {noun}: choose one in the box above the hits first."
+    return f"It holds hits of one {noun}: take those shown in the table, or save the alignment of All aligned (Ctrl+S)."
 
 
 class HitController(Controller):
@@ -42,11 +53,18 @@ class HitController(Controller):
         if page is None:
             return
         hits = page.run.hits
-        counts = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": page.hits.table.n_chosen()}
+        counts: dict[str, int | None] = {
+            "all": page.run.n_hits, "filtered": hits.n_shown, "selected": page.hits.table.n_chosen()
+        }  # fmt: skip
+        if page.run.engine is not None and page.run.engine.judges:
+            # To count those of all queries would take long where only one is in view.
+            are_counted = (page.run.shows_all or len(page.run.cards) == 1) and not page.run.thresholds_moved
+            counts["significant"] = page.run.counts["significant"] if are_counted else None
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = page.run.engine.exports if page.run.engine is not None else []
         chosen = self._app.settings.preferences
-        choices = ExportChoices(name, counts, self._app.export_folder, forms, self._columns, chosen.export_form)
+        folder, one_query = self._app.export_folder, _words_of_one(page.run)
+        choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query)
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         before = choices.named.before if choices.named is not None else ""
@@ -68,7 +86,9 @@ class HitController(Controller):
         def write(ids: list[int] | None) -> None:
             self._jobs.export(run, what, path, ids, named, is_safe, **shape)
 
-        if which == "all":
+        if which == "significant":
+            shape["significant"] = True
+        if which in ("all", "significant"):
             write(None)
         else:
             page.run.hits.find_ids(page.hits.table.chosen_ranges() if which == "selected" else None, write)

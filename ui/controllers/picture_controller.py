@@ -84,7 +84,7 @@ class PictureController(Controller):
                 return
             noun = run.noun.lower()
             view.waiting.end()
-            view.say(f"One {noun} at a time", f"Choose a {noun} above to see its picture.", run)
+            view.say(f"One {noun} at a time", f"Choose a {noun} to see its picture.", run)
             return
 
         if not run.is_live:  # else it is read again and again

@@ -236,7 +236,7 @@ class ResultsController(Controller):
         if run.shows_all:
             view.waiting.end()
             view.close_view()
-            view.say(f"One {noun} at a time", f"Choose a {noun} above to see its hits aligned to it.", run)
+            view.say(f"One {noun} at a time", f"Hits are aligned by the {noun} that found them. Choose one:", run)
             return
         if view.panel is None:
             view.say("Aligning the hits", "From the paths that the search has found.")

@@ -9,9 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.runs.batches import BIN, NO_SCORE
-from clalign.runs.run_file import RunFile, open_run
+from clalign.runs.pages import compared_hits
+from clalign.runs.run_file import RunFile
+from clalign.values.axes import MINUS, tick_text
 
 from .. import formatting
+
+BAR = 0.25
+"""Least width of a bar of E-values, in powers of ten, or of scores."""
 
 MAX_BARS = 240
 """More bars than this are joined in pairs, so that each can be seen and hovered."""
@@ -67,6 +72,15 @@ class Histogram:
         return "score"
 
     @property
+    def noun(self) -> str:
+        """What the bars count."""
+        return "sequence"
+
+    def tick_words(self, place: float) -> str:
+        """Return the number at a place of the axis of scores."""
+        return tick_text(round(place, 6))
+
+    @property
     def n_looked_at(self) -> float:
         """Number of targets that were looked at so far."""
         return self.n_scores
@@ -101,8 +115,8 @@ class Histogram:
 
     def bars_words(self) -> str:
         """Return what the bars are, for the legend."""
-        sequences = formatting.plural(self.n_scores, "sequence")
-        return sequences if self.bar_width == 1 else f"{sequences}, {self.bar_width:g} {self.unit} a bar"
+        counted = formatting.plural(self.n_scores, self.noun)
+        return counted if self.bar_width == 1 else f"{counted}, {self.bar_width:g} {self.unit} a bar"
 
     @property
     def unit(self) -> str:
@@ -126,7 +140,7 @@ class Histogram:
         if bounds is None:
             return ""
         number = int(self.counts[int(np.searchsorted(self.edges, score, side="right")) - 1])
-        return f"{formatting.plural(number, 'sequence')} {self.bar_bounds(*bounds)}"
+        return f"{formatting.plural(number, self.noun)} {self.bar_bounds(*bounds)}"
 
     def bar_bounds(self, low: float, high: float) -> str:
         """Return the words for the scores of a bar."""
@@ -136,6 +150,97 @@ class Histogram:
         """Return the model cutoff within reach of a score, or the score."""
         near = [c for c in self.cutoffs.values() if abs(c - score) <= reach]
         return min(near, key=lambda c: abs(c - score)) if near else score
+
+
+@dataclass(frozen=True, slots=True)
+class HitHistogram(Histogram):
+    """The hits of all queries by what compares them: E-values, the smallest at the right; scores where there are none.
+
+    Attributes
+    ----------
+    n_without : int
+        Hits without an E-value, which are not among the bars.
+    """
+
+    n_without: int = 0
+
+    @property
+    def has_thresholds(self) -> bool:
+        """Return that there are none: each query has its own."""
+        return False
+
+    @property
+    def noun(self) -> str:
+        """What the bars count."""
+        return "hit"
+
+    @property
+    def axis(self) -> str:
+        """What stands at the axis."""
+        return "E-value" if self.kind == "evalue" else "score"
+
+    @property
+    def unit(self) -> str:
+        """What the width of a bar is counted in."""
+        return "powers of ten" if self.kind == "evalue" else "units of score"
+
+    def tick_words(self, place: float) -> str:
+        """Return the number at a place of the axis."""
+        if self.kind != "evalue":
+            return super(HitHistogram, self).tick_words(place)
+        return f"{10**-place:.3g}" if -5 < place < 4 else f"1e{-place:.4g}".replace("-", MINUS)
+
+    def bar_bounds(self, low: float, high: float) -> str:
+        """Return the words for the hits of a bar."""
+        if self.kind != "evalue":
+            return formatting.signed(f"with scores from {low:g} to {high:g}")
+        if high > LEAST_EVALUE:
+            return f"with E-values below {formatting.evalue(10**-low)}"
+        return f"with E-values from {formatting.evalue(10**-high)} to {formatting.evalue(10**-low)}"
+
+    def sentence(self, queries: str) -> str:
+        """Return what the histogram shows, of so many queries, in words."""
+        hits = f"All {formatting.plural(self.n_scores, 'hit')} of {queries}"
+        if self.kind != "evalue":
+            return f"{hits}, by score: none has an E-value. A click on a bar selects its hits."
+        without = f" Hits without an E-value: {formatting.count(self.n_without)}." if self.n_without else ""
+        return (
+            f"{hits}, by E-value, the best at the right; scores of different queries cannot be compared. A click on a"
+            f" bar selects its hits. For all scores and thresholds, choose one above.{without}"
+        )
+
+
+LEAST_EVALUE = 323
+"""Smaller E-values than ten to the power of minus this are stored as none; they stand in the last bar."""
+
+
+def _places(evalues: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return where hits lie in a `HitHistogram` (float64[n]); not a number for those that are left out."""
+    if np.isnan(evalues).all():
+        return scores
+    with np.errstate(divide="ignore"):
+        return np.minimum(-np.log10(evalues), float(LEAST_EVALUE))
+
+
+def read_hit_histogram(path: Path) -> HitHistogram:
+    """Read the histogram of the hits of all queries."""
+    _, evalues, scores = compared_hits(path)
+    places = _places(evalues, scores)
+    known = places[~np.isnan(places)]
+    bins, found = np.unique(np.floor(known / BAR), return_counts=True)
+    edges, counts = joined(bins * BAR, found, BAR)
+    return HitHistogram(
+        edges, counts, len(known), -np.inf, -np.inf,
+        kind="score" if places is scores and len(scores) else "evalue", n_without=len(places) - len(known),
+    )  # fmt: skip
+
+
+def hits_of_bar(path: Path, low: float, high: float) -> list[int]:
+    """Return the ids of the hits in a bar of a `HitHistogram`, best first."""
+    ids, evalues, scores = compared_hits(path)
+    places = _places(evalues, scores)
+    inside = np.flatnonzero((places >= low) & (places < high))
+    return [int(key) for key in ids[inside[np.lexsort((-scores[inside], evalues[inside]))]]]
 
 
 def bar_words(bar: str, n_hits: int, n_chosen: int, elsewhere: bool) -> str:
@@ -192,15 +297,6 @@ def drawn_bins(run: RunFile, query: int) -> tuple[npt.NDArray[np.float64], npt.N
     left, bins = run.histogram(query)
     scored = left > NO_SCORE
     return left[scored], bins[scored]
-
-
-def read_histogram(path: Path, query: int) -> Histogram:
-    """Read the histogram of a query."""
-    with open_run(path) as run:
-        card, (left, bins) = run.card(query), drawn_bins(run, query)
-    edges, counts = joined(left, bins)
-    least, include = finite(card.get("report_score")), finite(card.get("include_score"))
-    return Histogram(edges, counts, int(bins.sum()), least, include)
 
 
 def finite(score: float | None) -> float:

@@ -18,7 +18,7 @@ from PySide6.QtGui import QColor
 from clalign.control_characters import escaped
 from clalign.errors import ClalignError, DamagedRun
 from clalign.runs.connection import unreadable
-from clalign.runs.pages import HitQuery, PickedHits
+from clalign.runs.pages import HitQuery, PickedHits, Together
 from clalign.runs.queries import is_significant
 from clalign.runs.run_file import write_note
 from clalign.values.species import SpeciesRule
@@ -69,7 +69,7 @@ class HitsModel(QAbstractTableModel):
         self._reader = reader
         self._pages: HitPages | None = None
         self._cache: OrderedDict[int, list[HitRow]] = OrderedDict()
-        self.query = HitQuery(path, 0, score=table.score, by_query=table.query_first)
+        self.query = HitQuery(path, 0, score=table.score)
         self.cards: list[dict[str, Any]] = []
         self.significant_from: float | None = None
         self.kept_hit: int | None = None
@@ -115,13 +115,14 @@ class HitsModel(QAbstractTableModel):
     @property
     def is_grouped(self) -> bool:
         """Whether the hits of all profiles are shown, one sequence, or one query, after the other."""
-        return self.query.profile == ALL_PROFILES and self.query.sort is None
+        are_all = self.query.profile == ALL_PROFILES and self.query.sort is None
+        return are_all and self.query.together != "best"
 
-    def set_profile(self, profile: int, cards: list[dict[str, Any]]) -> None:
+    def set_profile(self, profile: int, cards: list[dict[str, Any]], together: Together = "best") -> None:
         """Show the hits of another profile, or of all; what the search called significant is so again."""
         self.cards = cards
         self.significant_from = None
-        self._ask(replace(self.query, profile=profile, least_score=None, among=None))
+        self._ask(replace(self.query, profile=profile, least_score=None, among=None, together=together))
 
     def set_significant_from(self, score: float | None) -> None:
         """Set the score from which on a hit of the profile in view is called significant; None: as by the search."""
@@ -402,7 +403,7 @@ class HitsModel(QAbstractTableModel):
         here, before = self.row_at(row), self.row_at(row - 1)
         if here is None or before is None:
             return False
-        return here.profile != before.profile if self.query.by_query else here.name != before.name
+        return here.profile != before.profile if self.query.together == "query" else here.name != before.name
 
     def rule(self, row: int) -> str:
         """Return the line drawn above a row: ``threshold``, ``group``, or none."""

@@ -15,7 +15,8 @@ from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import unreadable
 from clalign.runs.ownership import is_owned
-from clalign.runs.pages import count_hits, first_query, hits_between, hits_by_query
+from clalign.runs.pages import Together, count_hits, first_query, hits_between, hits_by_query
+from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
 from clalign.values.shards import shard_of
@@ -24,7 +25,7 @@ from clalign.values.specs import Spec
 from .. import formatting
 from .alignment_layout import Layout
 from .file_names import stem
-from .histogram import Histogram, finite, read_histogram
+from .histogram import Histogram, HitHistogram, finite, hits_of_bar, read_hit_histogram
 from .hit_pages import ALL_PROFILES, HitRow
 from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
@@ -94,8 +95,7 @@ class RunView(QObject):
         self.counts = {"report": 0, "significant": 0}
         self.query_hits: dict[int, int] = {}
         self._is_chosen = False
-        self.is_live = self._was_live = False
-        self._is_elsewhere = False
+        self.is_live = self._was_live = self._is_elsewhere = False
         self._watch = QTimer(self, singleShot=True, interval=WATCH_MS)
         self._watch.timeout.connect(self.refresh)
         self.refusal = ""
@@ -211,6 +211,7 @@ class RunView(QObject):
             self.engine, self.spec = engine_of(run), spec_of(run)
         facts["messages"] = run.messages()
         facts["verifications"] = run.verifications()
+        facts["share_done"] = None if self.is_live else HitQueries(run.connection).share_done()
         cards = self._read_cards(run, facts["state"])
         was_elsewhere = self._is_elsewhere
         self._is_elsewhere = facts["state"] in ("new", "running") and not self.is_live and is_owned(self.path)
@@ -238,6 +239,11 @@ class RunView(QObject):
     def all_words(self) -> str:
         """What the hits of all queries together are called; empty where they are not offered."""
         return ""
+
+    @property
+    def together(self) -> Together:
+        """How the hits of all queries stand before anybody sorts them."""
+        return "best"
 
     def _first_profile(self) -> int:
         return self._with_hits()
@@ -286,12 +292,14 @@ class RunView(QObject):
         self._show_profile(profile)
 
     def _show_profile(self, profile: int) -> None:
+        if self.shows_all != (profile == ALL_PROFILES):
+            self.histogram = None  # it is of another kind
         self.profile = profile
         self.counts = {"report": 0, "significant": 0}  # they are asked for below
         self.thresholds = self._own_thresholds()
         self.choose(None)
         self.hits.keep(None)
-        self.hits.set_profile(profile, self.cards)
+        self.hits.set_profile(profile, self.cards, self.together)
         self._ask_histogram()
         self.facts_changed.emit()
         self.thresholds_changed.emit()
@@ -344,17 +352,19 @@ class RunView(QObject):
         self._ask_counts()
 
     def _histogram_question(self) -> Callable[[], Histogram]:
-        """Return what reads the histogram of the query in view."""
-        path, query = self.path, self.profile
-        return lambda: read_histogram(path, query)
+        """Return what reads the histogram of what is in view: here that of the hits of all queries."""
+        path = self.path
+        return lambda: read_hit_histogram(path)
 
     def ask_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
         """Ask for the ids of the hits in a bar of the histogram, best first."""
         self._reader.ask((id(self), "bar"), self._bar_question(low, high), take)
 
     def _bar_question(self, low: float, high: float) -> Callable[[], list[int]]:
-        """Return what finds the hits in a bar of the histogram of the query in view."""
+        """Return what finds the hits in a bar of the histogram in view."""
         path, query, value = self.path, self.profile, self.plotted
+        if self.shows_all:
+            return lambda: hits_of_bar(path, low, high)
         return lambda: hits_between(path, query, value, low, high)
 
     def _take_histogram(self, answer: Histogram | Exception) -> None:
@@ -391,13 +401,7 @@ class RunView(QObject):
 
     def tag(self, name: str, short: bool) -> str:
         """Return the words on the tag of a threshold line."""
-        score = self.thresholds[name]
-        if self.histogram is None or not math.isfinite(score):
-            return ""
-        return f"{'significant' if name == 'significant' else 'shown'} from {score:g} · {self._hits_from(name)}"
-
-    def _hits_from(self, name: str) -> str:
-        return formatting.plural(self.counts[name], "hit")
+        return ""
 
     def show_one(self) -> None:
         """Show the hits of one query alone: of that of the chosen hit, or else the first that has any."""
@@ -405,17 +409,13 @@ class RunView(QObject):
 
     def no_histogram_words(self) -> tuple[str, str] | None:
         """Return heading and text where a histogram would make no sense; None where it does."""
-        if not (self.shows_all and self.cards):
-            return None
-        noun, nouns = self.noun.lower(), self.nouns.lower()
-        return (
-            f"One {noun} at a time",
-            f"Scores of different {nouns} cannot be compared. Choose a {noun} above to see its histogram.",
-        )
+        return None
 
     def sentence(self) -> str:
         """Return what the histogram shows, honestly."""
-        return ""
+        if not isinstance(self.histogram, HitHistogram):
+            return ""
+        return self.histogram.sentence(formatting.plural(len(self.cards), self.noun.lower(), self.nouns.lower()))
 
     def way_words(self) -> str:
         """Return whether what is looked for and where changed places; empty as a rule."""

@@ -88,8 +88,8 @@ class CountDelegate(QStyledItemDelegate):
         painter.save()
         tokens = theme.current()
         at = whole.adjusted(whole.width() - room, 0, 0, 0)
-        is_lit = option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver)
-        painter.fillRect(at, QColor(tokens.selected if is_lit else tokens.surface))
+        below = tokens.hover if option.state & QStyle.StateFlag.State_MouseOver else tokens.surface
+        painter.fillRect(at, QColor(tokens.selected if option.state & QStyle.StateFlag.State_Selected else below))
         painter.setPen(QColor(tokens.muted))
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(at.adjusted(0, 0, -8, 0), right, text)

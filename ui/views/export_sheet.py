@@ -36,8 +36,17 @@ USUAL_FORM = "tsv"
 TABLES = ("tsv", "domtsv", "csv", "domcsv", "parquet", "domparquet")
 """The exports that columns are added to."""
 
+WHICH = {
+    "all": (0, "All reported hits"), "significant": (3, "Significant hits"), "filtered": (1, "Hits shown in the table"),
+    "selected": (2, "Selected hits"),
+}  # fmt: skip
+"""Numbers and words of the choices which hits are exported."""
+
 OF_RUN = ("queries", "matrix", "architecture", "architecture_gff3")
 """The exports that are of all queries together: all hits are proposed, whatever the table shows."""
+
+OF_ONE = ("afa", "a2m")
+"""The exports that hold hits of one query."""
 
 FLANKED = "fasta_matched"
 """The export that residues on either side are added to."""
@@ -52,21 +61,25 @@ class ExportChoices:
     name : str
         Proposed file name without ending.
     counts : dict
-        Number of hits that are ``all``, ``filtered`` (shown) and ``selected``.
+        Number of hits that are ``all``, ``filtered`` (shown) and ``selected``; where hits are judged also those that
+        are ``significant``, None if they are not counted.
     folder : Path
     forms : sequence of Export
     columns : str
         Their proposed names.
     form : str
         The proposed form, if it is one of them.
+    one_query : str
+        Where several queries have hits, what to do for exports of one.
     """
 
     name: str
-    counts: dict[str, int]
+    counts: dict[str, int | None]
     folder: Path
     forms: Sequence[Export]
     columns: str = ""
     form: str = ""
+    one_query: str = ""
 
     @property
     def named(self) -> NamedColumns | None:
@@ -185,16 +198,20 @@ class ExportSheet(Sheet):
     def _add_which(self) -> None:
         counts = self._choices.counts
         self.body.addWidget(label("Which hits", "muted"))
-        texts = {"all": "All reported hits", "filtered": "Hits shown in the table", "selected": "Selected hits"}
-        for number, (key, text) in enumerate(texts.items()):
-            made = QRadioButton(f"{text} ({formatting.count(counts[key])})")
-            made.setEnabled(counts[key] > 0)
-            if not counts[key]:
+        for key, (number, text) in WHICH.items():
+            if key not in counts:
+                continue
+            known = counts[key]
+            made = QRadioButton(text if known is None else f"{text} ({formatting.count(known)})")
+            made.setEnabled(known != 0)
+            if known == 0:
                 made.setToolTip("There are none.")
+            elif key == "significant":
+                made.setToolTip("As the search has judged them, of tables of domains the significant domains only")
             self.which.addButton(made, number)
             self.body.addWidget(made)
-        filtered = 0 < counts["filtered"] < counts["all"]
-        self._usual_which = 2 if counts["selected"] > 1 else 1 if filtered else 0
+        n_all, n_shown, n_selected = (counts[key] or 0 for key in ("all", "filtered", "selected"))
+        self._usual_which = 2 if n_selected > 1 else 1 if 0 < n_shown < n_all else 0
         self.which.button(self._usual_which).setChecked(True)
         self._own_which = False
         self.which.buttonClicked.connect(self._note_which)
@@ -202,6 +219,12 @@ class ExportSheet(Sheet):
 
     def _note_which(self) -> None:
         self._own_which = True
+        self._judge()
+
+    @property
+    def _which(self) -> str:
+        """The key of the chosen hits."""
+        return next(key for key, (number, _) in WHICH.items() if number == self.which.checkedId())
 
     def _note_name(self) -> None:
         self._own_name = True
@@ -233,6 +256,8 @@ class ExportSheet(Sheet):
             problem = f"The folder {path.parent} is not there."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
+        elif self._form.name in OF_ONE and self._which in ("all", "significant") and self._choices.one_query:
+            problem = self._choices.one_query
         elif (named := self._form.columns) is not None:
             try:
                 named.check(f"{named.before}{self.columns.text()}")
@@ -250,6 +275,7 @@ class ExportSheet(Sheet):
             self.path.setText(name)
 
     def _export(self) -> None:
-        which = ("all", "filtered", "selected")[self.which.checkedId()]
         columns = self.columns.text().strip() if self._form.columns is not None else ""
-        self.export_asked.emit(self._form.name, self.path.text().strip(), which, columns, self.is_safe.isChecked())
+        self.export_asked.emit(
+            self._form.name, self.path.text().strip(), self._which, columns, self.is_safe.isChecked()
+        )

@@ -113,8 +113,7 @@ def _paint_bars(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.
     plot = area.adjusted(names, metrics.height() + 4, -after, 0)
     row = min(ROW + 6, plot.height() / max(1, len(chart.bars)))
     plot.setHeight(row * max(1, len(chart.bars)))
-    low, high = chart.span()
-    scale = Scale(low, high, plot.left(), plot.right(), chart.log)
+    scale = Scale(*_bar_span(chart, plot.width(), metrics), plot.left(), plot.right(), chart.log)
     _across_axis(painter, plot, scale, chart.axis, colors, above=True)
     tips = []
     for place, bar in enumerate(chart.bars):
@@ -129,6 +128,17 @@ def _paint_bars(painter: QPainter, area: QRectF, chart: BarChart, colors: theme.
         _paint_bar(painter, line, bar.value, bar.beside, bar.text, scale, colors)
         tips.append((line, bar.tip or bar.note))
     return tips
+
+
+def _bar_span(chart: BarChart, width: float, metrics: QFontMetricsF) -> tuple[float, float]:
+    """Return the ends of the axis; left of bars to the left there is room for their numbers."""
+    low, high = chart.span()
+    left = [(bar.value, bar.text) for bar in chart.bars if chart.log and bar.value is not None and 0 < bar.value < 1]
+    if not left:
+        return low, high
+    share = min(0.4, (max(metrics.horizontalAdvance(text) for _, text in left) + 10) / max(1.0, width))
+    least = min(value for value, _ in left)
+    return min(low, high * (least / high) ** (1 / (1 - share))), high
 
 
 def paint_swatch(painter: QPainter, area: QRectF, kind: str, colors: theme.Tokens) -> None:

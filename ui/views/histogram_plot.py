@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -61,6 +62,16 @@ class ChartAxis(pg.AxisItem):
         super().resizeEvent(event)
         if self.orientation == "bottom":
             self.label.setX(self.size().width() - self.label.boundingRect().width())
+
+
+class ScoreAxis(ChartAxis):
+    """Scores, or what else the histogram lies along, in its own words."""
+
+    words: Callable[[float], str] | None = None
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """Return the numbers."""
+        return super().tickStrings(values, scale, spacing) if self.words is None else [*map(self.words, values)]
 
 
 class CountAxis(ChartAxis):
@@ -157,7 +168,7 @@ class ScorePlot(pg.GraphicsView):
         self.view = layout.addViewBox(row=1, col=1, enableMenu=False)
         self.lane = TagLane(self.view)
         layout.addItem(self.lane, 0, 0, 1, 2)
-        self.counts_axis, self.score_axis = CountAxis(), ChartAxis("bottom", 70)
+        self.counts_axis, self.score_axis = CountAxis(), ScoreAxis("bottom", 70)
         self.score_axis.setHeight(ACROSS if self._titled else NARROW)
         for axis, line, column in ((self.counts_axis, 1, 0), (self.score_axis, 2, 1)):
             axis.linkToView(self.view)
@@ -220,6 +231,8 @@ class ScorePlot(pg.GraphicsView):
             self._leave_number()
             self._set_zoomed(False)
         self.data = data
+        self.score_axis.words, self.lane.title = data.tick_words, f"{data.noun}s"
+        self.lane.update()
         if cutoffs_differ:
             self._show_cutoffs(data)
         if self._titled:

@@ -264,10 +264,12 @@ class HitsTable(QTableView):
         header.moveSection(header.visualIndex(place), front if shown else len(self.kind.columns) - 1)
         if self.kind.query_first:
             return
-        # It takes the room of the description, which would be the same in many rows.
+        # Where there is not enough for both, it takes the room of the description.
         description = self._place("description")
-        self._filled = place if shown else description
-        self.setColumnHidden(description, shown)
+        others = header.length() - (0 if self.isColumnHidden(description) else header.sectionSize(description))
+        has_room = self.viewport().width() - others >= self.kind.columns[description].width
+        self._filled = place if shown and not has_room else description
+        self.setColumnHidden(description, shown and not has_room)
         self._fill()
 
     def visible_columns(self) -> list[int]:

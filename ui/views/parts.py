@@ -388,6 +388,11 @@ class EmptyPanel(QWidget):
         if buttons:
             box.addLayout(row(None, *buttons, None))
         box.addStretch(3)
+        self._box = box
+
+    def add_row(self, made: QLayout) -> None:
+        """Put something below the words and buttons."""
+        self._box.insertLayout(self._box.count() - 1, made)
 
     def say(self, heading: str, text: str) -> None:
         """Change the words."""

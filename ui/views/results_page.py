@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
+from .. import formatting
 from ..event_loop import defer
 from ..models.histogram import bar_words
 from ..models.hit_changes import HitChanges
@@ -19,7 +20,6 @@ from .facts_paragraph import FACTS, WORDS, FactsParagraph
 from .histogram_view import HistogramView
 from .hit_card import HitCard
 from .hits_table import HitsPanel
-from .one_at_a_time import OneAtATime
 from .parts import EmptyPanel, IconButton, IconLabel, Later, button, label, row, split, stacked, title_label
 from .report_page import ReportPage
 from .row_numbers import ranges_of
@@ -76,8 +76,7 @@ class ResultsPage(QWidget):
         self._small: HistogramView | None = None
         self._large: HistogramView | None = None
         self._small_holder, self._large_holder = QWidget(), QWidget()
-        self._no_histogram = OneAtATime("chart-histogram")
-        self._no_histogram.offer(run)
+        self._no_histogram = EmptyPanel("chart-histogram", "", "")
         self._large_holder.setLayout(stacked(self._no_histogram, spacing=-1))
         self._no_histogram.hide()
         self._log_counts, self._scheme, self._posterior = True, "", True
@@ -368,7 +367,8 @@ class ResultsPage(QWidget):
         self._unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
         if partial:
             error = (run.facts.get("error") or {}).get("message", "")
-            self._unfinished_words.setText(f"This run is not complete; its results are partial. {error}".strip())
+            words = f"This run is not complete; its results are partial{self._share_words()}. {error}"
+            self._unfinished_words.setText(words.strip())
         self._again.setVisible(bool(run.refusal))
         if run.refusal:
             self.waiting.show_icon("alert-octagon", "stop")
@@ -379,6 +379,11 @@ class ResultsPage(QWidget):
         self.report.show_run(run)
         self._look()
         self.show_counts()
+
+    def _share_words(self) -> str:
+        """Return how much of a run is done, where that is known, to be added to a sentence."""
+        share = self.run.facts.get("share_done") if self.run.looks_for_hits else None
+        return "" if share is None else f": {formatting.percent(min(1.0, share))} of the work is done"
 
     def _show_query_hits(self) -> None:
         self.profiles.show_counts(self.run.query_hits)

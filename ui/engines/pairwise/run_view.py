@@ -8,11 +8,12 @@ from typing import Any
 
 from clalign.engines.pairwise.report_text import MODES
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.runs.pages import Together
 from clalign.runs.run_file import RunFile
 from clalign.values.hits import Hit
 
 from ... import formatting
-from ...models.histogram import finite
+from ...models.histogram import Histogram, finite
 from ...models.hit_pages import ALL_PROFILES
 from ...models.run_view import RunView
 from .columns import PAIR_TABLE
@@ -31,7 +32,6 @@ class PairRunView(RunView):
     layout = PairLayout()
     plotted = "raw"
     spec: PairwiseSpec | None
-    histogram: PairHistogram | None
 
     @property
     def is_pairs(self) -> bool:
@@ -42,6 +42,11 @@ class PairRunView(RunView):
     def all_words(self) -> str:
         """What the hits of all queries together are called."""
         return "All queries" if len(self.cards) > 1 else ""
+
+    @property
+    def together(self) -> Together:
+        """How the hits of all queries stand: each query is a question of its own, as in BLAST's tables."""
+        return "query"
 
     def _read_cards(self, run: RunFile, state: str | None) -> list[dict[str, Any]]:
         """Return the cards without their curves; while nothing begins or ends only that in view is read again.
@@ -85,14 +90,16 @@ class PairRunView(RunView):
             self.thresholds = self._own_thresholds()
             self.thresholds_changed.emit()
 
-    def _histogram_question(self) -> Callable[[], PairHistogram]:
+    def _histogram_question(self) -> Callable[[], Histogram]:
+        if self.shows_all:
+            return super()._histogram_question()
         path, query = self.path, self.profile
         return lambda: read_pair_histogram(path, query)
 
     def tag(self, name: str, short: bool) -> str:
         """Return the words on the tag of the threshold."""
         score, data = self.thresholds[name], self.histogram
-        if data is None or not math.isfinite(score):
+        if not isinstance(data, PairHistogram) or not math.isfinite(score):
             return ""
         n_hits = min(self.counts[name], self.hits.n_all)
         hits, n_targets = formatting.plural(n_hits, "hit"), data.n_from(score)
@@ -114,13 +121,13 @@ class PairRunView(RunView):
             )
         if (self.facts.get("database") or {}).get("n_sequences") == 1:
             return "Only one target", "One score makes no histogram; the table of hits has its E-value."
-        return super().no_histogram_words()
+        return None
 
     def sentence(self) -> str:
         """Return what the histogram shows, honestly."""
         data = self.histogram
-        if data is None:
-            return ""
+        if not isinstance(data, PairHistogram):
+            return super().sentence()
         which = f"The scores of all {formatting.plural(data.n_scores, 'target')}"
         if data.n_scores == 1:
             which = "The score of the only target"
@@ -155,18 +162,19 @@ class PairRunView(RunView):
             return f"{formatting.plural(n_all, 'pair')} aligned · {self._scope()}"
         limit = self.spec.top if self.spec else 0
         top = " (the most that were asked for)" if not self.shows_all and n_all >= limit > 0 else ""
-        of = "" if self.is_complete else self._of_which()
-        return f"{formatting.plural(n_all, 'hit')}{of}{top} · {self._scope()}"
+        return f"{formatting.plural(n_all, 'hit')}{self._of_which()}{top} · {self._scope()}"
 
     def _all_done(self, finished: dict[str, Any]) -> str:
         if self.is_pairs:
             return super()._all_done(finished)
         queries = formatting.plural(finished["n_queries"], "query", "queries")
-        searched = f"{queries} against {formatting.plural(finished['n_sequences'], 'sequence')}"
+        against = f"against {formatting.plural(finished['n_sequences'], 'sequence')}"
+        searched = against if self._of_which() else f"{queries} {against}"
         return f"{searched} · {super()._all_done(finished)}"
 
     def _done_so_far(self, verb: str = "compared") -> str:
-        return f"so far{self._on_device()}" if self.histogram is None else super()._done_so_far(verb)
+        is_known = isinstance(self.histogram, PairHistogram)
+        return super()._done_so_far(verb) if is_known else f"so far{self._on_device()}"
 
     def wider_words(self) -> str:
         """Return how many scores overflowed narrow numbers; empty if none did."""

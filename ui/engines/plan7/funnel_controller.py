@@ -44,7 +44,7 @@ class FunnelController(Controller):
         if not run.cards:
             view.say("No filters yet", "They appear here as soon as the search begins.")
         elif run.shows_all:
-            words = "Choose a profile above to see how many sequences passed its filters."
+            words = "Choose a profile to see how many sequences passed its filters."
             view.say("One profile at a time", words, run)
         elif run.card["origin"] == "hmmer2":
             view.say(*HMMER2_WORDS)

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from clalign.engines.plan7.funnel import hits_with_score
+from clalign.runs.pages import Together
 from clalign.runs.run_file import open_run
 from clalign.values.hits import Hit
 
 from ... import formatting
+from ...models.histogram import Histogram
 from ...models.hit_pages import ALL_PROFILES
 from ...models.run_view import RunView
 from .columns import PROFILE_TABLE
@@ -26,7 +28,6 @@ class ProfileRunView(RunView):
     FACTS = (*RunView.FACTS, "direction")
     table = PROFILE_TABLE
     layout = ProfileLayout()
-    histogram: ProfileHistogram | None
     score_kind: ScoreKind = "msv"
     plotted = "uncorrected"
 
@@ -49,6 +50,11 @@ class ProfileRunView(RunView):
         """Return whether profiles were looked for in sequences or the other way."""
         return "scan: the profiles of each sequence" if self.is_scan else ""
 
+    @property
+    def together(self) -> Together:
+        """How the hits of all profiles stand: a scan asks what each sequence has."""
+        return "target" if self.is_scan else "best"
+
     def _first_profile(self) -> int:
         return ALL_PROFILES if self.is_scan else super()._first_profile()
 
@@ -57,15 +63,17 @@ class ProfileRunView(RunView):
         self.score_kind = "forward" if kind == "forward" else "msv"
         self._ask_histogram()
 
-    def _histogram_question(self) -> Callable[[], ProfileHistogram]:
+    def _histogram_question(self) -> Callable[[], Histogram]:
+        if self.shows_all:
+            return super()._histogram_question()
         path, profile, kind = self.path, self.profile, self.score_kind
         return lambda: read_profile_histogram(path, profile, kind)
 
     def _bar_question(self, low: float, high: float) -> Callable[[], list[int]]:
-        kind = self.histogram.kind if self.histogram is not None else "viterbi"
-        if kind == "viterbi":
+        data = self.histogram
+        if not isinstance(data, ProfileHistogram) or data.kind == "viterbi":
             return super()._bar_question(low, high)
-        path, profile = self.path, self.profile
+        path, profile, kind = self.path, self.profile, data.kind
 
         def found() -> list[int]:
             with open_run(path) as run:
@@ -75,16 +83,16 @@ class ProfileRunView(RunView):
 
     def tag(self, name: str, short: bool) -> str:
         """Return the words on the tag of a threshold line."""
-        score = self.thresholds[name]
-        if self.histogram is None or not math.isfinite(score):
+        score, data = self.thresholds[name], self.histogram
+        if not isinstance(data, ProfileHistogram) or not math.isfinite(score):
             return ""
         title = "significant" if name == "significant" else "shown"
-        hits = self._hits_from(name)
-        evalue = f"E {formatting.evalue(self.histogram.evalue(score))}"
+        hits = formatting.plural(self.counts[name], "hit")
+        evalue = f"E {formatting.evalue(data.evalue(score))}"
         if short:
             return f"{title} ≥ {formatting.score(score)} · {evalue} · {hits}"
-        pvalue = self.histogram.pvalue(score)
-        false_hits = formatting.evalue(pvalue * (self.histogram.n_looked_at))
+        pvalue = data.pvalue(score)
+        false_hits = formatting.evalue(pvalue * data.n_looked_at)
         return (
             f"{title} from {formatting.score(score)} bits · {hits}\n{evalue} · P {formatting.evalue(pvalue)}\n"
             f"{false_hits} false hits expected by chance"
@@ -93,8 +101,8 @@ class ProfileRunView(RunView):
     def sentence(self) -> str:
         """Return what the histogram shows, honestly."""
         data = self.histogram
-        if data is None:
-            return ""
+        if not isinstance(data, ProfileHistogram):
+            return super().sentence()
         if data.kind != "viterbi":
             return self._hmmer3_sentence(data)
         total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
