@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
 from clalign.tracing.files import read_trace, spans_of
+from clalign.ui.desk.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.export_sheet import ExportSheet
 from clalign.ui.views.histogram_plot import ScorePlot
@@ -390,6 +392,25 @@ def test_an_unfinished_run_offers_to_continue(
     qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
     with open_run(path) as run:
         assert run.n_hits() == 200
+
+
+def test_the_reference_goes_on_with_a_run_only_where_that_is_wanted(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path], press: Press, monkeypatch: pytest.MonkeyPatch,
+    fake: ModuleType,
+) -> None:  # fmt: skip
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(JobController, "_submit", lambda self, title, job: asked.append(job))
+    path = made_run(complete=False)
+    window.controller.sources.open_paths([str(path)])
+    page = window.controller.page
+    qtbot.waitUntil(lambda: page._unfinished_bar.isVisible())
+    press(page, "Continue on another device")
+    assert [job["device"] for job in asked] == [fake.CPU.id]
+    window.controller.workspace.set_devices([fake.GPU])
+    press(page, "Continue on another device")
+    assert len(asked) == 1
+    press(window, "Continue on the reference")
+    assert [job["device"] for job in asked] == [fake.CPU.id, "reference"]
 
 
 def test_a_run_without_hits_names_the_best(

@@ -315,7 +315,7 @@ class AppController(AppContext):
     def resume_elsewhere(self) -> None:
         """Continue the run in view on another device."""
         if self.page is not None:
-            self.jobs.resume(str(self.page.run.path), elsewhere=True)
+            self.jobs.resume_elsewhere(str(self.page.run.path))
 
     def preferences(self) -> None:
         """Open the preferences."""

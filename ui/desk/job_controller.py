@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,11 +142,20 @@ class JobController(Controller):
             path, number = folder / f"{name}-{number}.clalign", number + 1
         return path
 
-    def resume(self, run: str, elsewhere: bool = False, title: str = "") -> None:
-        """Continue a run from its last finished batch."""
+    def resume_elsewhere(self, run: str) -> None:
+        """Continue a run on another device; ask first where only the reference is left."""
+        device = self._other_device(run)
+        if device != REFERENCE.id:
+            self.resume(run, device)
+            return
+        text = "No other device is ready but the reference, which may take an hour for what others do in seconds."
+        self._app.say("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
+
+    def resume(self, run: str, device: str = "", title: str = "") -> None:
+        """Continue a run from its last finished batch, on the device that it began on unless another is named."""
         job: dict[str, Any] = {"job": "resume", "run": run}
-        if elsewhere:
-            job["device"] = self._other_device(run)
+        if device:
+            job["device"] = device
         self._begin()
         for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
             self.queue.dismiss(item)
@@ -197,14 +207,10 @@ class JobController(Controller):
             "stop": lambda: self.queue.stop(item),
             "dismiss": lambda: self.queue.dismiss(item),
             "show": lambda: self.run_chosen.emit(item.run),
-            "resume": lambda: self._resume_item(item, False),
-            "resume_elsewhere": lambda: self._resume_item(item, True),
+            "resume": lambda: self.resume(item.run),
+            "resume_elsewhere": lambda: self.resume_elsewhere(item.run),
         }
         calls[name]()
-
-    def _resume_item(self, item: JobItem, elsewhere: bool) -> None:
-        self.queue.dismiss(item)
-        self.resume(item.run, elsewhere)
 
     def record_next_run(self) -> None:
         """Have a trace of the next run recorded, or take that wish back."""
