@@ -6,7 +6,7 @@
    only after a domain of positive score. Each lane is BLOCK residues behind its left neighbor, so that
    deletes run on from lane to lane, and nothing is reduced or scanned: two shuffles a residue are all. `cut`
    lists the pieces for it: long sequences are cut where the longest alignment that counts fits the overlap
-   (clalign/stages/hmmer3/viterbi_filter_tables.py). Sequences in which J may play a part, and those whose scores
+   (clalign/stages/hmmer3/viterbi_filter_pairs.py). Sequences in which J may play a part, and those whose scores
    are too low for its arithmetic, `finish` lists for the other form. J adds nothing unless two domains are
    so good, so that form only goes through the stretches which may hold one.
 
@@ -26,7 +26,7 @@
                                     M no sum wraps around, residues of a piece
      counters   uint[][4]           by model, in: 0; turns that were taken; how many places are left to the other form;
                                     the next that this one takes; how many pieces there are beside the first ones
-     pieces     int4[][room]        by model: see common/viterbi_filter_strips.h
+     pieces     int4[][n_pieces]    by model: see common/viterbi_filter_strips.h
      spans      int2[][stride]      by place: where its pieces beside the first begin, and how many these are
      bests      int[][stride]       by place: the highest M above B
      again      int[][stride]       places in the list that are left to the other form
@@ -96,13 +96,13 @@
 
 __kernel void cut(__global const int *offsets, __global const int *lists, __global const uint *counts,
                   const uint stride, __global const model_t *models, const uint n_models, __global uint *counters,
-                  __global int4 *pieces, const uint room, __global int2 *spans, __global int *bests)
+                  __global int4 *pieces, const uint n_pieces, __global int2 *spans, __global int *bests)
 {
     const model_t model = models[MODEL_OF_GROUP(n_models)];
     const uint number = model.number, n = counts[number];
     const int overlap = REACH(model), longest = PIECE(model), least = LEAST(model);
     __global const int *rows = lists + number * stride;
-    counters += number * 4, pieces += number * room, spans += number * stride, bests += number * stride;
+    counters += number * 4, pieces += number * n_pieces, spans += number * stride, bests += number * stride;
     EACH_OF_MODEL(p, n, n_models) {
         const int length = offsets[rows[p] + 1] - offsets[rows[p]], is_taken = length <= LONGEST;
         const int step = longest - overlap, more = is_taken && length > longest ? (length - overlap - 1) / step : 0;
@@ -118,14 +118,14 @@ __kernel void cut(__global const int *offsets, __global const int *lists, __glob
 /* Write the scores, and list the places for which the skewed form cannot tell. */
 __kernel void finish(__global const int *offsets, __global const short *moves, __global const int *lists,
                      __global const uint *counts, const uint stride, __global const model_t *models,
-                     const uint n_models, __global uint *counters, __global int4 *pieces, const uint room,
+                     const uint n_models, __global uint *counters, __global int4 *pieces, const uint n_pieces,
                      __global int2 *spans, __global const int *bests, __global int *again, __global float *scores)
 {
     const model_t model = models[MODEL_OF_GROUP(n_models)];
     const uint number = model.number, first = number * stride;
     const int least = LEAST(model);
     __global const int *rows = lists + first;
-    counters += number * 4, pieces += number * room;
+    counters += number * 4, pieces += number * n_pieces;
     spans += first, bests += first, again += first, scores += first;
     EACH_OF_MODEL(p, counts[number], n_models) {
         const int row = rows[p], best = bests[p], move = moves[row], e = best + WORD_BASE + move;
@@ -147,7 +147,7 @@ __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_filter_skewed(__global const uchar *codes, __global const int *offsets, __global const short *moves,
                            __global const int *lists, __global const uint *counts, const uint stride,
                            __global const model_t *models, const uint n_models, __global const uchar *tables,
-                           __global uint *counters, __global int4 *pieces, const uint room, __global int *bests)
+                           __global uint *counters, __global int4 *pieces, const uint n_pieces, __global int *bests)
 {
     __local int scratch[LANES];
     models += MODEL_OF_GROUP(n_models);
@@ -159,7 +159,7 @@ void viterbi_filter_skewed(__global const uchar *codes, __global const int *offs
     __global const int4 *transitions = TABLE_OF(int4, tables, *models, 0);
     __global const int4 *packed = TABLE_OF(int4, tables, *models, 1);
     const int begin = BEGIN(*models);
-    pieces += number * room, bests += number * stride;
+    pieces += number * n_pieces, bests += number * stride;
 #if LOCAL_TABLE
     __local int4 table[N_CODES * NODE_EIGHTS * LANES];
     for (uint k = get_local_id(0); k < N_CODES * NODE_EIGHTS * LANES; k += GROUP) table[k] = packed[k];
@@ -224,7 +224,7 @@ __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_filter(__global const uchar *codes, __global const int *offsets, __global const short *moves,
                     __global const int *lists, __global const uint *counts, const uint stride,
                     __global const model_t *models, const uint n_models, __global const uchar *tables,
-                    __global uint *counters, __global const int4 *pieces, const uint room,
+                    __global uint *counters, __global const int4 *pieces, const uint n_pieces,
                     __global const int2 *spans, __global const int *again, __global float *scores)
 {
     __local int scratch[LANES];
@@ -236,7 +236,7 @@ void viterbi_filter(__global const uchar *codes, __global const int *offsets, __
     __global const int *transitions = TABLE_OF(int, tables, model, 0), *reach = TABLE_OF(int, tables, model, 1);
     __global const short *emissions = TABLE_OF(short, tables, model, 2);
     __global const int *rows = lists + first;
-    pieces += number * room, spans += first, again += first, scores += first;
+    pieces += number * n_pieces, spans += first, again += first, scores += first;
 #if HELD
     held_transitions_t held;
     const held_transitions_t *t = &held;
@@ -252,9 +252,9 @@ void viterbi_filter(__global const uchar *codes, __global const int *offsets, __
 #endif
     around_t b;
     b.gain = reach[lane];
-    for (uint number = FIRST_PLACE(counters + 2, 1, lane); number < count;
-         number = NEXT_PLACE(number, counters + 2, 1, lane)) {
-        const int p = ALL ? (int)number : again[number], row = rows[p], length = offsets[row + 1] - offsets[row];
+    for (uint place = FIRST_PLACE(counters + 2, 1, lane); place < count;
+         place = NEXT_PLACE(place, counters + 2, 1, lane)) {
+        const int p = ALL ? (int)place : again[place], row = rows[p], length = offsets[row + 1] - offsets[row];
         __global const uchar *code = codes + offsets[row];
         const int2 span = ALL ? (int2)(0, 0) : spans[p];
         word_lane_t s;

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     if order.is_traced:
         tracing.begin(f"clalign executor {arguments.device}")
     spec = spec_of(order.spec)
-    serve(link, Device.from_dict(order.device), Path(order.run), spec, load, pick_device)
+    serve(link, Device.from_dict(order.device), order.n_devices, Path(order.run), spec, load, pick_device)
     sys.stderr.flush()
     _leave(ExitCode.DONE)
 

@@ -247,7 +247,7 @@ class Executor(Generic[Batch]):
             self._most_cells /= 4
             return True
         if self._most_together > 1:
-            self._most_together = 1
+            self._most_together //= 2
             return True
         return bool(self._in_hand) and self.cutter.shrink(self._in_hand[0])
 

@@ -303,7 +303,8 @@ def _apart(task: Task[Any], devices: Sequence[Device], crew: Crew) -> list[Openi
 
     spec, engine = task.spec.to_dict(), task.run.fact("engine")
     remember(engine, spec["device"], [device.id for device in devices])
-    return [Opening(partial(DeviceApart, engine, device, task.run.path, spec, crew.check)) for device in devices]
+    given = task.run.path, spec, len(devices), crew.check
+    return [Opening(partial(DeviceApart, engine, device, *given)) for device in devices]
 
 
 def _has_files(task: Task[Any]) -> bool:

@@ -18,7 +18,7 @@ from clalign.values.devices import Device
 from clalign.values.hits import Hit, Scores
 
 PLENTY = 512
-"""Queries for each of several devices of which every one may take many at a time."""
+"""Queries of a run, finished ones included, for each of several devices of which every one may take many at a time."""
 
 ALL = -1
 """Stands for all queries where the rows are pairs, each of which has its own."""

@@ -1,6 +1,6 @@
-/* Models that are searched with in one launch. On processors work-items go through them one after the other, and what
-   each has to do they share by a counter of its own, so that none waits for a launch of the next model. On GPUs each
-   model has work-groups of its own, as many as every other one.
+/* Models that are searched with in one launch, so that none waits for a launch of the next one. Either work-items go
+   through all of them and share what each has to do by a counter of its own, as on processors, or each model has
+   work-groups of its own, as many as every other one, as with lanes.
 
    Of every model there is a list of sequences, and a result for each place in it: `stride` places a model, its number
    in the group telling where they begin. */

@@ -8,7 +8,7 @@
 
    Nothing saturates and nothing wraps around: M is kept from falling below the lowest step from B to M, and
    steps cost at most so much that this, too, is no more than what B gives. That is exact as long as no M is
-   more than `most` above B (clalign/stages/hmmer3/viterbi_filter_tables.py); what is beyond is for another kernel.
+   more than `most` above B (clalign/stages/hmmer3/viterbi_filter_pairs.py); what is beyond is for another kernel.
 
    Tables
      transitions  int4[NODES][2]   to match from match, insert, delete; begin of the next node;

@@ -40,7 +40,8 @@ SOFT = {0, ExitCode.STOPPED, ExitCode.INTERRUPTED, ExitCode.TERMINATED, ExitCode
 ROWS = "".join(f"s{i} MKVLAARTEWYGHHKL{'MN'[i % 2]}NPQRSTVWYACDEF\n" for i in range(12))
 
 CHANGING = re.compile(
-    r"(?m)^(# |@CO\t)?([Dd]ate|[Cc]ommand|[Dd]evice|DATE|COM|Option settings|Current dir|Time|Mc/sec|CALIBRATE)\b.*\n"
+    r"(?m)^(# |@CO\t|#=GF CC )?([Dd]ate|[Cc]ommand|[Dd]evice|DATE|COM|Option settings|Current dir|Time|Mc/sec"
+    r"|CALIBRATE)\b.*\n"
 )
 """Lines that tell date, command, device and speed."""
 

@@ -17,6 +17,7 @@ import pyopencl as cl
 from clalign.compute.meetings import METHODS, Meetings
 from clalign.compute.opencl import discover
 from clalign.compute.opencl.session import OpenCLSession
+from clalign.stages.hmmer3 import filter_cascade, viterbi_filter
 from clalign.stages.hmmer3.bias_filter import BiasFilterStage
 from clalign.stages.hmmer3.decoding import DecodingStage
 from clalign.stages.hmmer3.envelope import EnvelopeStage
@@ -169,12 +170,19 @@ def shelved() -> LocalProfile:
     return shelf_of([random_local_hmm(RNG, n_nodes) for n_nodes in (130, 21, 3)]).profile(1)
 
 
-def filters_of_several() -> tuple[Any, Any, Any]:
-    """Return all filters in the shapes for GPUs and models that share launches, on a shelf and on none."""
+def filters_of_several(is_cut: bool = False) -> tuple[Any, Any, Any]:
+    """Return all filters in the shapes for GPUs and models that share launches, on a shelf and on none.
+
+    Or with sequences that are cut, enough of them for all filters to be started at once, a model of several strips, and
+    one that is too long for two sequences at a time.
+    """
     for stage in (MSV, VITERBI_FILTER, FORWARD):
         stage.shape, stage.defines = "lanes", LANES
     SSV.shape = "item"
-    shelf = shelf_of([random_local_hmm(RNG, n_nodes) for n_nodes in (21, 3, 19, 20)])
+    if is_cut:
+        viterbi_filter.LEAST_PIECE, viterbi_filter.PIECE_SHARE, viterbi_filter.MOST_PAIR_NODES = 24, 1.2, 4
+        filter_cascade.FEW_SEQUENCES = 2
+    shelf = shelf_of([random_local_hmm(RNG, n_nodes) for n_nodes in (21, 3, 19, 90 if is_cut else 20)])
     profiles = [*map(shelf.profile, (3, 1, 0, 2)), LOCAL_PROFILE]
     limits = FilterLimits(0.5, 0.3, 0.2)
     return FILTERS_OF_MANY, profile_batch(), [FilterModel(profile, limits) for profile in profiles]
@@ -193,6 +201,7 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "bias_filter": lambda: (BiasFilterStage(), profile_batch(), LOCAL_PROFILE),
     "forward_lanes": lambda: (ForwardStage("lanes", **LANES), profile_batch(), LOCAL_PROFILE),
     "filters_of_several": filters_of_several,
+    "filters_cut": partial(filters_of_several, is_cut=True),
     "decoding": lambda: (DecodingStage("lanes", **LANES), profile_batch(), row_profiles()),
     "envelope": lambda: (EnvelopeStage("lanes", **LANES), regions(), row_profiles()),
     "sampling": lambda: (SamplingStage("lanes", **LANES), regions(), SamplingModel(row_profiles(), 7)),

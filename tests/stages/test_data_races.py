@@ -12,7 +12,14 @@ import pytest
 from tests.conftest import SIMULATOR_DRIVER
 from tests.stages.on_simulator import CASES, PLANTED, TOGETHER
 
-UNOPTIMIZED = {"msv_lanes", "filters_of_several", "viterbi_trace_lanes", "relay_lfs", "relay_ulfs"}
+UNOPTIMIZED = {
+    "msv_lanes",
+    "filters_of_several",
+    "filters_cut",
+    "viterbi_trace_lanes",
+    "relay_lfs",
+    "relay_ulfs",
+}
 """What the simulator's compiler otherwise makes an instruction of that the simulator does not know."""
 
 

@@ -246,20 +246,19 @@ def _list_in_child() -> tuple[list[Device], str]:
 
 def _judged(devices: list[Device], known: dict[str, Verdict], tell: Callable[[str], None]) -> list[Device]:
     """Judge devices, one after the other but for those that take long: a driver that hangs keeps no other waiting."""
-    answers: list[Future[Device]] = []
+    answers: list[tuple[Future[Device], float]] = []
     for device in devices:
-        answers.append(Future())
+        answers.append((Future(), time.monotonic() + TELL_SECONDS))
         # A test must not keep the process from ending.
-        threading.Thread(target=_answer, args=(answers[-1], device, known), daemon=True).start()
+        threading.Thread(target=_answer, args=(answers[-1][0], device, known), daemon=True).start()
         with contextlib.suppress(TimeoutError):
-            answers[-1].exception(NEXT_SECONDS)
-    until = time.monotonic() + TELL_SECONDS - NEXT_SECONDS
-    for device, answer in zip(devices, answers, strict=True):
+            answers[-1][0].exception(NEXT_SECONDS)
+    for device, (answer, until) in zip(devices, answers, strict=True):
         try:
             answer.exception(max(0.0, until - time.monotonic()))
         except TimeoutError:
             tell(f"Testing {device.name} ({device.platform}): only once, for up to {TEST_SECONDS} s.")
-    return [answer.result() for answer in answers]
+    return [answer.result() for answer, _ in answers]
 
 
 def _answer(answer: Future[Device], device: Device, known: dict[str, Verdict]) -> None:

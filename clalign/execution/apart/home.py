@@ -43,6 +43,8 @@ class Order(Struct, frozen=True):
         Its path; its engine reads the input as the one at home does.
     spec : dict
     device : dict
+    n_devices : int
+        Of the job.
     is_traced : bool
         Whether its spans are recorded with those of the process at home.
     """
@@ -50,6 +52,7 @@ class Order(Struct, frozen=True):
     run: str
     spec: dict[str, Any]
     device: dict[str, Any]
+    n_devices: int
     is_traced: bool
 
 
@@ -64,6 +67,8 @@ class DeviceApart:
     run : Path
     spec : dict
         What is asked of the run.
+    n_devices : int
+        Of the job.
     check : callable
         Called while it waits; raises `Cancelled` if the job was asked to stop.
 
@@ -73,7 +78,9 @@ class DeviceApart:
         If the process cannot be started, or the device cannot be opened there.
     """
 
-    def __init__(self, engine: str, device: Device, run: Path, spec: dict[str, Any], check: Check) -> None:
+    def __init__(
+        self, engine: str, device: Device, run: Path, spec: dict[str, Any], n_devices: int, check: Check
+    ) -> None:
         self.device, self._check = device, check
         self._heard: SimpleQueue[Message | None] = SimpleQueue()
         self._units: dict[int, Unit[Any]] = {}
@@ -88,7 +95,7 @@ class DeviceApart:
         threading.Thread(target=self._read, name=f"hears {device.id}", daemon=True).start()
         with ExitStack() as stack:
             stack.callback(starting.end, self._process)
-            self._say(Order(str(run), spec, device.to_dict(), tracing.is_on()))
+            self._say(Order(str(run), spec, device.to_dict(), n_devices, tracing.is_on()))
             self._hear()  # that the device is open
             stack.pop_all()
 

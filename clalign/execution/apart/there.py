@@ -84,12 +84,8 @@ class _Quiet(Task[Any], frozen=True):
         """Say nothing."""
 
 
-SEVERAL = 2
-"""Devices at least that compute in processes of their own."""
-
-
 def serve(
-    link: Link, device: Device, path: Path, spec: Spec, load: Callable[[Task[Any]], Work],
+    link: Link, device: Device, n_devices: int, path: Path, spec: Spec, load: Callable[[Task[Any]], Work],
     pick_device: Callable[[str], Device],
 ) -> None:  # fmt: skip
     """Compute with a device until everything is stored at home.
@@ -98,6 +94,8 @@ def serve(
     ----------
     link : Link
     device : Device
+    n_devices : int
+        Of the job.
     path : Path
         Of the run, which is read beside who writes it.
     spec : Spec
@@ -118,7 +116,7 @@ def serve(
                     file, spec, pick_device, QuietContext(), foresee=opening.foresee, foresee_help=helps.append
                 )
                 work = load(task)
-                plan = plan_of_part(work, part_of(task, work)).among(SEVERAL)
+                plan = plan_of_part(work, part_of(task, work)).among(n_devices)
                 with Host(session, pick_device, nothing_to_check, plan.has_host, helps) as host:
                     planner = _Planner(link, plan)
                     Executor(session, host, file, _Writer(link, planner), call).compute()

@@ -102,4 +102,4 @@ def _lanes_form(session: KernelSession, profile: LocalProfile, choices: Choices)
     is_local = fits_local(device, (8 * nodes + 1) * lanes * 4)
     group = lanes_group(device, backend, LANES_GROUP)
     defines = {"NODES": nodes, "GROUP": group, "LOCAL_TRANSITIONS": is_local, **backend}
-    return Form(defines, f"forward lanes {lanes}", make, nodes)
+    return Form(defines, f"forward lanes {lanes}", make)

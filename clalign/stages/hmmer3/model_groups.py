@@ -1,10 +1,11 @@
-"""Several models in one launch: a kernel that goes through models is told where the tables of each begin."""
+"""Several models in one launch: a kernel is told where the tables of each begin."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.geometry import Geometry, in_groups_of_models, one_a_core
@@ -31,7 +32,7 @@ class Form(Struct, frozen=True):
     make : callable
         Makes the tables of a model; the layout depends on nothing but the model.
     vectors : int
-        In a row.
+        In a row, or strips, where the kernel is told.
     numbers : tuple
         What else the kernel wants to know: numpy scalars of 32 bits.
     room : int
@@ -114,7 +115,7 @@ def together(
         models["tables"][:, : tables.starts.shape[1]] = tables.starts[places]
         for k in range(len(forms[0].numbers)):
             models["numbers"][:, k] = np.array([form.numbers[k] for form in forms]).view(np.uint32)
-        yield Together(forms[0].defines, those, session.upload(models), tables.whole, sum(rooms))
+        yield Together(forms[0].defines, those, _sent(session, models, those, is_passing), tables.whole, sum(rooms))
 
 
 def geometry_on(device: Device, shape: str, n: int) -> Callable[[Together], Geometry]:
@@ -140,6 +141,15 @@ def launch(
         session.launch(
             *kernel, group.defines, *geometry(group), *before, *group.arguments, session.zeros(4 * len(group)), *after
         )
+
+
+def _sent(
+    session: KernelSession, models: npt.NDArray[np.void], profiles: Sequence[LocalProfile], is_passing: bool
+) -> Buffer:
+    """Return models on a device; with a large database they come one by one, and again with every batch."""
+    if is_passing or len(models) > 1:
+        return session.upload(models)
+    return session.cached(f"model {models.tobytes().hex()}", profiles[0], lambda: session.upload(models))
 
 
 class _Passing:

@@ -119,4 +119,4 @@ def _lanes_form(session: KernelSession, profile: LocalProfile, choices: Choices)
 
     nodes = stepped(-(-profile.length // lanes))
     defines = {"NODES": nodes, "GROUP": lanes_group(device, backend, LANES_GROUP), **backend}
-    return Form(defines, f"msv lanes {lanes}", make, nodes, _numbers(session, profile))
+    return Form(defines, f"msv lanes {lanes}", make, numbers=_numbers(session, profile))

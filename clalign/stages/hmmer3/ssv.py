@@ -38,6 +38,10 @@ MOST_EXTREME = 255
 """HMMER's bytes have overflowed from here on."""
 
 
+MOST_EDGES = 2**27
+"""Bytes at the edges of strips that several models have together; one alone has what it needs."""
+
+
 class SsvCells(Struct, frozen=True):
     """The best cells of a batch on a device.
 
@@ -103,7 +107,7 @@ class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
         return lambda: np.where(unscored() | (batch.lengths == 0), 0, np.minimum(extremes(), MOST_EXTREME))
 
     def enqueue(self, session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile]) -> SsvCells:
-        """Enqueue the kernels on a batch that is not empty."""
+        """Enqueue the kernels on a batch that is not empty, with profiles of one alphabet, at least one."""
         enqueue = _enqueue_vector if self.shape_on(session.device) == "vector" else _enqueue_item
         return enqueue(session, batch, profiles, self.defines)
 
@@ -280,11 +284,11 @@ def _score_pairs(session: KernelSession, n: int, layout: PairLayout, models: Tog
     if not layout.n_pieces:
         return
     defines, most_groups = models.defines, session.device.n_compute_units * SsvTuning.of(session.device).groups
-    group, geometry = defines["GROUP"], geometry_on(session.device, "item", models.room)
+    group, geometry = defines["GROUP"], geometry_on(session.device, "item", -(-models.room // len(models)))
     pairs = session.scratch("pairs of letters", 4 * models.room)
     session.launch("ssv_item", "pair_tables", defines, *geometry(models), *models.arguments, pairs)
-    n_groups = min(most_groups, -(-layout.n_pieces // (2 * group)) * len(models))
-    depth = -(-layout.longest // 4) * 4
+    depth, of_one = -(-layout.longest // 4) * 4, min(most_groups, -(-layout.n_pieces // (2 * group)))
+    n_groups = max(of_one, min(most_groups, of_one * len(models), MOST_EDGES // (4 * depth * group)))
     edges = session.scratch("edges", 4 if defines["ONE_STRIP"] else 4 * n_groups * depth * group)
     session.launch(
         "ssv_item", "ssv_score", defines, n_groups * group, group,

@@ -154,23 +154,29 @@ def _launch_lanes(session: KernelSession, profiles: Sequence[LocalProfile], rows
     numbers = range(len(profiles)) if chosen.chosen is None else chosen.chosen
     pairs_of_each = {number: _forms(session, profiles[number], choices)[0] for number in numbers}
     in_pairs = {number: _pieces_of(pairs) for number, pairs in pairs_of_each.items() if pairs is not None}
-    cells = rows.batch.n_cells(1)
-    more = [cells // (longest - reach) for reach, longest in in_pairs.values() if longest > reach]
-    room = chosen.most + int(max(more, default=0))
+    n_cut = session.cached("residues that may be cut", rows.batch, lambda: _n_cut(rows.batch))
+    more = [n_cut // (longest - reach) for reach, longest in in_pairs.values() if longest > reach]
+    n_pieces = chosen.most + max(more, default=0)
     counters, again = session.zeros(16 * n_models), session.allocate(4 * chosen.room)
     pieces = spans = again  # not looked at where nothing was cut
     if in_pairs:
-        pieces, spans = session.allocate(16 * room * n_models), session.allocate(8 * chosen.room)
+        pieces, spans = session.allocate(16 * n_pieces * n_models), session.allocate(8 * chosen.room)
         groups = together(session, profiles, partial(_form_of_pairs, session, choices), [*in_pairs], is_passing)
-        cut = _Cut(counters, pieces, room, spans, session.allocate(4 * chosen.room), again)
+        cut = _Cut(counters, pieces, n_pieces, spans, session.allocate(4 * chosen.room), again)
         for group in groups:
             _launch_skewed(session, rows, group, cut)
     geometry = geometry_on(session.device, "lanes", chosen.most)
     for group in together(session, profiles, partial(_form_of_others, session, choices), chosen.chosen, is_passing):
         session.launch(
             "viterbi_filter_lanes", "viterbi_filter", group.defines, *geometry(group),
-            *rows.head, *group.arguments, counters, pieces, np.uint32(room), spans, again, rows.scores,
+            *rows.head, *group.arguments, counters, pieces, np.uint32(n_pieces), spans, again, rows.scores,
         )  # fmt: skip
+
+
+def _n_cut(batch: SequenceBatch) -> int:
+    """Return the residues of those sequences of a batch that may be cut into pieces."""
+    lengths = batch.lengths
+    return int(lengths[(lengths > LEAST_PIECE) & (lengths <= LONGEST)].sum())
 
 
 def _forms(
@@ -196,7 +202,7 @@ def _form_of_pairs(session: KernelSession, choices: Choices, profile: LocalProfi
     assert pairs is not None
     reach, longest = _pieces_of(pairs)
     numbers = tuple(map(np.int32, (pairs.begin, pairs.least, reach, pairs.trusted, longest)))
-    return Form(defines, f"skewed words {choices}", make, defines["NODES"], numbers)
+    return Form(defines, f"skewed words {choices}", make, numbers=numbers)
 
 
 def _form_of_others(session: KernelSession, choices: Choices, profile: LocalProfile) -> Form:
@@ -207,7 +213,7 @@ def _form_of_others(session: KernelSession, choices: Choices, profile: LocalProf
         return lanes_tables(session, defines["LANES"], defines["NODES"], one)
 
     _, _, defines = _forms(session, profile, choices)
-    return Form(defines, f"word lanes {choices}", make, defines["NODES"])
+    return Form(defines, f"word lanes {choices}", make)
 
 
 def _pieces_of(pairs: PairSteps) -> tuple[int, int]:
@@ -257,7 +263,7 @@ class _Cut(Struct, frozen=True):
 
     counters: Buffer
     pieces: Buffer
-    room: int
+    n_pieces: int
     spans: Buffer
     bests: Buffer
     again: Buffer
@@ -265,12 +271,12 @@ class _Cut(Struct, frozen=True):
 
 def _launch_skewed(session: KernelSession, rows: _Rows, group: Together, cut: _Cut) -> None:
     """Enqueue the form for two sequences: cut them, score the pieces, and see which sequences are left."""
-    geometry = geometry_on(session.device, "lanes", -(-cut.room // 2))(group)
+    geometry = geometry_on(session.device, "lanes", -(-cut.n_pieces // 2))(group)
 
     def start(entry: str, *arguments: Argument) -> None:
         session.launch("viterbi_filter_lanes", entry, group.defines, *geometry, *arguments)
 
-    models, of_pieces = group.arguments[:2], (cut.counters, cut.pieces, np.uint32(cut.room))
+    models, of_pieces = group.arguments[:2], (cut.counters, cut.pieces, np.uint32(cut.n_pieces))
     start("cut", rows.offsets, *rows.lists, *models, *of_pieces, cut.spans, cut.bests)
     start("viterbi_filter_skewed", *rows.head, *group.arguments, *of_pieces, cut.bests)
     start(

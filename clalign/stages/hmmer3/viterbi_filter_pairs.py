@@ -36,7 +36,7 @@ MOST_GAIN = 20_000
 
 
 class PairSteps(Struct, frozen=True):
-    """Scores of ``common/pairs_of_words.h``, relative to B.
+    """Scores of ``common/viterbi_filter_strips.h``, relative to B.
 
     Attributes
     ----------
