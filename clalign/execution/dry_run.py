@@ -19,6 +19,7 @@ from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import MOST_COMPILERS, Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
 from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
+from clalign.execution.executor import MOST_ROWS_TOGETHER, MOST_TOGETHER
 from clalign.execution.job import Summary, Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part
 from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
@@ -92,7 +93,7 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         for text in cautions_of(task.run, work, known[0][0] if len(known) == 1 else None):
             task.warn(text)
         part = part_of(task, work)
-        plan = plan_of_part(work, part)
+        plan = plan_of_part(work, part).among(len(known))
         units = [_unit(device, plan, task.run, rehearsals) for device, _ in known]
         devices = _needs(known, units, work)
         for device in devices if far else ():
@@ -188,18 +189,26 @@ def _needs(known: list[tuple[Device, Unbuilt]], units: list[Rehearsal], work: Wo
 
 
 def _first_unit(device: Device, plan: Plan[Any], run: RunFile) -> Rehearsal:
-    """Return what the first units of few queries start on a device: the first, the last and the longest of some."""
+    """Return what the first units start on a device: of the first, the last and the longest of some queries.
+
+    And of the first ones together, where they are started so.
+    """
     some = list(islice(plan.queries, MOST_LOOKED_AT))
     longest = max(some, key=lambda number: run.card(number).get("length", 0))
     most: Rehearsal = _FirstLaunch(device)
-    for number in dict.fromkeys((longest, some[0], plan.queries[-1])):
+    alone = [[number] for number in dict.fromkeys((longest, some[0], plan.queries[-1]))]
+    for numbers in (*alone, some[:MOST_TOGETHER]):
         unit = _FirstLaunch(device)
         with _whatever_happens():
             cutter = plan.cutter_for(device)
             batch = cutter.batch(0, cutter.end(0, plan.n_rows))
-            wait = plan.search_of(run, number).start_scoring(unit, batch)
-            if not unit.programs:
-                wait()
+            n = min(len(numbers), MOST_ROWS_TOGETHER // max(1, len(batch)))
+            if n > 1 and plan.start_many is not None:
+                plan.start_many([plan.search_of(run, number) for number in numbers[:n]], unit, batch)
+            else:
+                wait = plan.search_of(run, numbers[0]).start_scoring(unit, batch)
+                if not unit.programs:
+                    wait()
         unit.programs.update(most.programs)
         unit.n_bytes = max(unit.n_bytes, most.n_bytes)
         most = unit
