@@ -195,7 +195,7 @@ def _chosen(arguments: argparse.Namespace) -> list[int] | None:
             return None
         is_raw = engine.score_of_option == "raw"
         hits = HitQueries(found.connection)
-        if found.fact("direction") == "scan":  # the cards of a run are of its profiles, which are targets there
+        if spec_of(found).is_scan:  # the cards of a run are of its profiles, which are targets there
             of_cards, of_rows, noun = arguments.target, arguments.query, "query"
         else:
             of_cards, of_rows, noun = arguments.query, arguments.target, "target"

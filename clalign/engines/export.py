@@ -254,7 +254,7 @@ class Source(ABC):
     @property
     def is_scan(self) -> bool:
         """Whether what the cards are of was found, and the hits are of what was looked for."""
-        return False
+        return self.origin.is_scan
 
     @property
     def looked_in(self) -> str:
@@ -323,6 +323,7 @@ def provenance(run: RunFile) -> Provenance:
         seconds=run.fact("created", 0.0),
         partial=run.state != "done" or part is not None,
         program=given.command,
+        is_scan=given.is_scan,
         part=part.words if part is not None else "",
         checksums=tuple((digest, in_one_line(as_given(run.path, path))) for digest, path in known_checksums(run)),
     )

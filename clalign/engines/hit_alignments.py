@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TextIO
 
 from clalign.engines.commands import Export
-from clalign.engines.engine import Writer, engine_of
+from clalign.engines.engine import Writer, engine_of, spec_of
 from clalign.engines.export import Choice, Source
 from clalign.errors import OptionError
 from clalign.formats.row_writers import text_of, write_rows
@@ -62,7 +62,7 @@ def _the_query(source: Source) -> int | None:
     raise OptionError(
         f"{len(found):,} {engine_of(source.run).queries} have hits ({names}{', ...' * (len(found) > 5)}), which make as"
         " many alignments.",
-        f"Choose the hits of one (in a kept run `clalign export --{'target' if source.is_scan else 'query'} NAME`);"
+        f"Choose the hits of one (in a kept run `clalign export {spec_of(source.run).choosing_flag} NAME`);"
         " Stockholm holds those of all.",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from clalign.cli.options import NO_TEXT
 from clalign.cli.outputs import SHAPES
 from clalign.engines.engine import engines
 from clalign.errors import ExitCode
+from clalign.runs.run_file import open_run
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 PROFILE, PROTEINS = str(EXAMPLES / "globins4.hmm"), str(EXAMPLES / "three_proteins.fasta")
@@ -27,6 +29,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("two.hmm").write_text(2 * Path(PROFILE).read_text())
     Path("clans.tsv").write_text("family\tclan\n")
     return tmp_path
+
+
+@pytest.fixture
+def two_families(here: Path) -> list[str]:
+    """Profiles of two families, and sequences of which some are of the second one."""
+    names = ("globins4.hmm", "rrm_1_hmmer3.hmm")
+    (here / "families.hmm").write_text("".join((EXAMPLES / name).read_text() for name in names))
+    return ["families.hmm", str(EXAMPLES / "swissprot_sample.fasta.gz")]
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str], code: ExitCode = ExitCode.USAGE) -> str:
@@ -47,8 +57,29 @@ def test_an_alignment_to_one_of_several_queries(
     words: list[str], flag: str, more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused([*words, flag, "x.out", *more], capsys)
-    assert said.startswith(f"clalign {words[0]}: {flag} is of one query, but there are several in ")
-    assert f"`clalign export --query NAME {flag} F RUN`" in said
+    noun = "query" if words == PAIRS else "profile"
+    assert said.startswith(f"clalign {words[0]}: {flag} is of one {noun}, but there are several in ")
+    chosen = "--target" if words[0] == "hmmscan" else "--query"
+    assert f"`clalign export {chosen} NAME {flag} F RUN`" in said
+
+
+@pytest.mark.parametrize(("command", "chosen"), [("hmmsearch", "--query"), ("hmmscan", "--target")])
+def test_the_command_that_chooses_one_of_several_can_be_typed(
+    command: str, chosen: str, two_families: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main([command, *two_families, "-q", "--device", "cpu", "-o", "x", "--run", "my run.clalign"]) == ExitCode.DONE
+    )
+    with open_run(Path("my run.clalign"), writable=True) as run:
+        run.set_facts(state="stopped")
+    assert main(["resume", "my run.clalign", "--afa", "y"]) == ExitCode.USAGE
+    said = capsys.readouterr().err
+    assert "is of one profile, but there are several in " in said
+    assert "--run" not in said
+    words = shlex.split(said.split("`")[1].replace(" NAME ", " RRM_1 ").replace(" F ", " y "))
+    assert words == ["clalign", "export", chosen, "RRM_1", "--afa", "y", "my run.clalign"]
+    assert main(words[1:]) == ExitCode.DONE
+    assert Path("y").read_text().startswith(">")
 
 
 def test_an_alignment_without_hits_is_an_empty_file(capsys: pytest.CaptureFixture[str]) -> None:
