@@ -36,6 +36,10 @@ RULED = ("architecture", "architecture_gff3", "html")
 """Exports that look at clans without ``--overlaps``."""
 
 
+ALIGNED = ("stockholm", "afa", "a2m")
+"""Exports of which a search writes only what is significant, as hmmsearch does of ``-A``."""
+
+
 class Outputs(Struct, frozen=True):
     """Which files to write.
 
@@ -108,7 +112,7 @@ class Outputs(Struct, frozen=True):
     def choice(self, what: str) -> dict[str, Any]:
         """Return the fields of the `Choice` of an export of a search that goes on."""
         alignment_file = dict(self.files).get("stockholm", "")
-        return {**self.shape, "significant": what in ("stockholm", "afa"), "alignment_file": alignment_file}
+        return {**self.shape, "significant": what in ALIGNED, "alignment_file": alignment_file}
 
     @property
     def shaped(self) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Choice(Struct, frozen=True):
 
     def words(self, run: RunFile) -> str:
         """Return which of the hits of a run are written; nothing if it is all."""
-        parts = ["only what is significant"] if self.significant else []
+        parts = ["only what is significant"] if self.significant and engine_of(run).judges else []
         if self.hits is not None and len(self.hits) < (n := run.n_hits()):
             parts.insert(0, f"{len(self.hits):,} of {n:,} hits")
         return ", ".join(parts)

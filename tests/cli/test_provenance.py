@@ -86,6 +86,31 @@ def test_a_file_says_which_hits_were_chosen(run: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("worker_here")
+def test_nothing_is_chosen_as_significant_where_no_hit_is_called_so(tmp_path: Path) -> None:
+    files = [tmp_path / "one.fasta", PROTEINS]
+    files[0].write_text("".join(PROTEINS.read_text("utf-8").partition("\n>")[0]) + "\n", "utf-8")
+    made = [tmp_path / name for name in ("k.sto", "k.afa")]
+    words = ["--with-provenance", "--stockholm", str(made[0]), "--afa", str(made[1]), *map(str, files)]
+    assert main(["sw", "-q", "--device", "reference", "-o", str(tmp_path / "text"), *words]) == ExitCode.DONE
+    assert "only what is significant" not in made[0].read_text("utf-8")
+    for path in made:
+        assert json.loads(Path(f"{path}.provenance.json").read_text("utf-8"))["chosen"] == ""
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_alignments_of_a_search_hold_the_same_domains(tmp_path: Path) -> None:
+    made = [tmp_path / name for name in ("k.sto", "k.afa", "k.a2m")]
+    words = ["-A", str(made[0]), "--afa", str(made[1]), "--a2m", str(made[2])]
+    files = [str(EXAMPLES / "rrm_1_hmmer3.hmm"), str(EXAMPLES / "swissprot_sample.fasta.gz")]
+    words += ["--domtsv", str(tmp_path / "domains"), "-o", str(tmp_path / "text")]
+    assert main(["hmmsearch", "-q", "--device", "cpu", *words, *files]) == ExitCode.DONE
+    rows = [[row.id for row in AlignIO.read(made[0], "stockholm")], [row.id for row in AlignIO.read(made[1], "fasta")]]
+    rows.append(re.findall(r"^>(\S+)", made[2].read_text("utf-8"), re.M))
+    assert rows[0] == rows[1] == rows[2]
+    assert 0 < len(rows[0]) < len((tmp_path / "domains").read_text("utf-8").splitlines()) - 1, "some are insignificant"
+
+
+@pytest.mark.usefixtures("worker_here")
 def test_a_line_feed_in_a_name_begins_no_line(run: Path, tmp_path: Path) -> None:
     """What follows it would be read as a record."""
     for flag in ("-o", "--tblout", "--gff3", "--bed"):
