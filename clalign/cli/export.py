@@ -179,26 +179,25 @@ def _chosen(arguments: argparse.Namespace) -> list[int] | None:
     from clalign.runs.run_file import open_run
 
     with open_run(Path(arguments.run_file)) as found:
-        engine = engine_of(found)
+        engine, spec = engine_of(found), spec_of(found)
         given = [flag for flag, value in (
             ("-E", arguments.evalue), ("-T", arguments.score), ("--query", arguments.query),
-            ("--significant", arguments.significant or None),
+            ("--target", arguments.target), ("--significant", arguments.significant or None),
         ) if value is not None]  # fmt: skip
         if given and not engine.finds_hits:
-            command = spec_of(found).command
-            raise UsageError(COMMAND, f"a run of `clalign {command}` has no hits to choose among: leave out {given[0]}")
+            words = f"a run of `clalign {spec.command}` has no hits to choose among: leave out {given[0]}"
+            raise UsageError(COMMAND, words)
         if arguments.significant and not engine.judges:
-            raise OptionError(
-                f"A run of `clalign {spec_of(found).command}` calls no hits significant.", "Choose with -E or -T."
-            )
+            raise OptionError(f"A run of `clalign {spec.command}` calls no hits significant.", "Choose with -E or -T.")
         if {arguments.evalue, arguments.score, arguments.query, arguments.target} == {None}:
             return None
         is_raw = engine.score_of_option == "raw"
         hits = HitQueries(found.connection)
-        if spec_of(found).is_scan:  # the cards of a run are of its profiles, which are targets there
+        if spec.is_scan:  # the cards of a run are of its profiles, which are targets there
             of_cards, of_rows, noun = arguments.target, arguments.query, "query"
         else:
             of_cards, of_rows, noun = arguments.query, arguments.target, "target"
-        query = None if of_cards is None else hits.query_named(of_cards, "target" if noun == "query" else "query")
-        rows = None if of_rows is None else hits.targets_named(of_rows, noun)
+        query = None if of_cards is None else hits.query_named(of_cards, engine.query)
+        more = f"A {engine.query} is chosen with {spec.choosing_flag}."
+        rows = None if of_rows is None else hits.targets_named(of_rows, noun, more)
         return hits.within(arguments.evalue, arguments.score, is_raw, query, rows)

@@ -181,6 +181,7 @@ def aligned(here: Path) -> Path:
 
 @pytest.mark.usefixtures("aligned")
 def test_alignments_have_no_hits_to_choose_among(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["-E", "1"], ["-T", "0"], ["--query", "a"], ["--significant"]):
+    for words in (["-E", "1"], ["-T", "0"], ["--query", "a"], ["--target", "a"], ["--significant"]):
         said = refused(["export", "f.clalign", *words], capsys)
-        assert said.startswith("clalign export: a run of `clalign align` has no hits to choose among: leave out ")
+        begin = "clalign export: a run of `clalign align` has no hits to choose among: leave out "
+        assert said.startswith(f"{begin}{words[0]}\n")
