@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import json
@@ -15,6 +16,10 @@ from Bio import AlignIO
 
 import clalign
 from clalign.cli import main
+from clalign.cli.following import Following
+from clalign.cli.outputs import Outputs
+from clalign.cli.progress import progress_display
+from clalign.cli.watch import write_outputs
 from clalign.engines.export import provenance
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
@@ -158,6 +163,21 @@ def test_a_file_beside_others_is_an_output_like_any_other(run: Path, tmp_path: P
     both = ["--csv", str(tmp_path / "x"), "--tsv", str(tmp_path / "x.provenance.json")]
     assert main([*words, *both]) == ExitCode.INPUT
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(("path", "named"), [("x.csv", "x.csv was not"), ("-", "Nothing was")])
+def test_a_search_that_is_stopped_says_what_it_does_not_write(
+    path: str, named: str, stopped_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(stopped_run.parent)
+    outputs = Outputs((("csv", path),), alignments=True)
+    with contextlib.closing(Following(stopped_run, {})) as following:
+        write_outputs(stopped_run, outputs, True, progress_display("plain"), following)
+    said = capsys.readouterr()
+    assert f"{named} written" in said.err
+    assert "has no place to say so." in said.err
+    assert not said.out
+    assert not Path(path).exists()
 
 
 def test_a_partial_run_is_told_of_where_its_file_cannot_say_so(
