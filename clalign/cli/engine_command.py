@@ -84,6 +84,8 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
 
     command, words = command_of(engine, name), f"clalign {name}"
     outputs = outputs_of(arguments, words, command.outputs)
+    flags = {one.export: one.flag.split()[0] for one in command.outputs}
+    outputs.check_shapes(words, flags | ({"outfmt": "--outfmt"} if "--outfmt" in command.shapes else {}))
     spec = spec_of(arguments, engine, command)
     outputs = msgspec.structs.replace(outputs, files=command.written(outputs.files, arguments, spec.paths))
     inputs = {one.field: with_each(getattr(spec, one.field), there) for one in command.inputs}

@@ -107,10 +107,10 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.engines.export import export
 
     outputs = outputs_of_run(arguments, COMMAND)
-    check_known(arguments.run_file, outputs)
+    check_known(arguments.run_file, outputs, COMMAND)
     locate_inputs(arguments.run_file, arguments.locate)
     hits = _chosen(arguments)
-    outputs.check((arguments.run_file,))
+    outputs.check((arguments.run_file,), of=arguments.run_file)
     context = WarningContext(lambda text: tell(f"clalign: {text}"))
     for what, path in outputs.files:
         with enough_read():
@@ -144,13 +144,15 @@ def flags_of(outputs: Outputs) -> list[str]:
     return words
 
 
-def check_known(path: str, outputs: Outputs) -> None:
-    """Refuse outputs that a run has not, in the words of the command line.
+def check_known(path: str, outputs: Outputs, command: str) -> None:
+    """Refuse outputs that a run has not, and what shapes none of them, in the words of the command line.
 
     Raises
     ------
     OptionError
-        If there is one.
+        If there is one that it has not.
+    UsageError
+        If a flag would have no effect.
     """
     from clalign.engines.engine import engine_of, spec_of
     from clalign.runs.run_file import open_run
@@ -162,6 +164,7 @@ def check_known(path: str, outputs: Outputs) -> None:
     if unknown is not None:
         others = ", ".join(flag for name, flag in flags.items() if name in known)
         raise OptionError(f"A run of `clalign {program}` has no {unknown}.", f"Choose among {others}.")
+    outputs.check_shapes(command, {name: flag.split(",")[0] for name, flag in flags.items() if name in known})
 
 
 def _chosen(arguments: argparse.Namespace) -> list[int] | None:

@@ -93,12 +93,14 @@ def test_an_alignment_without_hits_is_an_empty_file(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([*SEARCH, "--flank", "3", "--fasta", "x"], "--flank has no effect without --fasta-matched"),
+        ([*SEARCH, "--flank", "3", "--fasta", "x"],
+         "--flank has no effect without --fasta-matched: add it, or leave it out"),
         ([*PAIRS, "--flank", "3"], "--flank has no effect without --fasta-matched"),
-        ([*SEARCH, "--species"], "--species has no effect without --tsv or "),
-        ([*SEARCH, "--safe-tsv", "--csv", "x"], "--safe-tsv has no effect without --tsv or --domtsv or --outfmt"),
-        ([*SEARCH, "--overlaps", "best", "--tsv", "x"], "--overlaps has no effect without --architecture or "),
-        ([*SEARCH, "--clans", "clans.tsv", "--bed", "x"], "--clans has no effect without --architecture or "),
+        ([*SEARCH, "--species"], "--species has no effect without --tsv, "),
+        ([*SEARCH, "--safe-tsv", "--csv", "x"],
+         "--safe-tsv has no effect without --tsv, --domtsv, --outfmt or --architecture: add one of these, or leave"),
+        ([*SEARCH, "--overlaps", "best", "--tsv", "x"], "--overlaps has no effect without --architecture, "),
+        ([*SEARCH, "--clans", "clans.tsv", "--bed", "x"], "--clans has no effect without --architecture, "),
         ([*SEARCH, "--clans", "clans.tsv", "--overlaps", "best", "--bed", "x"],
          "--clans has no effect with --overlaps best"),
     ],
@@ -153,6 +155,18 @@ def test_clans_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
     assert "bad.tsv" in refused([*SEARCH, *words, "--clans", "bad.tsv"], capsys, ExitCode.UNREADABLE)
 
 
+def test_clans_of_a_run_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
+    """A report of one profile asks for none, and is refused all the same, as before a search."""
+    assert main([*SEARCH, "-q", "-o", "text", "--run", "x.clalign"]) == ExitCode.DONE
+    for command in ("export", "resume"):
+        words = [command, "x.clalign", "--overlaps", "clans", "--html", "y", "--tsv", "z"]
+        assert main(words) == ExitCode.INPUT
+        assert "there is no table of them" in capsys.readouterr().err
+        assert not Path("z").exists()
+        assert main([*words, "--clans", "clans.tsv"]) == ExitCode.DONE
+        Path("z").unlink()
+
+
 def test_parquet_without_what_writes_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install 'clalign[parquet]'" in refused([*SEARCH, "--parquet", "x"], capsys, ExitCode.INPUT)
@@ -177,6 +191,16 @@ def aligned(here: Path) -> Path:
     (here / "f.fa").write_text(">a one\nMKVLATGHEWQRIPND\n>b\nMKVLSTGHDWQKIPND\n>c\nKVMATHEWRIPDY\n")
     assert main(["align", "-q", "--run", "f.clalign", "-o", "f.afa", "f.fa"]) == ExitCode.DONE
     return here / "f.clalign"
+
+
+@pytest.mark.usefixtures("aligned")
+@pytest.mark.parametrize("words", [["--species"], ["--flank", "3"], ["--html-hits", "3"], ["--overlaps", "best"]])
+def test_no_output_is_proposed_that_a_run_has_not(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("export", "resume"):
+        assert main([command, "f.clalign", *words]) == ExitCode.USAGE
+        said = capsys.readouterr().err
+        assert said.startswith(f"clalign {command}: {words[0]} has no effect on anything that can be written here: ")
+        assert "leave it out\n" in said
 
 
 @pytest.mark.usefixtures("aligned")
