@@ -157,6 +157,22 @@ def test_what_has_no_place_for_it_gets_a_file_beside_it_if_that_is_asked_for(
 
 
 @pytest.mark.usefixtures("worker_here")
+def test_alignments_have_the_checksums_of_all_their_sequences(tmp_path: Path) -> None:
+    files, run, new = [tmp_path / "a.fa", tmp_path / "b.fa"], tmp_path / "run.clalign", tmp_path / "new.clalign"
+    files[0].write_text(">a one\nMKVLATGHEWQRIPND\n>b\nMKVLSTGHDWQKIPND\n", "utf-8")
+    files[1].write_text(">c\nKVMATHEWRIPDY\n", "utf-8")
+    inputs = [{"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "name": str(path)} for path in files]
+    made, flag = [tmp_path / name for name in ("k.afa", "k.a2m", "k.sto")], "--with-provenance"
+    words = ["-q", "--device", "reference", "--run", str(run), flag, "-o", str(made[0])]
+    assert main(["align", *words, *map(str, files)]) == ExitCode.DONE
+    assert main(["export", flag, "--a2m", str(made[1]), str(run)]) == ExitCode.DONE
+    words = ["-q", "--device", "reference", "--maxsn", "--run", str(new), flag, "--stockholm", str(made[2])]
+    assert main(["anneal", *words, str(run)]) == ExitCode.DONE
+    for path in made:
+        assert json.loads(Path(f"{path}.provenance.json").read_text("utf-8"))["inputs"] == inputs
+
+
+@pytest.mark.usefixtures("worker_here")
 def test_a_file_beside_others_is_an_output_like_any_other(run: Path, tmp_path: Path) -> None:
     words = ["export", str(run), "--with-provenance"]
     assert main([*words, "--csv", "-"]) == ExitCode.INPUT, "there is nothing that it could lie beside"
