@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -109,12 +110,13 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = outputs_of_run(arguments, COMMAND)
     check_known(arguments.run_file, outputs, COMMAND)
     locate_inputs(arguments.run_file, arguments.locate)
-    hits = _chosen(arguments)
+    hits, asked = _chosen(arguments)
     outputs.check((arguments.run_file,), of=arguments.run_file)
     context = WarningContext(lambda text: tell(f"clalign: {text}"))
     for what, path in outputs.files:
         with enough_read():
-            export(arguments.run_file, what, path, hits, context, significant=arguments.significant, **outputs.shape)
+            how = {**outputs.shape, "significant": arguments.significant, "asked": asked}
+            export(arguments.run_file, what, path, hits, context, **how)
     return 0
 
 
@@ -167,8 +169,8 @@ def check_known(path: str, outputs: Outputs, command: str) -> None:
     outputs.check_shapes(command, {name: flag.split(",")[0] for name, flag in flags.items() if name in known})
 
 
-def _chosen(arguments: argparse.Namespace) -> list[int] | None:
-    """Return the ids of the hits within the limits; None for all.
+def _chosen(arguments: argparse.Namespace) -> tuple[list[int] | None, str]:
+    """Return the ids of the hits within the limits, None for all, and the options that choose them.
 
     Raises
     ------
@@ -183,17 +185,18 @@ def _chosen(arguments: argparse.Namespace) -> list[int] | None:
 
     with open_run(Path(arguments.run_file)) as found:
         engine, spec = engine_of(found), spec_of(found)
-        given = [flag for flag, value in (
-            ("-E", arguments.evalue), ("-T", arguments.score), ("--query", arguments.query),
-            ("--target", arguments.target), ("--significant", arguments.significant or None),
-        ) if value is not None]  # fmt: skip
+        limits = {
+            "-E": arguments.evalue, "-T": arguments.score, "--query": arguments.query, "--target": arguments.target,
+        }  # fmt: skip
+        limits = {flag: value for flag, value in limits.items() if value is not None}
+        given = [*limits, *(["--significant"] if arguments.significant else [])]
         if given and not engine.finds_hits:
             words = f"a run of `clalign {spec.command}` has no hits to choose among: leave out {given[0]}"
             raise UsageError(COMMAND, words)
         if arguments.significant and not engine.judges:
             raise OptionError(f"A run of `clalign {spec.command}` calls no hits significant.", "Choose with -E or -T.")
-        if {arguments.evalue, arguments.score, arguments.query, arguments.target} == {None}:
-            return None
+        if not limits:
+            return None, ""
         is_raw = engine.score_of_option == "raw"
         hits = HitQueries(found.connection)
         if spec.is_scan:  # the cards of a run are of its profiles, which are targets there
@@ -203,4 +206,5 @@ def _chosen(arguments: argparse.Namespace) -> list[int] | None:
         query = None if of_cards is None else hits.query_named(of_cards, engine.query)
         more = f"A {engine.query} is chosen with {spec.choosing_flag}."
         rows = None if of_rows is None else hits.targets_named(of_rows, noun, more)
-        return hits.within(arguments.evalue, arguments.score, is_raw, query, rows)
+        asked = [str(one) for pair in limits.items() for one in pair]
+        return hits.within(arguments.evalue, arguments.score, is_raw, query, rows), shlex.join(asked)

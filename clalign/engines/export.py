@@ -63,6 +63,8 @@ class Choice(Struct, frozen=True):
     ----------
     hits : sequence of int, optional
         Their ids; all if None.
+    asked : str
+        The options that chose them, as on the command line; empty if others chose.
     significant : bool
         Only hits and domains beyond the inclusion thresholds.
     alignments : bool
@@ -98,6 +100,7 @@ class Choice(Struct, frozen=True):
     """
 
     hits: Sequence[int] | None = None
+    asked: str = ""
     significant: bool = False
     alignments: bool = True
     width: int = 120
@@ -119,7 +122,7 @@ class Choice(Struct, frozen=True):
         """Return which of the hits of a run are written; nothing if it is all."""
         parts = ["only what is significant"] if self.significant and engine_of(run).judges else []
         if self.hits is not None and len(self.hits) < (n := run.n_hits()):
-            parts.insert(0, f"{len(self.hits):,} of {n:,} hits")
+            parts.insert(0, f"{len(self.hits):,} of {n:,} hits{self.asked and f' ({in_one_line(self.asked)})'}")
         return ", ".join(parts)
 
 

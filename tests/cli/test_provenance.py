@@ -150,10 +150,14 @@ def test_what_has_no_place_for_it_gets_a_file_beside_it_if_that_is_asked_for(
     assert (said["program"], said["version"]) == ("clalign hmmsearch", clalign.__version__)
     assert said["command"].startswith("clalign hmmsearch ")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}", said["date"])
-    assert f"{len(made.read_text().splitlines()) - 1} of " in said["chosen"]
+    assert re.fullmatch(rf"{len(made.read_text().splitlines()) - 1} of \d+ hits \(-E 1e-15\)", said["chosen"])
     inputs = (EXAMPLES / "rrm_1_hmmer3.hmm", EXAMPLES / "swissprot_sample.fasta.gz")
     sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in inputs]
     assert [one["sha256"] for one in said["inputs"]] == sums
+    words = ["--target", "sp|Q923K9|A1CF_RAT", "--significant", "--with-provenance", "--csv", str(made)]
+    assert main(["export", str(run), *words]) == ExitCode.DONE
+    said = json.loads((tmp_path / "hits.csv.provenance.json").read_text("utf-8"))
+    assert re.fullmatch(r"1 of \d+ hits \(--target 'sp\|Q923K9\|A1CF_RAT'\), only what is significant", said["chosen"])
 
 
 @pytest.mark.usefixtures("worker_here")
