@@ -189,7 +189,7 @@ def test_a_query_of_a_scan_is_a_sequence_in_every_export(
         assert main(["export", str(run), *words]) == ExitCode.INPUT
         assert told in capsys.readouterr().err
     assert main(["export", str(run), "--afa", "-"]) == ExitCode.INPUT
-    assert "`clalign export --target NAME`" in capsys.readouterr().err
+    assert "`clalign export --target NAME RUN`" in capsys.readouterr().err
     picture = ["picture", str(run), "-o", str(tmp_path / "p.svg")]
     assert main([*picture, "--profile", "both_families"]) == ExitCode.INPUT
     assert 'The run has no profile "both_families".' in capsys.readouterr().err
