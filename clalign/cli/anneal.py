@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     outputs, path, new = outputs_of_run(arguments, COMMAND, CHANGED), Path(arguments.run_file), Path(arguments.new_run)
     with open_run(path) as found:
         engine = engine_of(found)
-    check_known(str(path), outputs)
+    check_known(str(path), outputs, COMMAND)
     outputs.check((str(path), str(new)))
     engine.part("begin_again")(path, new, 0.0 if arguments.maxsn else arguments.gapfactor)
     job = {"job": "resume", "run": str(new), "device": arguments.device}

@@ -72,9 +72,12 @@ def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
 
 
 def add_outputs(group: argparse._ArgumentGroup, outputs: Iterable[Output]) -> None:
-    """Add the flags that name output files."""
+    """Add the flags that name output files, and the one that writes others beside them."""
     for one in outputs:
         group.add_argument(*one.flag.split(), dest=f"out_{one.export}", metavar="F", help=one.help)
+    group.add_argument("--with-provenance", action="store_true", help="write F.provenance.json beside each file F that"
+                       " is written: version, command, inputs with their SHA-256, device, date, which hits were chosen,"
+                       " and whether the search is complete")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
@@ -84,6 +87,8 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
 
     command, words = command_of(engine, name), f"clalign {name}"
     outputs = outputs_of(arguments, words, command.outputs)
+    flags = {one.export: one.flag.split()[0] for one in command.outputs}
+    outputs.check_shapes(words, flags | ({"outfmt": "--outfmt"} if "--outfmt" in command.shapes else {}))
     spec = spec_of(arguments, engine, command)
     outputs = msgspec.structs.replace(outputs, files=command.written(outputs.files, arguments, spec.paths))
     inputs = {one.field: with_each(getattr(spec, one.field), there) for one in command.inputs}
@@ -101,7 +106,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
                 command.check(spec)  # what is wrong with it is told before anything is copied
         if (conflict := command.conflict(vars(arguments), spec)) is not None:
             raise UsageError(words, conflict)
-        refuse_several(words, command, outputs, spec)
+        refuse_several(words, engine, spec, outputs)
     except BaseException as error:
         name_as_given(error, place)
         place.discard()
@@ -120,23 +125,36 @@ def profiles_of(spec: Spec) -> str:
     return "" if path == "-" else path
 
 
-def refuse_several(words: str, command: Command, outputs: Outputs, spec: Spec) -> None:
+def refuse_several(words: str, engine: Engine, spec: Spec, outputs: Outputs, run: str | None = None) -> None:
     """Refuse, before anything is searched, an output of the hits of one query where there are several.
+
+    Parameters
+    ----------
+    words : str
+        The command.
+    engine : Engine
+    spec : Spec
+    outputs : Outputs
+    run : str, optional
+        The run that goes on; None for a new one, which may not be kept.
 
     Raises
     ------
     UsageError
         If there is such an output.
     """
-    wanted = {what for what, _ in outputs.files}
+    command, wanted = command_of(engine, spec.command), {what for what, _ in outputs.files}
     alone = next((one.flag for one in command.outputs if one.is_of_one and one.export in wanted), None)
     if alone is None or not command.has_several(spec):
         return
+    later = command_for("export", "RUN" if run is None else run, spec.choosing_flag, "NAME", alone, "F")
+    way = f"keep the run (--run), and choose one afterwards with `{later}`"
+    if run is not None:
+        way = f"leave it out, and choose one when the run is complete with `{later}`"
     others = " ".join(f"{one.flag} holds those of all." for one in command.outputs if one.export == "stockholm")
     raise UsageError(
         words,
-        f"{alone} is of one query, but there are several in {command.inputs[0].metavar}: keep the run (--run), and"
-        f" choose one afterwards with `clalign export --query NAME {alone} F RUN`. {others}",
+        f"{alone} is of one {engine.query}, but there are several in {command.inputs[0].metavar}: {way}. {others}",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -107,14 +108,15 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.engines.export import export
 
     outputs = outputs_of_run(arguments, COMMAND)
-    check_known(arguments.run_file, outputs)
+    check_known(arguments.run_file, outputs, COMMAND)
     locate_inputs(arguments.run_file, arguments.locate)
-    hits = _chosen(arguments)
-    outputs.check((arguments.run_file,))
+    hits, asked = _chosen(arguments)
+    outputs.check((arguments.run_file,), of=arguments.run_file)
     context = WarningContext(lambda text: tell(f"clalign: {text}"))
     for what, path in outputs.files:
         with enough_read():
-            export(arguments.run_file, what, path, hits, context, significant=arguments.significant, **outputs.shape)
+            how = {**outputs.shape, "significant": arguments.significant, "asked": asked}
+            export(arguments.run_file, what, path, hits, context, **how)
     return 0
 
 
@@ -144,13 +146,15 @@ def flags_of(outputs: Outputs) -> list[str]:
     return words
 
 
-def check_known(path: str, outputs: Outputs) -> None:
-    """Refuse outputs that a run has not, in the words of the command line.
+def check_known(path: str, outputs: Outputs, command: str) -> None:
+    """Refuse outputs that a run has not, and what shapes none of them, in the words of the command line.
 
     Raises
     ------
     OptionError
-        If there is one.
+        If there is one that it has not.
+    UsageError
+        If a flag would have no effect.
     """
     from clalign.engines.engine import engine_of, spec_of
     from clalign.runs.run_file import open_run
@@ -162,10 +166,11 @@ def check_known(path: str, outputs: Outputs) -> None:
     if unknown is not None:
         others = ", ".join(flag for name, flag in flags.items() if name in known)
         raise OptionError(f"A run of `clalign {program}` has no {unknown}.", f"Choose among {others}.")
+    outputs.check_shapes(command, {name: flag.split(",")[0] for name, flag in flags.items() if name in known})
 
 
-def _chosen(arguments: argparse.Namespace) -> list[int] | None:
-    """Return the ids of the hits within the limits; None for all.
+def _chosen(arguments: argparse.Namespace) -> tuple[list[int] | None, str]:
+    """Return the ids of the hits within the limits, None for all, and the options that choose them.
 
     Raises
     ------
@@ -179,26 +184,27 @@ def _chosen(arguments: argparse.Namespace) -> list[int] | None:
     from clalign.runs.run_file import open_run
 
     with open_run(Path(arguments.run_file)) as found:
-        engine = engine_of(found)
-        given = [flag for flag, value in (
-            ("-E", arguments.evalue), ("-T", arguments.score), ("--query", arguments.query),
-            ("--significant", arguments.significant or None),
-        ) if value is not None]  # fmt: skip
+        engine, spec = engine_of(found), spec_of(found)
+        limits = {
+            "-E": arguments.evalue, "-T": arguments.score, "--query": arguments.query, "--target": arguments.target,
+        }  # fmt: skip
+        limits = {flag: value for flag, value in limits.items() if value is not None}
+        given = [*limits, *(["--significant"] if arguments.significant else [])]
         if given and not engine.finds_hits:
-            command = spec_of(found).command
-            raise UsageError(COMMAND, f"a run of `clalign {command}` has no hits to choose among: leave out {given[0]}")
+            words = f"a run of `clalign {spec.command}` has no hits to choose among: leave out {given[0]}"
+            raise UsageError(COMMAND, words)
         if arguments.significant and not engine.judges:
-            raise OptionError(
-                f"A run of `clalign {spec_of(found).command}` calls no hits significant.", "Choose with -E or -T."
-            )
-        if {arguments.evalue, arguments.score, arguments.query, arguments.target} == {None}:
-            return None
+            raise OptionError(f"A run of `clalign {spec.command}` calls no hits significant.", "Choose with -E or -T.")
+        if not limits:
+            return None, ""
         is_raw = engine.score_of_option == "raw"
         hits = HitQueries(found.connection)
-        if found.fact("direction") == "scan":  # the cards of a run are of its profiles, which are targets there
+        if spec.is_scan:  # the cards of a run are of its profiles, which are targets there
             of_cards, of_rows, noun = arguments.target, arguments.query, "query"
         else:
             of_cards, of_rows, noun = arguments.query, arguments.target, "target"
-        query = None if of_cards is None else hits.query_named(of_cards, "target" if noun == "query" else "query")
-        rows = None if of_rows is None else hits.targets_named(of_rows, noun)
-        return hits.within(arguments.evalue, arguments.score, is_raw, query, rows)
+        query = None if of_cards is None else hits.query_named(of_cards, engine.query)
+        more = f"A {engine.query} is chosen with {spec.choosing_flag}."
+        rows = None if of_rows is None else hits.targets_named(of_rows, noun, more)
+        asked = [str(one) for pair in limits.items() for one in pair]
+        return hits.within(arguments.evalue, arguments.score, is_raw, query, rows), shlex.join(asked)

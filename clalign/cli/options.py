@@ -136,9 +136,6 @@ def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], le
             f" usual twelve. Columns: {', '.join(WORDS)}",
         )
     add_safe_option(group)
-    group.add_argument("--with-provenance", action="store_true", help="write F.provenance.json beside each file F that"
-                       " is written: version, command, inputs with their SHA-256, device, date, which hits were chosen,"
-                       " and whether the search is complete")  # fmt: skip
     group.add_argument("--species", action="store_true", help="add a last column to the tables of hits and of domains"
                        " (TSV, CSV, Parquet): the species that descriptions name with OS= or OX=")  # fmt: skip
     group.add_argument("--taxonomy", default="", metavar="TABLE", help="as --species, which is looked up in a table"

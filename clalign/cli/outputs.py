@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from clalign.cli.options import TEXT_WIDTH
 from clalign.cli.parser import UsageError
@@ -34,6 +35,10 @@ Those of the text, which scripts for HMMER give in any case, name none.
 
 RULED = ("architecture", "architecture_gff3", "html")
 """Exports that look at clans without ``--overlaps``."""
+
+
+ALIGNED = ("stockholm", "afa", "a2m")
+"""Exports of which a search writes only what is significant, as hmmsearch does of ``-A``."""
 
 
 class Outputs(Struct, frozen=True):
@@ -88,27 +93,14 @@ class Outputs(Struct, frozen=True):
     @property
     def shape(self) -> dict[str, Any]:
         """Fields of the `Choice` of every export."""
-        return {
-            "alignments": self.alignments,
-            "width": self.width,
-            "accessions": self.accessions,
-            "columns": self.columns,
-            "safe_cells": self.safe_cells,
-            "overlaps": self.overlaps,
-            "clans": self.clans,
-            "flank": self.flank,
-            "species": self.species or bool(self.taxonomy),
-            "taxonomy": self.taxonomy,
-            "taxonomy_column": self.taxonomy_column,
-            "matched_by": self.matched_by,
-            "provenance": self.provenance,
-            "listed": self.listed,
-        }
+        fields = asdict(self)
+        del fields["files"]
+        return {**fields, "species": self.species or bool(self.taxonomy)}
 
     def choice(self, what: str) -> dict[str, Any]:
         """Return the fields of the `Choice` of an export of a search that goes on."""
         alignment_file = dict(self.files).get("stockholm", "")
-        return {**self.shape, "significant": what in ("stockholm", "afa"), "alignment_file": alignment_file}
+        return {**self.shape, "significant": what in ALIGNED, "alignment_file": alignment_file}
 
     @property
     def shaped(self) -> dict[str, Any]:
@@ -124,7 +116,7 @@ class Outputs(Struct, frozen=True):
         ----------
         command : str
         flags : mapping of str to str
-            Those of the exports that the command has.
+            Those of the exports that can be had.
 
         Raises
         ------
@@ -135,15 +127,19 @@ class Outputs(Struct, frozen=True):
         for field in self.shaped:
             flag, exports = SHAPES[field]
             exports = RULED if field == "clans" and not self.overlaps else exports
-            if exports and not written.intersection(exports):
-                others = " or ".join(flags[what] for what in exports if what in flags)
-                raise UsageError(command, f"{flag} has no effect without {others}: add one of these, or leave it out")
+            if not exports or written.intersection(exports):
+                continue
+            *others, last = [flags[what] for what in exports if what in flags] or [""]
+            if not last:
+                raise UsageError(command, f"{flag} has no effect on anything that can be written here: leave it out")
+            words, add = (f"{', '.join(others)} or {last}", "one of these") if others else (last, "it")
+            raise UsageError(command, f"{flag} has no effect without {words}: add {add}, or leave it out")
         if self.clans and self.overlaps in ("best", "all"):
             raise UsageError(command, f"--clans has no effect with --overlaps {self.overlaps}: leave one of them out")
 
     def check(
         self, inputs: tuple[str, ...] = (), run: str | None = None, trace: str | None = None,
-        profiles: str | None = None,
+        profiles: str = "", of: str | None = None,
     ) -> None:  # fmt: skip
         """Refuse outputs that could not be written, before anything is computed.
 
@@ -157,6 +153,8 @@ class Outputs(Struct, frozen=True):
             The file of a trace that will be written.
         profiles : str, optional
             The file of profiles, beside which a table of clans may lie; empty for a search without any.
+        of : str, optional
+            The run file, if there is one already: it knows where its profiles lie.
         """
         from clalign.formats.taxonomy import species_rule
         from clalign.formats.writers import check_writable
@@ -168,10 +166,13 @@ class Outputs(Struct, frozen=True):
             from clalign.engines.table_files import arrow_modules
 
             arrow_modules()
-        if self.clans or (self.overlaps == "clans" and profiles is not None):
-            from clalign.engines.architectures import check_clans
+        if self.clans or self.overlaps == "clans":
+            from clalign.engines.architectures import check_clans, check_clans_of_run
 
-            check_clans(self.clans, self.overlaps, profiles or "")
+            if of is None:
+                check_clans(self.clans, self.overlaps, profiles)
+            else:
+                check_clans_of_run(Path(of), self.clans, self.overlaps)
         taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path != "-"}
         if run is not None:
             taken[Path(run).resolve()] = "the run"
@@ -235,24 +236,20 @@ def outputs_of(
         files.insert(0, (main, "-"))
     if len(to_stdout) > 1:
         raise UsageError(command, f"only one output can go to standard output, not {' and '.join(to_stdout)}")
-    accessions = getattr(arguments, "acc", False)
-    made = Outputs(
+    return Outputs(
         tuple(files),
-        not arguments.noali,
-        arguments.textw,
-        accessions,
-        columns or "",
-        arguments.safe_tsv,
-        arguments.overlaps,
-        arguments.clans,
-        arguments.flank,
-        arguments.species,
-        arguments.taxonomy,
-        arguments.taxonomy_column,
-        arguments.with_matched_by,
-        arguments.with_provenance,
-        arguments.html_hits,
+        alignments=not arguments.noali,
+        width=arguments.textw,
+        accessions=getattr(arguments, "acc", False),
+        columns=columns or "",
+        safe_cells=arguments.safe_tsv,
+        overlaps=arguments.overlaps,
+        clans=arguments.clans,
+        flank=arguments.flank,
+        species=arguments.species,
+        taxonomy=arguments.taxonomy,
+        taxonomy_column=arguments.taxonomy_column,
+        matched_by=arguments.with_matched_by,
+        provenance=arguments.with_provenance,
+        listed=arguments.html_hits,
     )
-    more = {"outfmt": "--outfmt"} if hasattr(arguments, "outfmt") else {}
-    made.check_shapes(command, {name: flag.split()[0] for name, flag, _ in named} | more)
-    return made

@@ -33,8 +33,8 @@ def add_parser(subparsers: Any) -> None:
                         help="write to OUT: .svg, .pdf or .png; .tsv for the numbers")  # fmt: skip
     meanings = "; ".join(f"{name}: {kind.meaning[0].lower()}{kind.meaning[1:]}" for name, kind in KINDS.items())
     parser.add_argument("--kind", choices=tuple(KINDS), default="coverage", help=f"which one [coverage]. {meanings}")
-    parser.add_argument("--query", metavar="Q", help="of the hits of this query, of a run of hmmscan a profile: its"
-                        " name, its accession, or its number counted from 1; of all without it")  # fmt: skip
+    parser.add_argument("--profile", "--query", dest="query", metavar="P", help="of the hits of this profile, or query"
+                        " of sw: its name, its accession, or its number counted from 1; of all without it")  # fmt: skip
     parser.add_argument("--taxonomy", metavar="TABLE", help="with species: a table whose lines have a name, an"
                         " accession, an OX number or an OS name, a tab, and the species; more may follow")  # fmt: skip
     parser.add_argument("--column", metavar="C", default="", help="which column of that table is counted: its name, or"
@@ -45,6 +45,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the picture."""
+    from clalign.engines.engine import engine_of
     from clalign.engines.pictures import Asked, check_has_hits
     from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
@@ -54,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     with open_run(Path(arguments.run_file)) as found:
         check_has_hits(found)
-        query = None if arguments.query is None else HitQueries(found.connection).query_named(arguments.query)
+        hits, noun = HitQueries(found.connection), engine_of(found).query
+        query = None if arguments.query is None else hits.query_named(arguments.query, noun)
         asked = Asked(arguments.kind, query, arguments.taxonomy or "", arguments.column)
         write_picture(found, asked, arguments.output, arguments.width)
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clalign.cli.dry_run import add_dry_run_option, foretell
-from clalign.cli.engine_command import command_of, profiles_of, refuse_several
+from clalign.cli.engine_command import refuse_several
 from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
 from clalign.cli.options import (
     add_cluster_option,
@@ -66,12 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.run_file)
     with open_run(path) as found:
         engine, spec, is_done = engine_of(found), spec_of(found), found.state == "done"
-    check_known(str(path), outputs)
+    check_known(str(path), outputs, COMMAND)
     locate_inputs(str(path), arguments.locate)
     if not is_done:
         with contextlib.suppress(InputError):  # of a file that has moved the worker knows more
-            refuse_several(COMMAND, command_of(engine, spec.command), outputs, spec)
-    outputs.check((str(path), *spec.paths), None, arguments.profile_run, profiles_of(spec))
+            refuse_several(COMMAND, engine, spec, outputs, str(path))
+    outputs.check((str(path), *spec.paths), None, arguments.profile_run, of=str(path))
     job = {"job": "resume", "run": str(path), "device": _device_of(arguments, spec)}
     if arguments.dry_run:
         return foretell(job, RunPlace(path), outputs, arguments)

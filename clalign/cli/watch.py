@@ -221,7 +221,8 @@ def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: P
     context = WarningContext(lambda text: display.show(Event("warning", {"text": text})))  # -q shows none
     for what, path in outputs.files:
         if is_partial and what in WITHOUT_REMARKS:
-            display.say(f"{path} was not written, because the search is not complete, which it could not say.")
+            named = "Nothing was written to standard output" if path == "-" else f"{path} was not written"
+            display.say(f"{named}, because the search is not complete, and such a file has no place to say so.")
             continue
         with enough_read():  # the other outputs are wanted all the same
             export(

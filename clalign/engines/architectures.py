@@ -65,6 +65,12 @@ def demand_clans(found: str, rule: str) -> None:
                           f"Name one with --clans. {clan_files.HINT}")  # fmt: skip
 
 
+def check_clans_of_run(path: Path, clans: str, rule: str) -> None:
+    """Raise what `clans_of` would, of a run that is yet to be written."""
+    with open_run(path) as run:
+        clans_of(run, clans, rule)
+
+
 def check_clans(path: str, rule: str, profiles: str) -> None:
     """Raise what `clans_of` would, of a run that is yet to be made with these profiles; empty if it is of others."""
     if path:

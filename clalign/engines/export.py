@@ -63,6 +63,8 @@ class Choice(Struct, frozen=True):
     ----------
     hits : sequence of int, optional
         Their ids; all if None.
+    asked : str
+        The options that chose them, as on the command line; empty if others chose.
     significant : bool
         Only hits and domains beyond the inclusion thresholds.
     alignments : bool
@@ -98,6 +100,7 @@ class Choice(Struct, frozen=True):
     """
 
     hits: Sequence[int] | None = None
+    asked: str = ""
     significant: bool = False
     alignments: bool = True
     width: int = 120
@@ -117,9 +120,9 @@ class Choice(Struct, frozen=True):
 
     def words(self, run: RunFile) -> str:
         """Return which of the hits of a run are written; nothing if it is all."""
-        parts = ["only what is significant"] if self.significant else []
+        parts = ["only what is significant"] if self.significant and engine_of(run).judges else []
         if self.hits is not None and len(self.hits) < (n := run.n_hits()):
-            parts.insert(0, f"{len(self.hits):,} of {n:,} hits")
+            parts.insert(0, f"{len(self.hits):,} of {n:,} hits{self.asked and f' ({in_one_line(self.asked)})'}")
         return ", ".join(parts)
 
 
@@ -254,7 +257,7 @@ class Source(ABC):
     @property
     def is_scan(self) -> bool:
         """Whether what the cards are of was found, and the hits are of what was looked for."""
-        return False
+        return self.origin.is_scan
 
     @property
     def looked_in(self) -> str:
@@ -323,6 +326,7 @@ def provenance(run: RunFile) -> Provenance:
         seconds=run.fact("created", 0.0),
         partial=run.state != "done" or part is not None,
         program=given.command,
+        is_scan=given.is_scan,
         part=part.words if part is not None else "",
         checksums=tuple((digest, in_one_line(as_given(run.path, path))) for digest, path in known_checksums(run)),
     )

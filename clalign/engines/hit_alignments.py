@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TextIO
 
 from clalign.engines.commands import Export
-from clalign.engines.engine import Writer, engine_of
+from clalign.engines.engine import Writer, engine_of, spec_of
 from clalign.engines.export import Choice, Source
-from clalign.errors import OptionError
+from clalign.errors import OptionError, command_for
 from clalign.formats.row_writers import text_of, write_rows
 from clalign.formats.traced_rows import Scores, traced_rows
 from clalign.formats.writers import fasta_record
@@ -58,12 +58,12 @@ def _the_query(source: Source) -> int | None:
     if not found:
         source.context.warn("There are no hits to be aligned: the file is empty.")
         return None
+    command = command_for("export", "RUN", spec_of(source.run).choosing_flag, "NAME")
     names = ", ".join(source.cards[number]["name"] for number in found[:5])
     raise OptionError(
         f"{len(found):,} {engine_of(source.run).queries} have hits ({names}{', ...' * (len(found) > 5)}), which make as"
         " many alignments.",
-        f"Choose the hits of one (in a kept run `clalign export --{'target' if source.is_scan else 'query'} NAME`);"
-        " Stockholm holds those of all.",
+        f"Choose the hits of one (in a kept run `{command}`); Stockholm holds those of all.",
     )
 
 

@@ -236,7 +236,7 @@ def _best(source: Source, n_hits: int) -> tuple[Source, str]:
     limits += [f"no more than {most:,} in all"] if len(ids) == most else []
     words = (
         f"Listed are {len(ids):,} of {n_hits:,} hits, {', '.join(limits)}. More, up to {MOST_HITS:,}: clalign export"
-        " --html-hits N; all of them: clalign export --tsv."
+        " --html F --html-hits N RUN; all of them: clalign export --tsv F RUN."
     )
     return engine.source(source.run, replace(source.choice, hits=ids), source.context), words
 

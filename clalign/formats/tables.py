@@ -40,7 +40,9 @@ class Provenance(Struct, frozen=True):
     part : str
         In words, the part of the sequences that was to be searched; empty if it is all.
     program : str
-        The command: ``hmmsearch`` or ``hmmscan``.
+        The command, such as ``hmmsearch``.
+    is_scan : bool
+        Whether profiles are found, of each sequence.
     checksums : tuple of (str, str)
         SHA-256 of each input, as far as it is known, and its name.
     chosen : str
@@ -55,6 +57,7 @@ class Provenance(Struct, frozen=True):
     seconds: float
     partial: bool = False
     program: str = "hmmsearch"
+    is_scan: bool = False
     part: str = ""
     checksums: tuple[tuple[str, str], ...] = ()
     chosen: str = ""
@@ -67,7 +70,7 @@ class Provenance(Struct, frozen=True):
     @property
     def sides(self) -> tuple[str, str]:
         """The files of queries and targets as HMMER calls them: in a scan sequences are the queries."""
-        return (self.target, self.query) if self.program == "hmmscan" else (self.query, self.target)
+        return (self.target, self.query) if self.is_scan else (self.query, self.target)
 
     def checksum_lines(self, label: str) -> Iterator[str]:
         """Yield a line for each input: a label, then checksum and name as ``sha256sum`` prints and checks them."""

@@ -125,6 +125,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
         SQL of how many columns of a part have two equal residues; empty where that is not known.
     placed : mapping of str to str
         SQL of where a part lies on its target, for what differs from `clalign.runs.placed_parts.PLACES`.
+    choosing : tuple of str
+        Fields of its specs which, where one is set, let not every query be compared with every target.
     best_part_only : bool
         Whether coverage and identity of a hit are those of its first part, not of all that are reported.
     """
@@ -140,6 +142,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     values: Mapping[str, str] = field(default_factory=dict)
     identical: str = ""
     placed: Mapping[str, str] = field(default_factory=dict)
+    choosing: tuple[str, ...] = ()
     best_part_only: bool = False
 
     def of(self, thing: str) -> list[EngineTable]:

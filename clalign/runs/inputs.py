@@ -22,6 +22,9 @@ from clalign.jobs import JobContext, QuietContext
 ROLES = {"profiles": "profiles_digest", "queries": "queries", "targets": "database"}
 """Fields of a spec that name files, and the facts with their checksums."""
 
+JOINED, JOINED_DIGESTS = "sequences", "sequence_digests"
+"""The field of a spec that names files which the run holds copies of, and the fact with their checksums."""
+
 DEVICES = ("/dev/fd/", "/dev/std", "/proc/")
 """What lies there is no file of a user, though it may look like one: ``/dev/fd/3`` is whatever stands open.
 
@@ -86,6 +89,10 @@ def known_checksums(run: Facts) -> Iterator[tuple[str, str]]:
         checksum = fact.get("digest") if isinstance(fact, dict) else fact
         if isinstance(checksum, str) and isinstance(named, str):
             found[named] = checksum
+    joined = (run.fact("spec") or {}).get(JOINED)
+    if isinstance(joined, list):
+        pairs = zip(joined, run.fact(JOINED_DIGESTS) or (), strict=False)
+        found.update((named, checksum) for named, checksum in pairs if isinstance(named, str))
     yield from ((checksum, named) for named, checksum in found.items() if checksum)
 
 

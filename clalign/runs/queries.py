@@ -152,7 +152,10 @@ class HitQueries:
             yield last, keys
 
     def share_done(self) -> float | None:
-        """Return which share of its cells a run has computed; None while it is not known how many there are."""
+        """Return which share of its cells a run has computed; None where it is not known how many there are."""
+        spec = self._connection.fact("spec") or {}
+        if any(spec.get(name) for name in self._connection.declared.choosing):
+            return None
         searched = self._connection.fact("shard") or self._connection.fact("database", {})
         total = searched.get("n_residues", 0) * self.cells_per_residue()
         (cells,) = self._one("SELECT total(cells) AS cells FROM batches")
@@ -223,9 +226,19 @@ class HitQueries:
         question = f"SELECT id FROM hits WHERE {' AND '.join([*given, among])}"
         return [key for (key,) in self._all(question, *given.values())]
 
-    def targets_named(self, words: str, noun: str = "target") -> list[int]:
+    def targets_named(self, words: str, noun: str = "target", more: str = "") -> list[int]:
         """Return the rows of the targets with hits that have this name or accession, or this place in their file (from
         1).
+
+        Nothing is named by no words, though many have an empty accession.
+
+        Parameters
+        ----------
+        words : str
+        noun : str
+            What a target is called.
+        more : str
+            Added to the hint.
 
         Raises
         ------
@@ -233,24 +246,27 @@ class HitQueries:
             If there are none.
         """
         named = "SELECT row FROM targets WHERE name = ? OR accession = ? ORDER BY row"
-        found = [int(row) for (row,) in self._all(named, words, words)]
+        found = [int(row) for (row,) in self._all(named, words, words)] if words else []
         if not found and words.isdecimal():
             placed = "SELECT DISTINCT row FROM hits WHERE input_index = ?"
             found = [int(row) for (row,) in self._all(placed, min(int(words), 2**62) - 1)]
         if not found:
-            hint = "Give name or accession of one that has hits, or its number in the file, counted from 1."
-            raise OptionError(f'No hit of the run is of a {noun} "{words}".', hint)
+            hint = f"Give name or accession of one that has hits, or its number in the file, counted from 1. {more}"
+            raise OptionError(f'No hit of the run is of a {noun} "{words}".', hint.strip())
         return found
 
-    def query_named(self, words: str, noun: str = "query") -> int:
+    def query_named(self, words: str, noun: str) -> int:
         """Return the number of the first query of this name or accession, or of this place counted from 1.
+
+        `noun` is what a query is called. Nothing is named by no words.
 
         Raises
         ------
         OptionError
             If there is none.
         """
-        found = self._one("SELECT min(id) AS place FROM queries WHERE name = ? OR accession = ?", words, words)[0]
+        named = "SELECT min(id) AS place FROM queries WHERE name = ? OR accession = ?"
+        found = self._one(named, words, words)[0] if words else None
         n_queries = int(self._one("SELECT count(*) AS count FROM queries")[0])
         if found is None and words.isdecimal() and 1 <= int(words) <= n_queries:
             return int(words) - 1

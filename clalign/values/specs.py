@@ -36,6 +36,16 @@ class Spec(ABC):
     def command(self) -> str:
         """The sub-command that runs it."""
 
+    @property
+    def is_scan(self) -> bool:
+        """Whether hits are told of the other side: what is in the first file are their targets, not their queries."""
+        return False
+
+    @property
+    def choosing_flag(self) -> str:
+        """The flag that chooses, where hits are written, those of one entry of the first file."""
+        return "--target" if self.is_scan else "--query"
+
     def check_inputs(self) -> None:
         """Raise `OptionError` if several files are standard input."""
         if self.paths.count("-") > 1:

@@ -397,7 +397,12 @@ def test_hits_of_one_query_can_be_chosen(small_run: Path, capsys: pytest.Capture
     assert main(["export", str(small_run), "--query", "PF1", "--bed", "-"]) == 0
     assert capsys.readouterr().out.count("motif\t") == 3
     assert main(["export", str(small_run), "--query", "nothing", "--bed", "-"]) == ExitCode.INPUT
-    assert 'no query "nothing"' in capsys.readouterr().err
+    assert 'no profile "nothing"' in capsys.readouterr().err
+    for flag in ("--query", "--target"):  # the accession of some is empty, too
+        assert main(["export", str(small_run), flag, "", "--bed", "-"]) == ExitCode.INPUT
+        said = capsys.readouterr()
+        assert '""' in said.err
+        assert not said.out
 
 
 def test_the_report_is_one_sound_file_that_loads_nothing(small_run: Path) -> None:

@@ -180,13 +180,20 @@ def test_a_query_of_a_scan_is_a_sequence_in_every_export(
     assert exported("--target", "rrm_ls", "--afa", "-")
     for words, told in (
         (("--query", "rrm_ls"), 'No hit of the run is of a query "rrm_ls".'),
-        (("--target", "tandem"), 'The run has no target "tandem".'),
+        (("--query", "rrm_ls"), "A profile is chosen with --target."),
+        (("--query", ""), 'No hit of the run is of a query "".'),
+        (("--target", "tandem"), 'The run has no profile "tandem".'),
+        (("--target", ""), 'The run has no profile "".'),
         (("--afa", "-"), "2 profiles have hits (globins_ls, rrm_ls)"),
     ):
         assert main(["export", str(run), *words]) == ExitCode.INPUT
         assert told in capsys.readouterr().err
     assert main(["export", str(run), "--afa", "-"]) == ExitCode.INPUT
-    assert "`clalign export --target NAME`" in capsys.readouterr().err
+    assert "`clalign export --target NAME RUN`" in capsys.readouterr().err
+    picture = ["picture", str(run), "-o", str(tmp_path / "p.svg")]
+    assert main([*picture, "--profile", "both_families"]) == ExitCode.INPUT
+    assert 'The run has no profile "both_families".' in capsys.readouterr().err
+    assert main([*picture, "--profile", "rrm_ls"]) == ExitCode.DONE
 
 
 @pytest.mark.parametrize("command", ["hmmscan", "hmmsearch"])

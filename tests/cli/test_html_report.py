@@ -55,6 +55,16 @@ def test_the_best_hits_of_each_query_are_listed_and_how_many_there_are(many: Pat
     )
 
 
+def test_commands_for_more_hits_can_be_typed(many: Path, tmp_path: Path) -> None:
+    told = re.findall(r": (clalign export .*? RUN)\b", report(many))
+    assert len(told) == 2
+    for number, command in enumerate(told):
+        made = tmp_path / f"made{number}"
+        words = command.replace(" F ", f" {made} ").replace(" N ", " 0 ").replace(" RUN", f" {many}").split()
+        assert main(words[1:]) == 0
+        assert made.read_text("utf-8").count("\n") > 200
+
+
 def test_there_is_a_bound(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clalign.engines.report.MOST_HITS", 5)
     text = report(many, "--html-hits", "0")

@@ -19,7 +19,9 @@ import pytest
 
 from clalign.cli import main, orders, starting
 from clalign.cli.interruptions import Interruptions, endings_raised
+from clalign.cli.outputs import Outputs
 from clalign.cli.processes import WorkerProcess
+from clalign.cli.run_places import continuation
 from clalign.databases.examples import load_examples
 from clalign.errors import ExitCode, WorkerLost
 from clalign.jobs import Job
@@ -445,3 +447,12 @@ def test_a_run_that_is_verified_stays_complete_when_its_compiler_is_left(
         orders.end_while_building(job, str(run))
     with open_run(run) as opened:
         assert opened.state == "done"
+
+
+@pytest.mark.usefixtures("worker_here")
+@pytest.mark.parametrize(("more", "share"), [([], " up to 100 %"), (["--pairs"], "")])
+def test_no_share_of_given_pairs_is_told_as_if_all_were_compared(more: list[str], share: str, tmp_path: Path) -> None:
+    run, proteins = tmp_path / "run.clalign", str(GOLDEN / "sequences" / "proteins.fa")
+    words = ["-q", "--device", "reference", "-o", str(tmp_path / "out"), "--run", str(run), *more]
+    assert main(["sw", *words, proteins, proteins]) == ExitCode.DONE
+    assert continuation(run, Outputs((), False)).startswith(f"The results{share} are safe in {run}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from clalign.cli.options import NO_TEXT
 from clalign.cli.outputs import SHAPES
 from clalign.engines.engine import engines
 from clalign.errors import ExitCode
+from clalign.runs.run_file import open_run
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 PROFILE, PROTEINS = str(EXAMPLES / "globins4.hmm"), str(EXAMPLES / "three_proteins.fasta")
@@ -27,6 +29,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("two.hmm").write_text(2 * Path(PROFILE).read_text())
     Path("clans.tsv").write_text("family\tclan\n")
     return tmp_path
+
+
+@pytest.fixture
+def two_families(here: Path) -> list[str]:
+    """Profiles of two families, and sequences of which some are of the second one."""
+    names = ("globins4.hmm", "rrm_1_hmmer3.hmm")
+    (here / "families.hmm").write_text("".join((EXAMPLES / name).read_text() for name in names))
+    return ["families.hmm", str(EXAMPLES / "swissprot_sample.fasta.gz")]
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str], code: ExitCode = ExitCode.USAGE) -> str:
@@ -47,8 +57,29 @@ def test_an_alignment_to_one_of_several_queries(
     words: list[str], flag: str, more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused([*words, flag, "x.out", *more], capsys)
-    assert said.startswith(f"clalign {words[0]}: {flag} is of one query, but there are several in ")
-    assert f"`clalign export --query NAME {flag} F RUN`" in said
+    noun = "query" if words == PAIRS else "profile"
+    assert said.startswith(f"clalign {words[0]}: {flag} is of one {noun}, but there are several in ")
+    chosen = "--target" if words[0] == "hmmscan" else "--query"
+    assert f"`clalign export {chosen} NAME {flag} F RUN`" in said
+
+
+@pytest.mark.parametrize(("command", "chosen"), [("hmmsearch", "--query"), ("hmmscan", "--target")])
+def test_the_command_that_chooses_one_of_several_can_be_typed(
+    command: str, chosen: str, two_families: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main([command, *two_families, "-q", "--device", "cpu", "-o", "x", "--run", "my run.clalign"]) == ExitCode.DONE
+    )
+    with open_run(Path("my run.clalign"), writable=True) as run:
+        run.set_facts(state="stopped")
+    assert main(["resume", "my run.clalign", "--afa", "y"]) == ExitCode.USAGE
+    said = capsys.readouterr().err
+    assert "is of one profile, but there are several in " in said
+    assert "--run" not in said
+    words = shlex.split(said.split("`")[1].replace(" NAME ", " RRM_1 ").replace(" F ", " y "))
+    assert words == ["clalign", "export", chosen, "RRM_1", "--afa", "y", "my run.clalign"]
+    assert main(words[1:]) == ExitCode.DONE
+    assert Path("y").read_text().startswith(">")
 
 
 def test_an_alignment_without_hits_is_an_empty_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,12 +93,14 @@ def test_an_alignment_without_hits_is_an_empty_file(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([*SEARCH, "--flank", "3", "--fasta", "x"], "--flank has no effect without --fasta-matched"),
+        ([*SEARCH, "--flank", "3", "--fasta", "x"],
+         "--flank has no effect without --fasta-matched: add it, or leave it out"),
         ([*PAIRS, "--flank", "3"], "--flank has no effect without --fasta-matched"),
-        ([*SEARCH, "--species"], "--species has no effect without --tsv or "),
-        ([*SEARCH, "--safe-tsv", "--csv", "x"], "--safe-tsv has no effect without --tsv or --domtsv or --outfmt"),
-        ([*SEARCH, "--overlaps", "best", "--tsv", "x"], "--overlaps has no effect without --architecture or "),
-        ([*SEARCH, "--clans", "clans.tsv", "--bed", "x"], "--clans has no effect without --architecture or "),
+        ([*SEARCH, "--species"], "--species has no effect without --tsv, "),
+        ([*SEARCH, "--safe-tsv", "--csv", "x"],
+         "--safe-tsv has no effect without --tsv, --domtsv, --outfmt or --architecture: add one of these, or leave"),
+        ([*SEARCH, "--overlaps", "best", "--tsv", "x"], "--overlaps has no effect without --architecture, "),
+        ([*SEARCH, "--clans", "clans.tsv", "--bed", "x"], "--clans has no effect without --architecture, "),
         ([*SEARCH, "--clans", "clans.tsv", "--overlaps", "best", "--bed", "x"],
          "--clans has no effect with --overlaps best"),
     ],
@@ -122,6 +155,18 @@ def test_clans_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
     assert "bad.tsv" in refused([*SEARCH, *words, "--clans", "bad.tsv"], capsys, ExitCode.UNREADABLE)
 
 
+def test_clans_of_a_run_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
+    """A report of one profile asks for none, and is refused all the same, as before a search."""
+    assert main([*SEARCH, "-q", "-o", "text", "--run", "x.clalign"]) == ExitCode.DONE
+    for command in ("export", "resume"):
+        words = [command, "x.clalign", "--overlaps", "clans", "--html", "y", "--tsv", "z"]
+        assert main(words) == ExitCode.INPUT
+        assert "there is no table of them" in capsys.readouterr().err
+        assert not Path("z").exists()
+        assert main([*words, "--clans", "clans.tsv"]) == ExitCode.DONE
+        Path("z").unlink()
+
+
 def test_parquet_without_what_writes_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install 'clalign[parquet]'" in refused([*SEARCH, "--parquet", "x"], capsys, ExitCode.INPUT)
@@ -149,7 +194,18 @@ def aligned(here: Path) -> Path:
 
 
 @pytest.mark.usefixtures("aligned")
+@pytest.mark.parametrize("words", [["--species"], ["--flank", "3"], ["--html-hits", "3"], ["--overlaps", "best"]])
+def test_no_output_is_proposed_that_a_run_has_not(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("export", "resume"):
+        assert main([command, "f.clalign", *words]) == ExitCode.USAGE
+        said = capsys.readouterr().err
+        assert said.startswith(f"clalign {command}: {words[0]} has no effect on anything that can be written here: ")
+        assert "leave it out\n" in said
+
+
+@pytest.mark.usefixtures("aligned")
 def test_alignments_have_no_hits_to_choose_among(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["-E", "1"], ["-T", "0"], ["--query", "a"], ["--significant"]):
+    for words in (["-E", "1"], ["-T", "0"], ["--query", "a"], ["--target", "a"], ["--significant"]):
         said = refused(["export", "f.clalign", *words], capsys)
-        assert said.startswith("clalign export: a run of `clalign align` has no hits to choose among: leave out ")
+        begin = "clalign export: a run of `clalign align` has no hits to choose among: leave out "
+        assert said.startswith(f"{begin}{words[0]}\n")

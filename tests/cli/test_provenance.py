@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import json
@@ -15,6 +16,10 @@ from Bio import AlignIO
 
 import clalign
 from clalign.cli import main
+from clalign.cli.following import Following
+from clalign.cli.outputs import Outputs
+from clalign.cli.progress import progress_display
+from clalign.cli.watch import write_outputs
 from clalign.engines.export import provenance
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
@@ -86,6 +91,31 @@ def test_a_file_says_which_hits_were_chosen(run: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("worker_here")
+def test_nothing_is_chosen_as_significant_where_no_hit_is_called_so(tmp_path: Path) -> None:
+    files = [tmp_path / "one.fasta", PROTEINS]
+    files[0].write_text("".join(PROTEINS.read_text("utf-8").partition("\n>")[0]) + "\n", "utf-8")
+    made = [tmp_path / name for name in ("k.sto", "k.afa")]
+    words = ["--with-provenance", "--stockholm", str(made[0]), "--afa", str(made[1]), *map(str, files)]
+    assert main(["sw", "-q", "--device", "reference", "-o", str(tmp_path / "text"), *words]) == ExitCode.DONE
+    assert "only what is significant" not in made[0].read_text("utf-8")
+    for path in made:
+        assert json.loads(Path(f"{path}.provenance.json").read_text("utf-8"))["chosen"] == ""
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_alignments_of_a_search_hold_the_same_domains(tmp_path: Path) -> None:
+    made = [tmp_path / name for name in ("k.sto", "k.afa", "k.a2m")]
+    words = ["-A", str(made[0]), "--afa", str(made[1]), "--a2m", str(made[2])]
+    files = [str(EXAMPLES / "rrm_1_hmmer3.hmm"), str(EXAMPLES / "swissprot_sample.fasta.gz")]
+    words += ["--domtsv", str(tmp_path / "domains"), "-o", str(tmp_path / "text")]
+    assert main(["hmmsearch", "-q", "--device", "cpu", *words, *files]) == ExitCode.DONE
+    rows = [[row.id for row in AlignIO.read(made[0], "stockholm")], [row.id for row in AlignIO.read(made[1], "fasta")]]
+    rows.append(re.findall(r"^>(\S+)", made[2].read_text("utf-8"), re.M))
+    assert rows[0] == rows[1] == rows[2]
+    assert 0 < len(rows[0]) < len((tmp_path / "domains").read_text("utf-8").splitlines()) - 1, "some are insignificant"
+
+
+@pytest.mark.usefixtures("worker_here")
 def test_a_line_feed_in_a_name_begins_no_line(run: Path, tmp_path: Path) -> None:
     """What follows it would be read as a record."""
     for flag in ("-o", "--tblout", "--gff3", "--bed"):
@@ -120,10 +150,30 @@ def test_what_has_no_place_for_it_gets_a_file_beside_it_if_that_is_asked_for(
     assert (said["program"], said["version"]) == ("clalign hmmsearch", clalign.__version__)
     assert said["command"].startswith("clalign hmmsearch ")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}", said["date"])
-    assert f"{len(made.read_text().splitlines()) - 1} of " in said["chosen"]
+    assert re.fullmatch(rf"{len(made.read_text().splitlines()) - 1} of \d+ hits \(-E 1e-15\)", said["chosen"])
     inputs = (EXAMPLES / "rrm_1_hmmer3.hmm", EXAMPLES / "swissprot_sample.fasta.gz")
     sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in inputs]
     assert [one["sha256"] for one in said["inputs"]] == sums
+    words = ["--target", "sp|Q923K9|A1CF_RAT", "--significant", "--with-provenance", "--csv", str(made)]
+    assert main(["export", str(run), *words]) == ExitCode.DONE
+    said = json.loads((tmp_path / "hits.csv.provenance.json").read_text("utf-8"))
+    assert re.fullmatch(r"1 of \d+ hits \(--target 'sp\|Q923K9\|A1CF_RAT'\), only what is significant", said["chosen"])
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_alignments_have_the_checksums_of_all_their_sequences(tmp_path: Path) -> None:
+    files, run, new = [tmp_path / "a.fa", tmp_path / "b.fa"], tmp_path / "run.clalign", tmp_path / "new.clalign"
+    files[0].write_text(">a one\nMKVLATGHEWQRIPND\n>b\nMKVLSTGHDWQKIPND\n", "utf-8")
+    files[1].write_text(">c\nKVMATHEWRIPDY\n", "utf-8")
+    inputs = [{"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "name": str(path)} for path in files]
+    made, flag = [tmp_path / name for name in ("k.afa", "k.a2m", "k.sto")], "--with-provenance"
+    words = ["-q", "--device", "reference", "--run", str(run), flag, "-o", str(made[0])]
+    assert main(["align", *words, *map(str, files)]) == ExitCode.DONE
+    assert main(["export", flag, "--a2m", str(made[1]), str(run)]) == ExitCode.DONE
+    words = ["-q", "--device", "reference", "--maxsn", "--run", str(new), flag, "--stockholm", str(made[2])]
+    assert main(["anneal", *words, str(run)]) == ExitCode.DONE
+    for path in made:
+        assert json.loads(Path(f"{path}.provenance.json").read_text("utf-8"))["inputs"] == inputs
 
 
 @pytest.mark.usefixtures("worker_here")
@@ -133,6 +183,21 @@ def test_a_file_beside_others_is_an_output_like_any_other(run: Path, tmp_path: P
     both = ["--csv", str(tmp_path / "x"), "--tsv", str(tmp_path / "x.provenance.json")]
     assert main([*words, *both]) == ExitCode.INPUT
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(("path", "named"), [("x.csv", "x.csv was not"), ("-", "Nothing was")])
+def test_a_search_that_is_stopped_says_what_it_does_not_write(
+    path: str, named: str, stopped_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(stopped_run.parent)
+    outputs = Outputs((("csv", path),), alignments=True)
+    with contextlib.closing(Following(stopped_run, {})) as following:
+        write_outputs(stopped_run, outputs, True, progress_display("plain"), following)
+    said = capsys.readouterr()
+    assert f"{named} written" in said.err
+    assert "has no place to say so." in said.err
+    assert not said.out
+    assert not Path(path).exists()
 
 
 def test_a_partial_run_is_told_of_where_its_file_cannot_say_so(

@@ -13,7 +13,7 @@ A run file of it differs from those of searches in this:
 from __future__ import annotations
 
 from clalign.runs.declarations import Declaration, EngineTable
-from clalign.runs.plain_data import ALPHABET, ANY_CARD, any_number, count, finite, truth
+from clalign.runs.plain_data import ALPHABET, ANY_CARD, any_number, count, finite, text, truth
 
 SEQUENCES = EngineTable(name="msa_sequences", columns="name line, description line, residues text")
 """All sequences, with their letters as they were read."""
@@ -45,5 +45,5 @@ RUNS = Declaration(
     engine="msa",
     tables=(SEQUENCES, PAIRS, COUNTS, POSTERIORS, ANNEALING),
     cards={"training": ANY_CARD | {"outcome?": _ROUND}, "pairs": ANY_CARD},
-    facts={"alphabet": ALPHABET, "n_pairs": count},
+    facts={"alphabet": ALPHABET, "n_pairs": count, "sequence_digests": [text]},
 )

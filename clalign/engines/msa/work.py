@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -65,6 +65,8 @@ class AlignmentWork:
     blocks : Blocks
     known : SparsePosteriors or None
         Posteriors that were read from a file.
+    digests : list of str
+        SHA-256 of each file of sequences; none of a begun run, which needs them no more.
     """
 
     task: Task[AlignmentSpec]
@@ -72,6 +74,7 @@ class AlignmentWork:
     report: InputReport
     blocks: Blocks
     known: SparsePosteriors | None = None
+    digests: list[str] = field(default_factory=list)
 
     @classmethod
     def loaded(cls, task: Task[AlignmentSpec]) -> AlignmentWork:
@@ -82,13 +85,14 @@ class AlignmentWork:
             given, report = given_of(run), InputReport.from_dict(run.fact("database"))
         else:
             given = read_input(list(spec.sequences), spec.alphabet, spec.seed, task.context)
-            report = report_of(given, task)
+            digests = [digest_of(path, task.context) for path in spec.sequences]
+            report = report_of(given, spec, digests)
         known = None if spec.load_posteriors is None else _known(spec.load_posteriors, given)
         if is_old:
             return cls(task, given, report, blocks_of_run(run, len(given)), known)._foreseen()
         seed_of(given, spec)  # which may be refused
         pairs = pairs_of(given, spec) if known is None else known.pairs
-        return cls(task, given, report, Blocks(pairs, blocks_of(batch_of(given, pairs))), known)._foreseen()
+        return cls(task, given, report, Blocks(pairs, blocks_of(batch_of(given, pairs))), known, digests)._foreseen()
 
     def _foreseen(self) -> AlignmentWork:
         """Have all programs built that will be needed."""
@@ -121,13 +125,15 @@ class AlignmentWork:
     def store(self) -> dict[str, Any]:
         """Store sequences, pairs and the cards of the phases, if they are not there, and return the facts."""
         run, given = self.task.run, self.given
+        facts = {"alphabet": given.alphabet.name, "n_pairs": len(self.batch), "n_targets": len(given)}
         if not is_begun(run):
+            facts["sequence_digests"] = self.digests
             run.set_profiles(self._cards())
             if not run.own(SEQUENCES.name):
                 texts = (text.decode("latin-1") for text in given.letters)
                 run.add_own(SEQUENCES.name, zip(given.names, given.descriptions, texts, strict=True))
             run.add_own(PAIRS.name, [(pack_array(self.blocks.pairs, "<i4"), pack_array(self.blocks.ends, "<i8"))])
-        return {"alphabet": given.alphabet.name, "n_pairs": len(self.batch), "n_targets": len(given)}
+        return facts
 
     def _cards(self) -> Iterator[dict[str, Any]]:
         n_pairs, n_cells = len(self.batch), int(cells_of(self.batch).sum())
@@ -240,14 +246,13 @@ def _known(path: str, given: AlignmentInput) -> SparsePosteriors:
     return known
 
 
-def report_of(given: AlignmentInput, task: Task[AlignmentSpec]) -> InputReport:
-    """Return what the files of some sequences hold together."""
-    paths, lengths = task.spec.sequences, given.lengths
-    digests = [digest_of(path, task.context) for path in paths]
+def report_of(given: AlignmentInput, spec: AlignmentSpec, digests: list[str]) -> InputReport:
+    """Return what the files of some sequences, of which the SHA-256 are known, hold together."""
+    paths, lengths = spec.sequences, given.lengths
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     return InputReport(
         path=paths[0], digest=digest, format="", compression="", line_ends="", alphabet=given.alphabet.name,
-        alphabet_reason="chosen" if task.spec.alphabet != "auto" else "at least 95 % of the letters",
+        alphabet_reason="chosen" if spec.alphabet != "auto" else "at least 95 % of the letters",
         n_sequences=len(given), n_residues=given.n_residues, n_empty=int((lengths == 0).sum()),
         shortest=int(lengths.min()), mean=float(lengths.mean()), longest=int(lengths.max()),
         length_histogram=_histogram(lengths),

@@ -141,6 +141,7 @@ RUNS = Declaration(
     },
     identical="pairwise_alignments.identical",
     placed={"strand": "coalesce(strand, 1)"},
+    choosing=("in_step", "pair_list", "long"),
     best_part_only=True,
 )
 """The values are of the best alignment; shares are percents."""

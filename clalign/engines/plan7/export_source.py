@@ -54,11 +54,6 @@ class Source(GeneralSource):
         return chosen_domains(self, number, hit)
 
     @property
-    def is_scan(self) -> bool:
-        """Whether profiles are what was found."""
-        return self.spec.direction == "scan"
-
-    @property
     def is_hmmer3(self) -> bool:
         """Whether any of the profiles is one of HMMER3."""
         return "hmmer3" in self.origins

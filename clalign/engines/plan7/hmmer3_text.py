@@ -292,16 +292,15 @@ _FACTS = (
 
 def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
     """Yield the head of the whole text: the program, the files and the options."""
-    is_scan = origin.program == "hmmscan"
     purpose = (
         "search sequence(s) against a profile database"
-        if is_scan
+        if origin.is_scan
         else ("search profile(s) against a sequence database")
     )
     yield f"# clalign {origin.program} :: {purpose}"
     yield f"# clalign {origin.version}; in the layout of HMMER 3.3.2"
     yield RULE
-    if is_scan:
+    if origin.is_scan:
         yield f"# {'query sequence file:':<33s}{origin.target}"
         yield f"# {'target HMM database:':<33s}{origin.query}"
     else:

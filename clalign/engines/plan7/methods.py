@@ -13,7 +13,7 @@ from clalign.runs.run_file import RunFile
 def methods(run: RunFile) -> str:
     """Return the procedure of a run in a few sentences."""
     spec, origins = run.spec(SearchSpec), HitQueries(run.connection).origins()
-    found = "profiles" if spec.direction == "scan" else "sequences"
+    found = "profiles" if spec.is_scan else "sequences"
     parts = []
     if "hmmer3" in origins:
         parts.append(f"Profiles of HMMER3 were searched as by HMMER 3.3.2, {_filters(spec)}.")

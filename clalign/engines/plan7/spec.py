@@ -160,6 +160,11 @@ class SearchSpec(Spec):
         """``hmmsearch`` or ``hmmscan``."""
         return COMMANDS[self.direction]
 
+    @property
+    def is_scan(self) -> bool:
+        """Whether profiles are found, of each sequence."""
+        return self.direction == "scan"
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SearchSpec:
         """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""

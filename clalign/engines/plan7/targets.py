@@ -148,7 +148,7 @@ def targets_of(
     left_out = NOTHING_SKIPPED
     if newer:
         left_out = _left_out(spec, database, newer[0].alphabet, report)
-    return Targets(database, empty, len(profiles) if spec.direction == "scan" else None, left_out)
+    return Targets(database, empty, len(profiles) if spec.is_scan else None, left_out)
 
 
 def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, report: InputReport | None) -> Skipped:
