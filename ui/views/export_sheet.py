@@ -70,7 +70,7 @@ class ExportChoices:
     form : str
         The proposed form, if it is one of them.
     one_query : str
-        Where several queries have hits, what to do for exports of one.
+        Where several queries have hits, what to do for exports of one if hits of several are chosen.
     """
 
     name: str
@@ -92,9 +92,13 @@ class ExportSheet(Sheet):
 
     export_asked = Signal(str, str, str, str, bool)
 
+    queries_asked = Signal(str)
+    """Of which of the hits the sheet has to know how many queries have found them; see `take_queries`."""
+
     def __init__(self, choices: ExportChoices) -> None:
         super().__init__("Export hits", 760)
         self._choices = choices
+        self._n_queries: dict[str, int | None] = {}
         self._own_name = False
         self.forms, self.which = QButtonGroup(self), QButtonGroup(self)
         self.path = QLineEdit()
@@ -256,7 +260,7 @@ class ExportSheet(Sheet):
             problem = f"The folder {path.parent} is not there."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
-        elif self._form.name in OF_ONE and self._which in ("all", "significant") and self._choices.one_query:
+        elif self._form.name in OF_ONE and self._choices.one_query and self._known_queries() > 1:
             problem = self._choices.one_query
         elif (named := self._form.columns) is not None:
             try:
@@ -267,6 +271,21 @@ class ExportSheet(Sheet):
         self.export_button.setToolTip(problem)
         exists = not problem and path.exists()
         self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+
+    def _known_queries(self) -> int:
+        """Return how many queries have found the chosen hits; 0, and ask, if that is not known yet."""
+        which = self._which
+        if which not in self._n_queries:
+            self._n_queries[which] = None
+            self.queries_asked.emit(which)
+        return self._n_queries[which] or 0
+
+    def take_queries(self, answer: tuple[str, int] | Exception) -> None:
+        """Take in how many queries have found some of the hits; of an error the export itself tells."""
+        if not isinstance(answer, Exception):
+            which, n_queries = answer
+            self._n_queries[which] = n_queries
+            self._judge()
 
     def _ask_path(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, "Export hits to", self.path.text())
