@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import numpy as np
 from msgspec.structs import replace
 
-from clalign.engines.architectures import architectures, clans_of
+from clalign.engines.architectures import architectures, rule_of
 from clalign.engines.columns import Column, written_cell
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer, engine_of
@@ -154,7 +154,7 @@ def _domains(source: Source, n_queries: int) -> Iterator[str]:
     """Yield the architectures, where there are several families."""
     if n_queries < 2:
         return
-    clans, _ = clans_of(source.run, source.choice.clans, source.choice.overlaps)
+    clans = rule_of(source)
     found = list(architectures(source, source.choice.overlaps, clans, significant=True))
     groups = grouped(found)
     if not groups:
@@ -166,7 +166,7 @@ def _domains(source: Source, n_queries: int) -> Iterator[str]:
     yield from _figure(
         architecture_svg(examples),
         f"The {len(examples)} most frequent of {len(groups):,} architectures of {len(found):,} sequences, each drawn on"
-        " its sequence of middle length.",
+        f" its sequence of middle length. Overlaps: {source.origin.overlaps}.",
     )
 
 
