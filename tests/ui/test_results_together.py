@@ -327,7 +327,9 @@ def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, t
     assert plot.data.counts.sum() == together.run.hits.n_all == 6
     assert not any(line.isVisible() for line in plot.lines.values())
     assert plot.lane.title == "hits"
-    assert "All 6 hits of 3 profiles, by E-value" in together.histogram.sentence.text()
+    sentence = together.histogram.sentence.text()
+    assert "All 6 hits of 3 profiles, by E-value" in sentence
+    assert "scores of different profiles cannot be compared" in sentence
     everything = [row for row in map(together.run.hits.row_at, range(6)) if row is not None]
     for place in np.flatnonzero(plot.data.counts).tolist():
         low, high = plot.data.edges[place : place + 2].tolist()

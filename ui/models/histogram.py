@@ -198,14 +198,14 @@ class HitHistogram(Histogram):
             return f"with E-values below {formatting.evalue(10**-low)}"
         return f"with E-values from {formatting.evalue(10**-high)} to {formatting.evalue(10**-low)}"
 
-    def sentence(self, queries: str) -> str:
-        """Return what the histogram shows, of so many queries, in words."""
-        hits = f"All {formatting.plural(self.n_scores, 'hit')} of {queries}"
+    def sentence(self, n_queries: int, noun: str, nouns: str) -> str:
+        """Return what the histogram shows, of so many queries, in words; `nouns` is what several are called."""
+        hits = f"All {formatting.plural(self.n_scores, 'hit')} of {formatting.plural(n_queries, noun, nouns)}"
         if self.kind != "evalue":
             return f"{hits}, by score: none has an E-value. A click on a bar selects its hits."
         without = f" Hits without an E-value: {formatting.count(self.n_without)}." if self.n_without else ""
         return (
-            f"{hits}, by E-value, the best at the right; scores of different queries cannot be compared. A click on a"
+            f"{hits}, by E-value, the best at the right; scores of different {nouns} cannot be compared. A click on a"
             f" bar selects its hits. For all scores and thresholds, choose one above.{without}"
         )
 

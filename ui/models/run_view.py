@@ -415,7 +415,7 @@ class RunView(QObject):
         """Return what the histogram shows, honestly."""
         if not isinstance(self.histogram, HitHistogram):
             return ""
-        return self.histogram.sentence(formatting.plural(len(self.cards), self.noun.lower(), self.nouns.lower()))
+        return self.histogram.sentence(len(self.cards), self.noun.lower(), self.nouns.lower())
 
     def way_words(self) -> str:
         """Return whether what is looked for and where changed places; empty as a rule."""
