@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clalign.runs.batches import BIN, NO_SCORE
 from clalign.runs.pages import compared_hits
-from clalign.runs.run_file import RunFile
+from clalign.runs.run_file import RunFile, open_run
 from clalign.values.axes import MINUS, tick_text
 
 from .. import formatting
@@ -220,6 +220,15 @@ def _places(evalues: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -
         return scores
     with np.errstate(divide="ignore"):
         return np.minimum(-np.log10(evalues), float(LEAST_EVALUE))
+
+
+def read_histogram(path: Path, query: int) -> Histogram:
+    """Read the histogram of a query of any engine."""
+    with open_run(path) as run:
+        card, (left, bins) = run.card(query), drawn_bins(run, query)
+    edges, counts = joined(left, bins)
+    least, include = finite(card.get("report_score")), finite(card.get("include_score"))
+    return Histogram(edges, counts, int(bins.sum()), least, include)
 
 
 def read_hit_histogram(path: Path) -> HitHistogram:
