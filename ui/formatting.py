@@ -207,8 +207,16 @@ def _entries(engine: str) -> dict[str, str]:
     return {flag: f"\u201c{said['label']}\u201d" for said in reversed(told) for flag in said["flag"].split("|")}
 
 
+_FLAG_OR_COMMAND = re.compile(
+    r"`[^`]*`|(?<![\w./-])clalign [a-z]\w*(?: [^\s;,)]*[^\s;,.)])*|(?<![\w./-])--?[A-Za-z][\w-]*"
+)
+"""An option, or a whole command, between backquotes or up to the next mark: it is typed as it stands."""
+
+
 def in_window(text: str, engine: Engine | None = None) -> str:
     """Return what the command line and the window say with options by the names that they have in forms.
+
+    Those of a command that is named stay: it is to be typed.
 
     Parameters
     ----------
@@ -217,7 +225,7 @@ def in_window(text: str, engine: Engine | None = None) -> str:
         Whose form it is; by default the first that has such an option.
     """
     known = _entries(engine.name if engine is not None else "")
-    return re.sub(r"(?<![\w./-])--?[A-Za-z][\w-]*", lambda flag: known.get(flag[0], flag[0]), text)
+    return _FLAG_OR_COMMAND.sub(lambda found: known.get(found[0], found[0]), text)
 
 
 def told(error: Exception, what: str) -> str:

@@ -97,7 +97,7 @@ def _time(found: dict[str, Any]) -> str:
         which = "this device was" if len(found["devices"]) == 1 else "one of these devices was"
         text = f"not known, since {which} never measured: clalign selftest measures it"
     else:
-        text = f"{'at most ' if found['is_most'] else ''}about {duration(seconds)}"
+        text = f"about {duration(seconds)}"
     devices = found["devices"]
     n_new, n = sum(device["new"] for device in devices), sum(device["programs"] for device in devices)
     if n_new:

@@ -13,17 +13,18 @@ from msgspec.structs import asdict
 from clalign.cli.options import TEXT_WIDTH
 from clalign.cli.parser import UsageError
 from clalign.engines.commands import Output
+from clalign.engines.outputs import FLANKED, WITH_SPECIES
 from clalign.errors import OptionError
 from clalign.formats.writers import TAB_SEPARATED
 
-HIT_TABLES = ("tsv", "csv", "parquet", "domtsv", "domcsv", "domparquet", "outfmt")
+HIT_TABLES = (*WITH_SPECIES, "outfmt")
 
 DOMAIN_PLACES = ("architecture", "architecture_gff3", "gff3", "gff3_genome", "bed", "bed_genome", "html")
 
 SHAPES = {
     "alignments": ("--noali", ()), "width": ("--textw", ()), "accessions": ("--acc", ()),
     "safe_cells": ("--safe-tsv", TAB_SEPARATED), "overlaps": ("--overlaps", DOMAIN_PLACES),
-    "clans": ("--clans", DOMAIN_PLACES), "flank": ("--flank", ("fasta_matched",)), "species": ("--species", HIT_TABLES),
+    "clans": ("--clans", DOMAIN_PLACES), "flank": ("--flank", FLANKED), "species": ("--species", HIT_TABLES),
     "taxonomy": ("--taxonomy", HIT_TABLES), "taxonomy_column": ("--taxonomy-column", HIT_TABLES),
     "matched_by": ("--with-matched-by", ("fasta_matched",)), "provenance": ("--with-provenance", ()),
     "listed": ("--html-hits", ("html",)),

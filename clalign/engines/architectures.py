@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from msgspec.structs import replace
+
 from clalign.engines.columns import Column, in_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer, engine_of
@@ -28,7 +30,7 @@ from clalign.values.hits import matched_places
 _PFAM = re.compile(r"PF\d{5}(\.\d+)?$")
 
 EVERY_DOMAIN = "all"
-"""The rule of GFF3 and BED: they hold every domain."""
+"""The rule of GFF3 and BED where none is asked for: they hold every domain."""
 
 
 def clans_of(run: RunFile, path: str, rule: str) -> tuple[Clans, str]:
@@ -190,40 +192,58 @@ TABLE: tuple[Column, ...] = (
 """The table of architectures."""
 
 
-def _chosen(source: Source) -> tuple[list[Architecture], Clans, str]:
-    """Return the architectures that were asked for, and words about the rule."""
+def rule_of(source: Source) -> Clans:
+    """Return the clans that overlaps are judged by, and let the origin of what is written tell the rule."""
     rule = source.choice.overlaps
     clans, file = clans_of(source.run, source.choice.clans, rule)
     told = settled(rule, clans)
-    words = f"overlaps: {told}: {RULES[told]}" + (f"; clans: {file}" if file and told == "clans" else "")
-    return list(architectures(source, rule, clans, significant=True)), clans, words
+    words = f"{told}: {RULES[told]}" + (f"; clans: {file}" if file and told == "clans" else "")
+    source.origin = replace(source.origin, overlaps=words)
+    return clans
+
+
+def _chosen(source: Source) -> tuple[list[Architecture], Clans]:
+    """Return the architectures that were asked for, and the clans."""
+    clans = rule_of(source)
+    return list(architectures(source, source.choice.overlaps, clans, significant=True)), clans
+
+
+def _placed_on(source: Source) -> tuple[Iterator[Architecture], Clans]:
+    """Return all domains on their sequences, or what a rule leaves of them if one was asked for, and the clans."""
+    if not source.choice.overlaps:
+        return architectures(source, EVERY_DOMAIN, Clans()), Clans()
+    clans = rule_of(source)
+    return architectures(source, source.choice.overlaps, clans), clans
+
+
+def _comments(source: Source) -> list[str]:
+    """Return what GFF3 and BED say of where they come from."""
+    rule = source.origin.overlaps
+    return [f"# {line}" for line in (*source.origin.lines(), *([f"overlaps: {rule}"] if rule else []))]
 
 
 def write_architecture(source: Source, stream: TextIO) -> int:
     """Write the table of architectures, a line for each sequence with a domain that is significant."""
-    found, clans, words = _chosen(source)
+    found, clans = _chosen(source)
     counts = Counter(one.words for one in found)
     n = write_table(stream, TABLE, ((one, counts[one.words], clans) for one in found), partial=False)
-    write_lines(stream, [f"# {line}" for line in (words, *source.origin.lines())])
+    write_lines(stream, [f"# {line}" for line in (f"overlaps: {source.origin.overlaps}", *source.origin.lines())])
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return n
 
 
 def write_architecture_gff3(source: Source, stream: TextIO) -> int:
     """Write the domains of the architectures as GFF3, in coordinates of their sequences."""
-    found, clans, words = _chosen(source)
-    return _write_gff3(source, stream, found, clans, [words])
+    return _write_gff3(source, stream, *_chosen(source))
 
 
 def write_gff3(source: Source, stream: TextIO) -> int:
-    """Write all domains, or alignments, as GFF3, in coordinates of their sequences."""
-    clans = _clans(source)
-    found = architectures(source, source.choice.overlaps or EVERY_DOMAIN, clans)
-    return _write_gff3(source, stream, found, clans, [])
+    """Write domains, or alignments, as GFF3, in coordinates of their sequences: all, or what a rule leaves."""
+    return _write_gff3(source, stream, *_placed_on(source))
 
 
-def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], clans: Clans, words: list[str]) -> int:
-    write_lines(stream, [GFF3_HEAD, *(f"# {line}" for line in (*source.origin.lines(), *words))])
+def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], clans: Clans) -> int:
+    write_lines(stream, [GFF3_HEAD, *_comments(source)])
     count = 0
     for one in found:
         write_lines(stream, [f"##sequence-region {gff3_name(one.name)} 1 {one.length}"])
@@ -239,15 +259,16 @@ def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], c
 
 
 def write_gff3_genome(source: Source, stream: TextIO) -> int:
-    """Write all domains as GFF3 in coordinates of a genome, where names or descriptions of sequences tell them."""
-    write_lines(stream, [GFF3_HEAD, *(f"# {line}" for line in source.origin.lines())])
+    """Write the same as GFF3 in coordinates of a genome, where names or descriptions of sequences tell them."""
+    found, clans = _placed_on(source)
+    write_lines(stream, [GFF3_HEAD, *_comments(source)])
     count, left_out = 0, LeftOut()
-    for one in architectures(source, source.choice.overlaps or EVERY_DOMAIN, _clans(source)):
+    for one in found:
         place = left_out.place(one, source.is_protein)
         for domain in one.domains if place is not None else ():
             assert place is not None
             count += 1
-            attributes = _attributes(source, one, domain, Clans(), count)
+            attributes = _attributes(source, one, domain, clans, count)
             attributes["sequence"] = gff3_value(one.name)
             strand = "+" if place.strand * domain.strand > 0 else "-"
             for span, target in _exons(source, place, domain):
@@ -276,11 +297,11 @@ def _exons(
 
 
 def write_bed(source: Source, stream: TextIO) -> int:
-    """Write all domains, or alignments, as BED with six columns, in coordinates of their sequences."""
-    write_lines(stream, [f"# {line}" for line in source.origin.lines()])
-    rule, clans = source.choice.overlaps or EVERY_DOMAIN, _clans(source)
+    """Write the same as BED with six columns, in coordinates of their sequences."""
+    found, _ = _placed_on(source)
+    write_lines(stream, _comments(source))
     count = 0
-    for one in architectures(source, rule, clans):
+    for one in found:
         lines = (
             bed_line(one.name, [part.target_range], part.family, part.score, _strand(source, part), blocks=False)
             for part in one.domains
@@ -291,10 +312,11 @@ def write_bed(source: Source, stream: TextIO) -> int:
 
 
 def write_bed_genome(source: Source, stream: TextIO) -> int:
-    """Write all domains as BED with twelve columns in coordinates of a genome, where sequences tell them."""
-    write_lines(stream, [f"# {line}" for line in source.origin.lines()])
+    """Write the same as BED with twelve columns in coordinates of a genome, where sequences tell them."""
+    found, _ = _placed_on(source)
+    write_lines(stream, _comments(source))
     count, left_out = 0, LeftOut()
-    for one in architectures(source, source.choice.overlaps or EVERY_DOMAIN, _clans(source)):
+    for one in found:
         place = left_out.place(one, source.is_protein)
         for domain in one.domains if place is not None else ():
             assert place is not None
@@ -330,12 +352,6 @@ class LeftOut:
         words = f"left out: {domains} of {sequences} whose names and descriptions tell no place on a genome"
         source.context.warn(f"{words[:1].upper()}{words[1:]}.")
         return [f"# {words}"]
-
-
-def _clans(source: Source) -> Clans:
-    if not source.choice.overlaps:
-        return Clans()
-    return clans_of(source.run, source.choice.clans, source.choice.overlaps)[0]
 
 
 def _kind(source: Source) -> str:

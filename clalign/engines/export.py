@@ -387,12 +387,13 @@ def export(
             raise OptionError(
                 f'Runs of `clalign {program}` have no export named "{what}".', f"Choose one of {', '.join(writers)}."
             )
-        context, count = context or QuietContext(), 0
+        context, count, origin = context or QuietContext(), 0, origin_of(run, choice)
         with whole_file(str(out_path), is_exact=what in EXACT) as stream:
             table = table_stream(stream, what, choice.safe_cells)
             if not written(table):
-                count = writers[what](engine_of(run).source(run, choice, context), table)
-        _tell_origin(origin_of(run, choice), what, str(out_path), choice.provenance, context)
+                source = engine_of(run).source(run, choice, context)
+                count, origin = writers[what](source, table), source.origin
+        _tell_origin(origin, what, str(out_path), choice.provenance, context)
         return count
 
 

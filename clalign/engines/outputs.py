@@ -40,4 +40,13 @@ OVERVIEW = (
 )  # fmt: skip
 """Of every engine that has hits of queries."""
 
+WITH_SPECIES = ("tsv", "domtsv", "csv", "domcsv", "parquet", "domparquet")
+"""The exports that a column of species is added to; ``outfmt`` names its columns itself."""
+
+FLANKED = ("fasta_matched",)
+"""Those that residues on either side are added to."""
+
+OF_ONE = tuple(one.export for one in ALIGNMENTS if one.is_of_one)
+"""Those that hold hits of one query."""
+
 REPORT = (Output("html", "--html", "write a report with pictures, methods and tables as one HTML file"),)

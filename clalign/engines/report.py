@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import numpy as np
 from msgspec.structs import replace
 
-from clalign.engines.architectures import architectures, clans_of
+from clalign.engines.architectures import architectures, rule_of
 from clalign.engines.columns import Column, written_cell
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer, engine_of
@@ -139,8 +139,9 @@ def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
         if len(edges):
             width = float(np.diff(edges).min() if len(edges) > 1 else 1.0)
             unit = "Score in the units of the matrix" if not source.judges else "Score of the first stage, in bits"
-            yield from _figure(histogram_svg(edges.tolist(), counts.tolist(), width, unit), "Scores of all targets; the"
-                               " axis of counts is logarithmic.")  # fmt: skip
+            found = "sequences" if source.is_scan else "targets"
+            yield from _figure(histogram_svg(edges.tolist(), counts.tolist(), width, unit), f"Scores of all {found};"
+                               " the axis of counts is logarithmic.")  # fmt: skip
         return
     best = sorted((line for line in lines if line.n_hits), key=lambda line: -line.n_hits)[:MOST_BARS]
     if best:
@@ -153,7 +154,7 @@ def _domains(source: Source, n_queries: int) -> Iterator[str]:
     """Yield the architectures, where there are several families."""
     if n_queries < 2:
         return
-    clans, _ = clans_of(source.run, source.choice.clans, source.choice.overlaps)
+    clans = rule_of(source)
     found = list(architectures(source, source.choice.overlaps, clans, significant=True))
     groups = grouped(found)
     if not groups:
@@ -165,7 +166,7 @@ def _domains(source: Source, n_queries: int) -> Iterator[str]:
     yield from _figure(
         architecture_svg(examples),
         f"The {len(examples)} most frequent of {len(groups):,} architectures of {len(found):,} sequences, each drawn on"
-        " its sequence of middle length.",
+        f" its sequence of middle length. Overlaps: {source.origin.overlaps}.",
     )
 
 
@@ -252,8 +253,6 @@ def _provenance(source: Source) -> Iterator[str]:
     run = source.run
     yield "<h2>Where this comes from</h2>\n"
     rows = [tuple(line.split(": ", 1)) for line in source.origin.lines()]
-    database: dict[str, Any] = run.fact("database") or {}
-    rows.append(("SHA-256 of the targets", str(database.get("digest", ""))))
     finished: dict[str, Any] = run.fact("finished") or {}
     if finished:
         rows.append(("work", f"{digits(finished.get('cells'))} cells in {digits(finished.get('seconds'))} s"))

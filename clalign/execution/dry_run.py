@@ -69,9 +69,9 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
     -------
     dict
         ``queries`` (in words), ``n_sequences``, ``n_residues``, ``cells`` that are left, ``done`` (the share of those
-        that are not), ``seconds`` (None if not known) and
-        ``is_most``, ``build_seconds``, ``memory_bytes`` of the host, ``disk_bytes``, and ``devices``: of each ``id``,
-        ``name``, ``kind``, ``gcups``, ``memory_bytes``, ``programs`` and how many of them are ``new``;
+        that are not), ``seconds`` (None if not known), ``build_seconds``, ``memory_bytes`` of the host,
+        ``disk_bytes``, and ``devices``: of each ``id``, ``name``, ``kind``, ``gcups``, ``memory_bytes``, ``programs``
+        and how many of them are ``new``;
         ``are_workers`` tells whether they are those of a cluster, and the memory that of the worker.
 
     Raises
@@ -109,7 +109,6 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         "cells": left,
         "done": 1.0 - left / plan.n_cells if plan.n_cells else 0.0,
         "seconds": found.seconds,
-        "is_most": found.is_most,
         "build_seconds": max(building),
         "memory_bytes": max(found.memory_bytes, _host_bytes([] if far else devices, n_here)),
         "disk_bytes": found.disk_bytes,

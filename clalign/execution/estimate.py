@@ -28,8 +28,6 @@ class Estimate(Struct, frozen=True):
         What is searched or compared, in words, as in ``2 profiles of 221 nodes``.
     seconds : float or None
         None where the speed of a device is not known.
-    is_most : bool
-        Whether it may take much less.
     memory_bytes : float
         Of the host at most, as far as that is known before the inputs are worked on; 0 where it is little more than
         they take.
@@ -39,7 +37,6 @@ class Estimate(Struct, frozen=True):
 
     queries: str
     seconds: float | None
-    is_most: bool = False
     memory_bytes: float = 0.0
     disk_bytes: float = 0.0
 

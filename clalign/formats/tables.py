@@ -47,6 +47,8 @@ class Provenance(Struct, frozen=True):
         SHA-256 of each input, as far as it is known, and its name.
     chosen : str
         In words, which of the hits are written; empty if it is all.
+    overlaps : str
+        In words, by which rule overlapping domains are left out; empty where none was asked for, and all are written.
     """
 
     version: str
@@ -61,6 +63,7 @@ class Provenance(Struct, frozen=True):
     part: str = ""
     checksums: tuple[tuple[str, str], ...] = ()
     chosen: str = ""
+    overlaps: str = ""
 
     @property
     def date(self) -> str:
@@ -88,7 +91,7 @@ class Provenance(Struct, frozen=True):
             "program": f"clalign {self.program}", "version": self.version, "command": self.command, "query": query,
             "target": target, "device": self.device,
             "date": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self.seconds)), "partial": self.partial,
-            "part": self.part, "chosen": self.chosen,
+            "part": self.part, "chosen": self.chosen, "overlaps": self.overlaps,
             "inputs": [{"sha256": checksum, "name": name} for checksum, name in self.checksums],
         }  # fmt: skip
 

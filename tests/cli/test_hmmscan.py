@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -177,6 +178,17 @@ def test_a_query_of_a_scan_is_a_sequence_in_every_export(
     report = "\n".join(exported("--html", "-"))
     assert "<h2>Profiles</h2>" in report
     assert "of 2 profiles were reported" in report
+    assert "score against length of the sequence" in report
+    comes_from = report.partition("Where this comes from")[2]
+    for path in (library, SEQUENCES):
+        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        assert f"<tr><td>sha256</td><td>{digest}  {path}</td></tr>" in comes_from
+        assert comes_from.count(digest) == 1, "under its own name only"
+    for kind, words in (("score-length", ("sequence", "score", "length_of_the_sequence")),
+                        ("species", ("species", "sequences", "significant"))):  # fmt: skip
+        numbers = tmp_path / f"{kind}.tsv"
+        assert main(["picture", str(run), "--kind", kind, "-o", str(numbers)]) == 0
+        assert tuple(numbers.read_text().splitlines()[0].split("\t")[:3]) == words
     assert exported("--target", "rrm_ls", "--afa", "-")
     for words, told in (
         (("--query", "rrm_ls"), 'No hit of the run is of a query "rrm_ls".'),

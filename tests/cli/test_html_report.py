@@ -98,12 +98,12 @@ def methods(*words: str, command: str, tmp_path: Path, query: str) -> str:
         ("", "Reported were targets with E <= 10, of each query at most the best 500."),
         ("-E 0.5 -T 40 --top 7", "with E <= 0.5 and score &gt;= 40, of each query at most the best 7."),
         ("--pairs", "All pairs were reported."),
-        ("--composition scale", "E-values and bits were adjusted to the composition"),
+        ("--composition scale", "adjusted to"),
     ],
 )
 def test_methods_of_sw_name_every_limit(words: str, told: str, tmp_path: Path) -> None:
     found = methods(*words.split(), command="sw", tmp_path=tmp_path, query="three_proteins.fasta")
-    assert told.replace("&gt;", ">") in found.replace("&gt;", ">")
+    assert found.replace("&gt;", ">").count(told.replace("&gt;", ">")) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -183,6 +184,27 @@ def test_overlapping_domains_are_thinned_out_of_gff3_too() -> None:
             lines[rule, flag] = [line for line in Path("out").read_text().splitlines() if line[0] != "#"]
     assert len(lines["all", "--gff3"]) == len(lines["all", "--bed"]) == 2 * len(lines["best", "--bed"]) > 0
     assert len(lines["best", "--gff3"]) == len(lines["best", "--bed"])
+
+
+def test_what_is_thinned_out_says_by_which_rule() -> None:
+    text = (EXAMPLES / "rrm_1.hmm").read_text()
+    Path("two.hmm").write_text(text + text.replace("NAME  RRM_1", "NAME  same"))
+    placed = []
+    for record in Path(PROTEINS).read_text().split(">")[1:]:
+        sequence = "".join(record.splitlines()[1:])
+        placed.append(f">contig{len(placed)}:1-{3 * len(sequence)}\n{sequence}\n")
+    Path("placed.fa").write_text("".join(placed))
+    Path("clans.tsv").write_text("RRM_1\tCL1\nsame\tCL1\n")
+    assert main(["hmmsearch", "two.hmm", "placed.fa", "-q", "-o", "x", "--run", "x.clalign"]) == ExitCode.DONE
+    rules = {"": [], "best": ["--overlaps", "best"], "clans": ["--overlaps", "clans", "--clans", "clans.tsv"]}
+    for flag in ("--gff3", "--genome-gff3", "--bed", "--genome-bed"):
+        for rule, words in rules.items():
+            assert main(["export", "x.clalign", *words, "--with-provenance", flag, "out"]) == ExitCode.DONE
+            told = [line for line in Path("out").read_text().splitlines() if line.startswith("# overlaps: ")]
+            assert [line.split(": ")[1] for line in told] == [rule] * bool(rule)
+            said = json.loads(Path("out.provenance.json").read_text("utf-8"))["overlaps"]
+            assert [f"# overlaps: {said}"] * bool(said) == told
+            assert ("clan=CL1" in Path("out").read_text()) == (rule == "clans" and "gff3" in flag)
 
 
 @pytest.fixture

@@ -334,8 +334,9 @@ def test_sequences_are_aligned_from_the_sheet(qtbot: Any, real_window: MainWindo
 
 @pytest.mark.parametrize(
     ("ending", "form", "written"),
-    [(".probs", "Posterior", "6 pairs written"), (".aln", "Clustal", "4 sequences written")],
-)
+    [(".probs", "Posterior", "6 pairs written"), (".aln", "Clustal", "4 sequences written"),
+     (".sto", "Stockholm", "4 sequences written"), (".a2m", "A2M", "4 sequences written")],
+)  # fmt: skip
 def test_an_alignment_is_exported(
     qtbot: Any, real_window: MainWindow, aligned_run: Path, tmp_path: Path, press: Press,
     monkeypatch: pytest.MonkeyPatch, ending: str, form: str, written: str,
@@ -352,7 +353,8 @@ def test_an_alignment_is_exported(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
     press(page, "Export…")
     qtbot.waitUntil(lambda: any(written in m.text for m in real_window.messages.messages))
-    assert ("=>" if form == "Posterior" else "CLUSTAL") in path.read_text()
+    sign = {"Posterior": "=>", "Clustal": "CLUSTAL", "Stockholm": "# STOCKHOLM", "A2M": ">"}[form]
+    assert sign in path.read_text()
 
 
 def test_lengths_are_estimated_from_a_report() -> None:

@@ -1,4 +1,4 @@
-"""Lists of names with counts."""
+"""Lists of names with counts: how they look, and where they open."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStyle, QStyleOptionViewItem
 
 from clalign.ui import theme
-from clalign.ui.views.choices import COUNT_ROLE, CountDelegate
+from clalign.ui.views.choices import COUNT_ROLE, CountDelegate, list_place
 
 STATES = QStyle.StateFlag
 
@@ -33,3 +33,15 @@ def test_a_count_stands_on_the_color_of_its_line(qtbot: Any, state: QStyle.State
     CountDelegate(rows).paint(painter, option, rows.indexFromItem(item))
     painter.end()
     assert image.pixelColor(237, 2) == QColor(getattr(theme.current(), token))
+
+
+def test_a_list_opens_upward_where_there_is_no_room_below() -> None:
+    room = QRect(0, 0, 800, 600)
+    assert list_place(QRect(10, 20, 200, 24), room, (220, 380)) == QRect(10, 45, 280, 380)
+    low = list_place(QRect(500, 570, 200, 24), room, (220, 380))
+    assert low.height() == 380
+    assert low.bottom() < 570
+    assert room.contains(low)
+    for top in range(-20, 640, 10):  # a window may stand partly beyond its screen
+        assert list_place(QRect(10, top, 200, 24), room, (220, 380)).height() >= 220
+    assert list_place(QRect(10, 40, 200, 24), QRect(0, 0, 800, 60), (220, 380)).height() >= 0

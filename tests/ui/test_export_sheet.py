@@ -8,6 +8,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from clalign.engines.engine import engine_named
+from clalign.engines.outputs import OF_ONE
+from clalign.runs.run_file import open_run
 from clalign.ui.desk.job_controller import JobController
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.shell.main_window import MainWindow
@@ -41,13 +43,13 @@ def test_what_is_of_all_queries_is_proposed_of_all_hits(qtbot: Any, tmp_path: Pa
     qtbot.addWidget(sheet)
     names = [form.name for form in forms]
 
-    def which(form: str) -> int:
+    def which(form: str) -> str:
         sheet.forms.button(names.index(form)).click()
-        return sheet.which.checkedId()
+        return next(key for key in counts if sheet.button_of(key).isChecked())
 
-    assert [which(form) for form in ("tsv", "architecture", "csv")] == [1, 0, 1]
-    sheet.which.button(2).click()
-    assert [which(form) for form in ("architecture", "tsv")] == [2, 2], "what the user has chosen stays"
+    assert [which(form) for form in ("tsv", "architecture", "csv")] == ["filtered", "all", "filtered"]
+    sheet.button_of("selected").click()
+    assert [which(form) for form in ("architecture", "tsv")] == ["selected"] * 2, "what the user has chosen stays"
     assert not sheet.with_species.isChecked()
     sheet.with_species.click()
     assert sheet.shape() == {"species": True}
@@ -90,7 +92,7 @@ def test_the_window_exports_what_the_search_called_significant(
         window.controller.hits.export_hits()
         sheet = window.sheets.sheet
         assert isinstance(sheet, ExportSheet)
-        choice = sheet.which.button(3)
+        choice = sheet.button_of("significant")
         assert choice.text().startswith(words)
         choice.click()
         sheet.export_button.click()
@@ -103,16 +105,40 @@ def test_what_holds_hits_of_one_query_is_not_written_of_several(qtbot: Any, wind
     page = window.controller.page
     assert page is not None
     qtbot.waitUntil(lambda: len(page.run.query_hits) == 2)
+    sheet: ExportSheet | None = None
+
+    def judge(form: str, which: str, is_refused: bool, words: str = "") -> None:
+        assert sheet is not None
+        sheet.forms.button([one.name for one in sheet._choices.forms].index(form)).click()
+        sheet.button_of(which).click()
+        qtbot.waitUntil(lambda: form not in OF_ONE or None not in sheet._n_queries.values())
+        assert sheet.export_button.isEnabled() != is_refused
+        assert (words in sheet.problem.text()) == is_refused
+
     for number, words in ((ALL_PROFILES, "choose one in the box"), (0, "shown in the table")):
         page.run.set_profile(number)
         qtbot.waitUntil(lambda: not page.run.hits.is_busy and page.run.hits.n_shown == page.run.hits.n_all)
+        page.hits.table.selectAll()
         window.controller.hits.export_hits()
         sheet = window.sheets.sheet
         assert isinstance(sheet, ExportSheet)
-        names = [form.name for form in sheet._choices.forms]
-        for which, form, is_refused in ((3, "afa", True), (0, "a2m", True), (0, "stockholm", False), (1, "afa", False)):
-            sheet.forms.button(names.index(form)).click()
-            sheet.which.button(which).click()
-            assert (words in sheet.problem.text()) == is_refused
-            assert sheet.export_button.isEnabled() != is_refused
+        is_all = number == ALL_PROFILES
+        for which, form, is_refused in (("significant", "afa", True), ("all", "a2m", True), ("all", "stockholm", False),
+                                        ("filtered", "afa", is_all), ("selected", "a2m", is_all)):  # fmt: skip
+            judge(form, which, is_refused, words)
         window.sheets.close_sheet()
+    page.run.set_profile(ALL_PROFILES)
+    page.hits.filter_box.setText("Other")
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy and page.run.hits.n_shown == 1)
+    page.hits.table.selectAll()
+    window.controller.hits.export_hits()
+    sheet = window.sheets.sheet
+    for which in ("filtered", "selected"):
+        judge("afa", which, is_refused=False, words="one profile")
+    window.sheets.close_sheet()
+    with open_run(families, writable=True) as run, run.connection as database:
+        database.execute("UPDATE hits SET included = 0 WHERE query = 1")
+    window.controller.hits.export_hits()
+    sheet = window.sheets.sheet
+    judge("afa", "significant", is_refused=False, words="one profile")
+    judge("afa", "all", is_refused=True, words="one profile")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QDrag, QDragEnterEvent, QFont, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -34,7 +34,7 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views import dragged_hits
 from clalign.ui.views.aligned_hits import AlignedHits
 from clalign.ui.views.architecture_painter import ArchitecturePicture
-from clalign.ui.views.choices import COUNT_ROLE, ChoiceList, list_place
+from clalign.ui.views.choices import COUNT_ROLE, ChoiceList
 from clalign.ui.views.heat_map_view import HeatMapPicture
 from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.results_page import ResultsPage
@@ -327,7 +327,9 @@ def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, t
     assert plot.data.counts.sum() == together.run.hits.n_all == 6
     assert not any(line.isVisible() for line in plot.lines.values())
     assert plot.lane.title == "hits"
-    assert "All 6 hits of 3 profiles, by E-value" in together.histogram.sentence.text()
+    sentence = together.histogram.sentence.text()
+    assert "All 6 hits of 3 profiles, by E-value" in sentence
+    assert "scores of different profiles cannot be compared" in sentence
     everything = [row for row in map(together.run.hits.row_at, range(6)) if row is not None]
     for place in np.flatnonzero(plot.data.counts).tolist():
         low, high = plot.data.edges[place : place + 2].tolist()
@@ -469,18 +471,6 @@ def test_the_list_of_queries_tells_counts_and_is_searched(qtbot: Any, together: 
     QTest.keyClick(opened.field, Qt.Key.Key_Return)
     assert together.run.profile == box.itemData(box.findText("Other")) == 1
     assert chosen
-
-
-def test_a_list_opens_upward_where_there_is_no_room_below() -> None:
-    room = QRect(0, 0, 800, 600)
-    assert list_place(QRect(10, 20, 200, 24), room, (220, 380)) == QRect(10, 45, 280, 380)
-    low = list_place(QRect(500, 570, 200, 24), room, (220, 380))
-    assert low.height() == 380
-    assert low.bottom() < 570
-    assert room.contains(low)
-    for top in range(-20, 640, 10):  # a window may stand partly beyond its screen
-        assert list_place(QRect(10, top, 200, 24), room, (220, 380)).height() >= 220
-    assert list_place(QRect(10, 40, 200, 24), QRect(0, 0, 800, 60), (220, 380)).height() >= 0
 
 
 def test_a_run_opens_on_the_first_query_with_hits(

@@ -343,8 +343,8 @@ def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, t
         sheet = window.sheets.sheet
         assert isinstance(sheet, ExportSheet)
         QTest.mouseClick(sheet.forms.button(number), LEFT, pos=QPoint(6, 8))
-        which = number % 3
-        QTest.mouseClick(sheet.which.button(which), LEFT, pos=QPoint(6, 8))
+        which = ("all", "filtered", "selected")[number % 3]
+        QTest.mouseClick(sheet.button_of(which), LEFT, pos=QPoint(6, 8))
         path = tmp_path / f"out{number}" / f"hits{form.ending}"
         sheet.path.setText(str(path))
         assert not sheet.export_button.isEnabled()
@@ -354,7 +354,7 @@ def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, t
         press(sheet, "Export")
         told = f"written to {path}"
         qtbot.waitUntil(lambda told=told: any(told in m.text for m in window.messages.messages), timeout=30000)
-        assert path.read_text() == f"{form.name} {1 if which == 2 else 200}\n"
+        assert path.read_text() == f"{form.name} {1 if which == 'selected' else 200}\n"
 
 
 def test_verify_says_all_equal(qtbot: Any, page: ResultsPage, press: Press) -> None:

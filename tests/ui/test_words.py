@@ -35,6 +35,15 @@ def test_options_have_the_names_of_the_window() -> None:
     assert formatting.in_window("x/--top file--top --outfmt 6") == "x/--top file--top --outfmt 6"
 
 
+def test_commands_stay_as_they_are_typed() -> None:
+    for command in ("`clalign hmmsearch -E 10 --max`", "clalign hmmsearch -E 10 --max a.hmm b.fa", "`-E 10`"):
+        for after in (", or leave out -T.", "; -T is refused.", ". -T counts."):
+            told = formatting.in_window(f"-E is too low. See {command}{after}")
+            known = after.replace("-T", formatting.in_window("-T"))
+            assert told == f"{formatting.in_window('-E')} is too low. See {command}{known}"
+    assert formatting.in_window("-E") != "-E"
+
+
 def test_a_line_of_facts_ends_after_a_dot() -> None:
     hard, long = "\u00a0", "a fact that no column could hold"
     assert formatting.unbroken("bias 0.9 · 2 domains") == f"bias{hard}0.9{hard}· 2{hard}domains"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QGuiApplication
+
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import open_run
 
 from ..desk.app_context import AppContext, Controller
 from ..desk.job_controller import JobController
@@ -14,17 +18,24 @@ from ..models.scripts import as_command, as_python
 
 if TYPE_CHECKING:
     from ..models.run_view import RunView
+    from ..views.export_sheet import ExportSheet
     from ..views.results_page import ResultsPage
 
 
 def _words_of_one(run: RunView) -> str:
-    """Return what to do for an export of one query, where several have hits; empty where only one has."""
+    """Return what to do for an export of one query, where hits of several are chosen; empty where only one has any."""
     noun = run.noun.lower()
     if len(run.query_hits) < 2:
         return ""
     if run.shows_all:
         return f"It holds hits of one {noun}: choose one in the box above the hits first."
     return f"It holds hits of one {noun}: take those shown in the table, or save the alignment of All aligned (Ctrl+S)."
+
+
+def _with_queries(path: Path, which: str, hits: list[int] | None) -> tuple[str, int]:
+    """Return which hits these are, and how many queries have found them; made in the reader's thread."""
+    with open_run(path) as run:
+        return which, HitQueries(run.connection, hits, which == "significant").n_with_hits(by_target=False)
 
 
 class HitController(Controller):
@@ -67,6 +78,7 @@ class HitController(Controller):
         choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query)
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
+        sheet.queries_asked.connect(lambda which: self._count_queries(page, sheet, which))
         before = choices.named.before if choices.named is not None else ""
         sheet.export_asked.connect(lambda *asked: self._export(page, sheet.shape(), before, *asked))
         self._app.window.sheets.open_sheet(sheet)
@@ -88,10 +100,26 @@ class HitController(Controller):
 
         if which == "significant":
             shape["significant"] = True
+        self._find_hits(page, which, write)
+
+    def _find_hits(self, page: ResultsPage, which: str, take: Callable[[list[int] | None], None]) -> None:
+        """Hand on the ids of some of the hits, as the export sheet calls them; None for what needs none."""
         if which in ("all", "significant"):
-            write(None)
+            take(None)
         else:
-            page.run.hits.find_ids(page.hits.table.chosen_ranges() if which == "selected" else None, write)
+            page.run.hits.find_ids(page.hits.table.chosen_ranges() if which == "selected" else None, take)
+
+    def _count_queries(self, page: ResultsPage, sheet: ExportSheet, which: str) -> None:
+        """Tell the sheet how many queries have found some of the hits."""
+        path, reader = page.run.path, self._app.reader
+        if which in ("filtered", "selected") and not page.run.shows_all:
+            sheet.take_queries((which, 1))
+            return
+
+        def count(ids: list[int] | None) -> None:
+            reader.ask((id(sheet), which), lambda: _with_queries(path, which, ids), sheet.take_queries)
+
+        self._find_hits(page, which, count)
 
     def copy_command(self) -> None:
         """Copy the search as a command."""

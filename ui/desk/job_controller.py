@@ -14,7 +14,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.engines.engine import engine_for, engines
-from clalign.formats.row_forms import OTHER_FORMS
+from clalign.formats.row_forms import FORMS
 from clalign.sizes import rate_of_finished
 from clalign.values.devices import REFERENCE
 from clalign.values.specs import Spec
@@ -36,7 +36,6 @@ WRITTEN = {
     "fasta": "sequence",
     "fasta_matched": "matched part",
     "stockholm": "aligned part",
-    **dict.fromkeys(OTHER_FORMS, "sequence"),
     "domtsv": "domain",
     "domtblout": "domain",
     "domcsv": "domain",
@@ -58,6 +57,12 @@ WRITTEN = {
     "probs": "pair",
     "params": "pair",
 }
+"""What exports count, if not hits; see `written_noun`."""
+
+
+def written_noun(what: str, finds_hits: bool) -> str:
+    """Return what an export counts, of a run that has hits or none: that of an alignment is of its sequences."""
+    return "sequence" if what in FORMS and not finds_hits else WRITTEN.get(what, "hit")
 
 
 def run_name(spec: Spec, now: float) -> str:
@@ -329,7 +334,9 @@ class JobController(Controller):
             item.message = f"{head} in {where} · {formatting.rate(rate_of_finished(value))}"
             return
         if item.kind == "export":
-            noun = WRITTEN.get(str(item.spec["what"]), "hit")
+            page = self._app.pages.get(item.run)
+            finds_hits = page is None or page.run.engine is None or page.run.engine.finds_hits
+            noun = written_noun(str(item.spec["what"]), finds_hits)
             path = Path(value["path"])
             text = f"{formatting.plural(value['written'], noun)} written to {formatting.short_path(str(path))}."
             folder = QUrl.fromLocalFile(str(path.parent))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clalign.runs.batches import BIN, NO_SCORE
 from clalign.runs.pages import compared_hits
-from clalign.runs.run_file import RunFile
+from clalign.runs.run_file import RunFile, open_run
 from clalign.values.axes import MINUS, tick_text
 
 from .. import formatting
@@ -198,14 +198,14 @@ class HitHistogram(Histogram):
             return f"with E-values below {formatting.evalue(10**-low)}"
         return f"with E-values from {formatting.evalue(10**-high)} to {formatting.evalue(10**-low)}"
 
-    def sentence(self, queries: str) -> str:
-        """Return what the histogram shows, of so many queries, in words."""
-        hits = f"All {formatting.plural(self.n_scores, 'hit')} of {queries}"
+    def sentence(self, n_queries: int, noun: str, nouns: str) -> str:
+        """Return what the histogram shows, of so many queries, in words; `nouns` is what several are called."""
+        hits = f"All {formatting.plural(self.n_scores, 'hit')} of {formatting.plural(n_queries, noun, nouns)}"
         if self.kind != "evalue":
             return f"{hits}, by score: none has an E-value. A click on a bar selects its hits."
         without = f" Hits without an E-value: {formatting.count(self.n_without)}." if self.n_without else ""
         return (
-            f"{hits}, by E-value, the best at the right; scores of different queries cannot be compared. A click on a"
+            f"{hits}, by E-value, the best at the right; scores of different {nouns} cannot be compared. A click on a"
             f" bar selects its hits. For all scores and thresholds, choose one above.{without}"
         )
 
@@ -220,6 +220,15 @@ def _places(evalues: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -
         return scores
     with np.errstate(divide="ignore"):
         return np.minimum(-np.log10(evalues), float(LEAST_EVALUE))
+
+
+def read_histogram(path: Path, query: int) -> Histogram:
+    """Read the histogram of a query of any engine."""
+    with open_run(path) as run:
+        card, (left, bins) = run.card(query), drawn_bins(run, query)
+    edges, counts = joined(left, bins)
+    least, include = finite(card.get("report_score")), finite(card.get("include_score"))
+    return Histogram(edges, counts, int(bins.sum()), least, include)
 
 
 def read_hit_histogram(path: Path) -> HitHistogram:

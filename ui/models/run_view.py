@@ -25,7 +25,7 @@ from clalign.values.specs import Spec
 from .. import formatting
 from .alignment_layout import Layout
 from .file_names import stem
-from .histogram import Histogram, HitHistogram, finite, hits_of_bar, read_hit_histogram
+from .histogram import Histogram, HitHistogram, finite, hits_of_bar, read_histogram, read_hit_histogram
 from .hit_pages import ALL_PROFILES, HitRow
 from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
@@ -352,9 +352,9 @@ class RunView(QObject):
         self._ask_counts()
 
     def _histogram_question(self) -> Callable[[], Histogram]:
-        """Return what reads the histogram of what is in view: here that of the hits of all queries."""
-        path = self.path
-        return lambda: read_hit_histogram(path)
+        """Return what reads the histogram of what is in view."""
+        path, query = self.path, self.profile
+        return (lambda: read_hit_histogram(path)) if self.shows_all else (lambda: read_histogram(path, query))
 
     def ask_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
         """Ask for the ids of the hits in a bar of the histogram, best first."""
@@ -415,7 +415,7 @@ class RunView(QObject):
         """Return what the histogram shows, honestly."""
         if not isinstance(self.histogram, HitHistogram):
             return ""
-        return self.histogram.sentence(formatting.plural(len(self.cards), self.noun.lower(), self.nouns.lower()))
+        return self.histogram.sentence(len(self.cards), self.noun.lower(), self.nouns.lower())
 
     def way_words(self) -> str:
         """Return whether what is looked for and where changed places; empty as a rule."""

@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QButtonGroup,
     QCheckBox,
     QFileDialog,
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from clalign.engines.commands import Export, NamedColumns
+from clalign.engines.outputs import FLANKED, OF_ONE, WITH_SPECIES
 from clalign.errors import OptionError
 from clalign.formats.writers import BESIDE, TAB_SEPARATED
 
@@ -33,23 +35,14 @@ from .sheet import Sheet
 USUAL_FORM = "tsv"
 """What is proposed before anything was exported."""
 
-TABLES = ("tsv", "domtsv", "csv", "domcsv", "parquet", "domparquet")
-"""The exports that columns are added to."""
-
 WHICH = {
-    "all": (0, "All reported hits"), "significant": (3, "Significant hits"), "filtered": (1, "Hits shown in the table"),
-    "selected": (2, "Selected hits"),
+    "all": "All reported hits", "significant": "Significant hits", "filtered": "Hits shown in the table",
+    "selected": "Selected hits",
 }  # fmt: skip
-"""Numbers and words of the choices which hits are exported."""
+"""The choices which hits are exported, in words."""
 
 OF_RUN = ("queries", "matrix", "architecture", "architecture_gff3")
 """The exports that are of all queries together: all hits are proposed, whatever the table shows."""
-
-OF_ONE = ("afa", "a2m")
-"""The exports that hold hits of one query."""
-
-FLANKED = "fasta_matched"
-"""The export that residues on either side are added to."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ class ExportChoices:
     form : str
         The proposed form, if it is one of them.
     one_query : str
-        Where several queries have hits, what to do for exports of one.
+        Where several queries have hits, what to do for exports of one if hits of several are chosen.
     """
 
     name: str
@@ -92,9 +85,13 @@ class ExportSheet(Sheet):
 
     export_asked = Signal(str, str, str, str, bool)
 
+    queries_asked = Signal(str)
+    """Of which of the hits the sheet has to know how many queries have found them; see `take_queries`."""
+
     def __init__(self, choices: ExportChoices) -> None:
         super().__init__("Export hits", 760)
         self._choices = choices
+        self._n_queries: dict[str, int | None] = {}
         self._own_name = False
         self.forms, self.which = QButtonGroup(self), QButtonGroup(self)
         self.path = QLineEdit()
@@ -182,7 +179,7 @@ class ExportSheet(Sheet):
         """Return what else was chosen, as fields of the `Choice` of an export."""
         chosen = {
             "flank": self.flank.value(),
-            "species": self.with_species.isChecked() and self._form.name in TABLES,
+            "species": self.with_species.isChecked() and self._form.name in WITH_SPECIES,
             "provenance": self.with_origin.isChecked(),
         }
         return {name: value for name, value in chosen.items() if value}
@@ -198,7 +195,7 @@ class ExportSheet(Sheet):
     def _add_which(self) -> None:
         counts = self._choices.counts
         self.body.addWidget(label("Which hits", "muted"))
-        for key, (number, text) in WHICH.items():
+        for number, (key, text) in enumerate(WHICH.items()):
             if key not in counts:
                 continue
             known = counts[key]
@@ -211,11 +208,15 @@ class ExportSheet(Sheet):
             self.which.addButton(made, number)
             self.body.addWidget(made)
         n_all, n_shown, n_selected = (counts[key] or 0 for key in ("all", "filtered", "selected"))
-        self._usual_which = 2 if n_selected > 1 else 1 if 0 < n_shown < n_all else 0
-        self.which.button(self._usual_which).setChecked(True)
+        self._usual_which = "selected" if n_selected > 1 else "filtered" if 0 < n_shown < n_all else "all"
+        self.button_of(self._usual_which).setChecked(True)
         self._own_which = False
         self.which.buttonClicked.connect(self._note_which)
         self.body.addSpacing(8)
+
+    def button_of(self, which: str) -> QAbstractButton:
+        """Return the choice of some hits, by a key of `WHICH`."""
+        return self.which.button(list(WHICH).index(which))
 
     def _note_which(self) -> None:
         self._own_which = True
@@ -224,7 +225,7 @@ class ExportSheet(Sheet):
     @property
     def _which(self) -> str:
         """The key of the chosen hits."""
-        return next(key for key, (number, _) in WHICH.items() if number == self.which.checkedId())
+        return list(WHICH)[self.which.checkedId()]
 
     def _note_name(self) -> None:
         self._own_name = True
@@ -235,13 +236,13 @@ class ExportSheet(Sheet):
         for widget, applies, why in (
             (self._columns_line, self._form.columns is not None, f"Only of {named.title}" if named else ""),
             (self.is_safe, self._form.name in TAB_SEPARATED, "Only of tables with tabs (TSV)"),
-            (self.with_species, self._form.name in TABLES, "Only of tables of hits and of domains"),
-            (self._flank_line, self._form.name == FLANKED, "Only of parts of sequences (FASTA)"),
+            (self.with_species, self._form.name in WITH_SPECIES, "Only of tables of hits and of domains"),
+            (self._flank_line, self._form.name in FLANKED, "Only of parts of sequences (FASTA)"),
         ):
             widget.setEnabled(applies)
             widget.setToolTip(self._tips[widget] if applies else why)
         if not self._own_which:
-            self.which.button(0 if self._form.name in OF_RUN else self._usual_which).setChecked(True)
+            self.button_of("all" if self._form.name in OF_RUN else self._usual_which).setChecked(True)
         if not self._own_name:
             name = f"{self._choices.name}{self._form.addition}{self._form.ending}"
             self.path.setText(str(self._choices.folder / name))
@@ -256,7 +257,7 @@ class ExportSheet(Sheet):
             problem = f"The folder {path.parent} is not there."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
-        elif self._form.name in OF_ONE and self._which in ("all", "significant") and self._choices.one_query:
+        elif self._form.name in OF_ONE and self._choices.one_query and self._known_queries() > 1:
             problem = self._choices.one_query
         elif (named := self._form.columns) is not None:
             try:
@@ -267,6 +268,21 @@ class ExportSheet(Sheet):
         self.export_button.setToolTip(problem)
         exists = not problem and path.exists()
         self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+
+    def _known_queries(self) -> int:
+        """Return how many queries have found the chosen hits; 0, and ask, if that is not known yet."""
+        which = self._which
+        if which not in self._n_queries:
+            self._n_queries[which] = None
+            self.queries_asked.emit(which)
+        return self._n_queries[which] or 0
+
+    def take_queries(self, answer: tuple[str, int] | Exception) -> None:
+        """Take in how many queries have found some of the hits; of an error the export itself tells."""
+        if not isinstance(answer, Exception):
+            which, n_queries = answer
+            self._n_queries[which] = n_queries
+            self._judge()
 
     def _ask_path(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, "Export hits to", self.path.text())

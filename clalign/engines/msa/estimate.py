@@ -109,7 +109,7 @@ def estimate(
     most = MOST_PER_RESIDUE * shorter
     in_arrays = POSTERIOR_BYTES * most + ROW_BYTES * rows
     disk = PACKED_BYTES * most + (in_arrays if in_arrays > MAPPED_BYTES else 0)
-    return AlignmentEstimate(counted(n_pairs, "pair"), seconds, False, memory, disk, n_pairs, passes * cells)
+    return AlignmentEstimate(counted(n_pairs, "pair"), seconds, memory, disk, n_pairs, passes * cells)
 
 
 def needed_bytes(posteriors: float, rows: float, merging: float, residues: float) -> float:

@@ -23,8 +23,6 @@ def methods(run: RunFile) -> str:
     parts = [said, f"{statistics[:1].upper()}{statistics[1:]}." if statistics else ""]
     if (strands := run.fact("strands") or []) and card.get("alphabet") != "amino":
         parts.append(f"The strand{'s' * (len(strands) > 1)} {' and '.join(strands)} of the queries counted.")
-    if spec.composition == "scale":
-        parts.append("E-values and bits were adjusted to the composition of query and target.")
     return " ".join(part for part in (*parts, _reported(spec, card)) if part)
 
 

@@ -96,7 +96,7 @@ def _coverage_points(numbers: HitNumbers, asked: Asked) -> HitPicture:
 def _length_points(numbers: HitNumbers, asked: Asked) -> HitPicture:
     del asked
     lengths = numbers.hits.lengths.astype(float)
-    return Points(numbers, lengths, "length of the target", "residues", True)
+    return Points(numbers, lengths, f"length of the {numbers.target}", "residues", True)
 
 
 def _scores(numbers: HitNumbers, asked: Asked) -> HitPicture:

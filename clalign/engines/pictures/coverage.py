@@ -67,7 +67,7 @@ class Coverage(HitPicture):
         shown = f"the best {len(self.drawn):,} of {len(hits):,} hits" if len(hits) > len(self.drawn) else "all hits"
         self.sentence = (
             f"Bars are {shown}, best first; parts of one hit are joined by a line. The curve counts the parts of all"
-            f" hits: {plural(len(hits), 'target')}, together {covered:.0f} % of the {self.noun}."
+            f" hits: {plural(len(hits), numbers.target)}, together {covered:.0f} % of the {self.noun}."
         )
 
     def rows(self) -> Rows:

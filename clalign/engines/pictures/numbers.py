@@ -65,6 +65,11 @@ class HitNumbers(Struct, frozen=True, eq=False):
         return "bits" if self.has_bits else "units of the matrix"
 
     @property
+    def target(self) -> str:
+        """What was found is called: in a scan profiles are the targets, not the sequences that they match."""
+        return "sequence" if self.run.fact("direction") == "scan" else "target"
+
+    @property
     def of(self) -> str:
         """What the hits are of, for titles."""
         return short_name(str(self.card["name"])) if self.card else f"all {self.n_queries:,} {self.nouns}"

@@ -49,7 +49,7 @@ class Points(HitPicture):
         self._names = target_words(numbers.run.connection, np.unique(rows).tolist())
         self.x, self.y = values[known], numbers.scores[known]
         self.title = f"{numbers.of}: score against {words}"
-        self.heads = ("target", "score", words.replace(" ", "_"))
+        self.heads = (numbers.target, "score", words.replace(" ", "_"))
         missing = len(values) - len(self.x)
         but = f", but {missing:,} of which it is not known" if missing else ""
         self.sentence = f"{numbers.which[0].upper()}{numbers.which[1:]} ({len(values):,}){but}."

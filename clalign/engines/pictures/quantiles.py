@@ -68,7 +68,8 @@ class Quantiles(HitPicture):
         self.expected = hits.evalues[known][order] * self.factor
         self.observed = np.arange(1, len(order) + 1, dtype=np.float64)
         self.all = of_all_targets(numbers)
-        what = "targets compared" if numbers.query is not None else "comparisons"
+        self.targets = f"{numbers.target}s"
+        what = f"{self.targets} compared" if numbers.query is not None else "comparisons"
         far = f", with E-values up to {hits.evalues[known].max():.2g}" if known.any() else " with an E-value"
         self.sentence = f"Points are {numbers.which} ({len(order):,}{far}), of {compared:,.0f} {what}."
         if self.expected.min(initial=1.0) < LEAST:
@@ -78,7 +79,7 @@ class Quantiles(HitPicture):
             " Nothing is known of the E-values of the others."
         )  # fmt: skip
         if (numbers.card or numbers.run.card(0)).get("origin") == "hmmer3":
-            self.sentence += " Targets that a filter of HMMER3 has stopped have no point."
+            self.sentence += f" {self.targets.capitalize()} that a filter of HMMER3 has stopped have no point."
         self.sentence += " Where chance alone works, both follow the diagonal; true relatives lie above it on the left."
         self._evalues = hits.evalues[known][order]
 
@@ -87,7 +88,7 @@ class Quantiles(HitPicture):
         yield from ((float(f"{a:.6g}"), int(b), "hits") for a, b in zip(self.expected, self.observed, strict=True))
         if self.all is not None:
             pairs = zip(self.all.expected, self.all.observed, strict=True)
-            yield from ((float(f"{a:.6g}"), int(b), "all targets") for a, b in pairs)
+            yield from ((float(f"{a:.6g}"), int(b), f"all {self.targets}") for a, b in pairs)
 
     def draw(self, width: float, height: float) -> Drawing:
         """Return points, the curve of all targets and the diagonal, on logarithmic axes."""
@@ -100,10 +101,10 @@ class Quantiles(HitPicture):
         across = Scale(low, high, area.left, area.right, log=True)
         words = " (E-value)" if abs(self.factor - 1.0) < 1e-6 else ""
         up = Scale(0.7, most, area.bottom, area.top, log=True)
-        entries = [("accent", "hits")] + [("caution", "all targets")] * (self.all is not None)
+        entries = [("accent", "hits")] + [("caution", f"all {self.targets}")] * (self.all is not None)
         shapes: list[Shape] = [*heading(self.title, width), *legend([*entries, ("muted", "as chance would have it")],
                                                                     EDGE, EDGE + LINE + 4)]  # fmt: skip
-        shapes += axes(area, across, up, (f"expected targets{words}", "observed targets"))
+        shapes += axes(area, across, up, (f"expected {self.targets}{words}", f"observed {self.targets}"))
         first, last = max(low, 0.7), min(high, most)
         shapes.append(outline([(across(first), up(first)), (across(last), up(last))], "muted", dashed=True, width=1.2))
         if self.all is not None:

@@ -36,8 +36,6 @@ class ScoreHistogram(HitPicture):
         Of one query.
     """
 
-    heads = ("from_score", "to_score", "targets", "expected")
-
     def __init__(self, numbers: HitNumbers) -> None:
         card, run, query = numbers.card, numbers.run, numbers.query or 0
         left, counts = run.histogram(query)
@@ -56,9 +54,11 @@ class ScoreHistogram(HitPicture):
         known = (values >= self.edges[0]) & (values < self.edges[-1]) if len(self.edges) else values > math.inf
         self.ids = numbers.hits.ids[known]
         self.bars = np.searchsorted(self.edges, values[known], side="right").astype(np.int64) - 1
-        self.title = f"{numbers.of}: scores of all targets"
-        which = "in the first filter" if of_filter else "of all targets that were compared"
-        self.sentence = f"Scores {which}: {int(self.counts.sum()):,} targets; the axis of counts is logarithmic."
+        self.targets = f"{numbers.target}s"
+        self.heads = ("from_score", "to_score", self.targets, "expected")
+        self.title = f"{numbers.of}: scores of all {self.targets}"
+        which = "in the first filter" if of_filter else f"of all {self.targets} that were compared"
+        self.sentence = f"Scores {which}: {int(self.counts.sum()):,} {self.targets}; the axis of counts is logarithmic."
         if self.all is not None:
             self.sentence += " The line is what chance would give."
 
@@ -83,9 +83,9 @@ class ScoreHistogram(HitPicture):
         low, high = (float(self.edges[0]), float(self.edges[-1])) if len(self.counts) else (0.0, 1.0)
         across = Scale(low, high, area.left, area.right)
         up = Scale(FLOOR, max(2.0, 1.3 * float(self.counts.max(initial=1))), area.bottom, area.top, log=True)
-        entries = [("bar", "targets")] + [("caution", "expected by chance")] * (self.expected is not None)
+        entries = [("bar", self.targets)] + [("caution", "expected by chance")] * (self.expected is not None)
         shapes: list[Shape] = [*heading(self.title, width), *legend(entries, EDGE, EDGE + LINE + 4)]
-        shapes += axes(area, across, up, (self.axis, "targets"))
+        shapes += axes(area, across, up, (self.axis, self.targets))
         lefts = across.places(self.edges)
         for a, b, count in zip(lefts[:-1].tolist(), lefts[1:].tolist(), self.counts.tolist(), strict=True):
             if count:
@@ -109,7 +109,7 @@ class ScoreHistogram(HitPicture):
     def _tip(self, place: int) -> str:
         n_hits = int((self.bars == place).sum())
         hits = f", {n_hits:,} of them hits" if len(self.ids) else ""
-        return f"{self.edges[place]:g} to {self.edges[place + 1]:g}: {int(self.counts[place]):,} targets{hits}"
+        return f"{self.edges[place]:g} to {self.edges[place + 1]:g}: {int(self.counts[place]):,} {self.targets}{hits}"
 
 
 def joined_bins(left: Floats, counts: npt.NDArray[np.int64], width: float) -> tuple[Floats, npt.NDArray[np.int64]]:

@@ -54,10 +54,9 @@ class SpeciesSummary(HitPicture):
         Which of its cells are counted.
     """
 
-    heads = ("species", "targets", "significant", "hits", "best_evalue", "best_score")
-
     def __init__(self, numbers: HitNumbers, taxonomy: Taxonomy, column: int = 0) -> None:
         self.judges = numbers.judges
+        self.heads = ("species", f"{numbers.target}s", "significant", "hits", "best_evalue", "best_score")
         self.counts = counted(numbers, taxonomy, column)
         named = [one for one in self.counts if one.name != UNKNOWN]
         what = taxonomy.heads[column] if column < len(taxonomy.heads) else "species"

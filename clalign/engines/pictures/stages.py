@@ -39,10 +39,11 @@ class Stages(HitPicture):
         found: list[dict[str, Any]] = engine.part("stages")(numbers.run, numbers.query)
         self.stages = [stage for stage in found if stage["ran"]]
         self.title = f"{numbers.of}: what passes the filters"
+        target = numbers.target
         self.sentence = (
-            "Targets that passed each stage, on a logarithmic axis; the mark is the number that chance alone would"
-            " let pass." if any(stage["expected"] is not None for stage in found) else
-            "HMMER2 profiles have no filters: every target gets its score."
+            f"{target.capitalize()}s that passed each stage, on a logarithmic axis; the mark is the number that chance"
+            " alone would let pass." if any(stage["expected"] is not None for stage in found) else
+            f"HMMER2 profiles have no filters: every {target} gets its score."
         )  # fmt: skip
 
     def rows(self) -> Rows:

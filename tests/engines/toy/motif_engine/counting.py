@@ -173,7 +173,7 @@ class MotifWork:
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
         """Return the time by the measured speed."""
-        return Estimate("1 motif", seconds_of(n_cells, devices), is_most=True)
+        return Estimate("1 motif", seconds_of(n_cells, devices))
 
     def summary(self) -> dict[str, Any]:
         """Count how often each count is, in a table of the engine; nothing more is told."""
