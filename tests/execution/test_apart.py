@@ -88,7 +88,7 @@ class Thread:
         engine, path = engine_named("plan7"), Path(order.run)
         device = there.Device.from_dict(order.device)
         load, spec = engine.part("load"), engine.spec.from_dict(order.spec)
-        there.serve(link, device, path, spec, load, pick_nothing)
+        there.serve(link, device, order.n_devices, path, spec, load, pick_nothing)
         answers.close()
 
     def kill(self) -> None:
