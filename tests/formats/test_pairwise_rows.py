@@ -32,4 +32,4 @@ def test_bits(value: float, text: str) -> None:
 
 @pytest.mark.parametrize(("alphabet", "shown"), [("amino", "MKXV"), ("dna", "MKNV")])
 def test_sam_writes_what_is_no_residue_as_an_unknown_one(alphabet: str, shown: str) -> None:
-    assert unmapped({"name": "q", "alphabet": alphabet}, "MK*V").split("\t")[9] == shown
+    assert unmapped({"alphabet": alphabet}, "q", "MK*V").split("\t")[9] == shown
