@@ -92,6 +92,18 @@ def newer_library(folder: Path) -> list[Path]:
     return paths
 
 
+def sizes_started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets how many profiles were started together, each time that several were."""
+    sizes: list[int] = []
+
+    def noted(searches: Any, session: Any, batch: Any) -> Any:
+        sizes.append(len(searches))
+        return start_many(searches, session, batch)
+
+    monkeypatch.setattr(profile_search, "start_many", noted)
+    return sizes
+
+
 def test_of_few_sequences_many_profiles_are_started_together(
     inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,13 +112,7 @@ def test_of_few_sequences_many_profiles_are_started_together(
     files = [*paths[:4], single[0], *paths[4:]]  # one of HMMER2 among them, which is started alone
     together = tmp_path / "newer.hmm"
     together.write_text("".join(path.read_text() for path in files))
-    sizes: list[int] = []
-
-    def noted(searches: Any, session: Any, batch: Any) -> Any:
-        sizes.append(len(searches))
-        return start_many(searches, session, batch)
-
-    monkeypatch.setattr(profile_search, "start_many", noted)
+    sizes = sizes_started(monkeypatch)
     results = []
     for most in (128, 1):
         monkeypatch.setattr(executor_module, "MOST_TOGETHER", most)
@@ -127,13 +133,7 @@ def test_of_plenty_each_of_several_devices_starts_many_together(
     paths = newer_library(tmp_path)
     together = tmp_path / "newer.hmm"
     together.write_text("".join(path.read_text() for path in paths))
-    sizes: list[int] = []
-
-    def noted(searches: Any, session: Any, batch: Any) -> Any:
-        sizes.append(len(searches))
-        return start_many(searches, session, batch)
-
-    monkeypatch.setattr(profile_search, "start_many", noted)
+    sizes = sizes_started(monkeypatch)
     monkeypatch.setattr(executor_module, "MOST_TOGETHER", 2)
     for limit in ("SECONDS_IN_FLIGHT", "FIRST_CELLS"):
         monkeypatch.setattr(executor_module, limit, 1e12)  # however slow a busy machine is

@@ -34,10 +34,6 @@ class PairPage(ResultsPage):
         if self._hits.content is not None:
             self._fit_columns()
 
-    def _share_words(self) -> str:
-        """Return how much of a search is done; given pairs are no share of all."""
-        return "" if self.run.is_pairs else super()._share_words()
-
     def _make_hits(self) -> None:
         super()._make_hits()
         self._fit_columns()
