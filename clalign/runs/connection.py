@@ -43,6 +43,9 @@ CHECKPOINT_PAGES = 8192
 LONGEST_ROW = 2**28
 """Bytes of a row in any case; one may be as long as its file."""
 
+ROWS_AT_ONCE = 8192
+"""Rows that are read together where all are: to take them apart holds other threads up for some milliseconds."""
+
 STEPS_AT_ONCE = 200_000
 LEAST_STEPS = 100_000_000
 STEPS_PER_BYTE = 100
@@ -61,6 +64,10 @@ LONGEST_TOLD = 200
 CHECKS: dict[str, Check] = {name: check for table, _ in TABLES.values() for name, check in checks_of(table).items()}
 CHECKS |= checks_of("note line?")
 """By the name of a column, which means the same in every table and question: whether a value may stand there."""
+
+
+Columns = dict[str, tuple[Any, ...]]
+"""Columns of an answer by their names."""
 
 
 class RunConnection(sqlite3.Connection):
@@ -180,11 +187,21 @@ class RunConnection(sqlite3.Connection):
         )
         return tuple((place, check) for place, check in enumerate(found) if check is not None)
 
-    def columns(self, *question: Any) -> dict[str, tuple[Any, ...]]:
+    def columns(self, *question: Any) -> Columns:
         """Return the columns of an answer by their names, which differ, checked as `checked` does it row by row."""
         cursor = self.execute(*question)
         cursor.row_factory = None
-        rows, described = cursor.fetchall(), cursor.description
+        return self._columns(cursor, cursor.fetchall())
+
+    def blocks(self, *question: Any) -> Iterator[Columns]:
+        """Yield the columns of an answer of any length, of some thousand rows at a time; see `columns`."""
+        cursor = self.execute(*question)
+        cursor.row_factory = None
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield self._columns(cursor, rows)
+
+    def _columns(self, cursor: sqlite3.Cursor, rows: list[tuple[Any, ...]]) -> Columns:
+        described = cursor.description
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(described)
         if not all(all_fit(check, columns[place]) for place, check in self._checks(described)):
             for row in rows:  # tells what is wrong, and where first

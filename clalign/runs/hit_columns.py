@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ from msgspec import Struct
 
 from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
-from clalign.runs.queries import ROWS_AT_ONCE, HitQueries
+from clalign.runs.queries import HitQueries, read_numbers
 from clalign.runs.schema import ORDER
 
 Floats = npt.NDArray[np.float64]
@@ -70,27 +69,26 @@ def read_hit_columns(hits: HitQueries, number: int | None, check: Callable[[], N
         Called now and then; may raise.
     """
     connection = hits.connection
-    found = _table(
-        connection.execute(
-            "SELECT hits.id, hits.query, hits.row, length, score, hits.raw, evalue, included FROM hits"
-            f" LEFT JOIN targets ON targets.row = hits.row WHERE {hits.condition(number)} ORDER BY query, {ORDER}"
-        ),
+    found = read_numbers(
+        connection,
+        "SELECT hits.id, hits.query, hits.row, length, score, hits.raw, evalue, included FROM hits"
+        f" LEFT JOIN targets ON targets.row = hits.row WHERE {hits.condition(number)} ORDER BY query, {ORDER}",
         8,
         check,
     )
-    ids, queries, rows, lengths = found[:, :4].astype(np.int64).T
-    parts = _parts(hits, hits.condition(number), check)
-    of, there = _places(ids, parts[:, 0].astype(np.int64))
-    of, parts = of[there], parts[there]
+    ids, queries, rows, lengths = found[:4].astype(np.int64)
+    parts = _parts(hits, number, check)
+    of, there = _places(ids, parts[0].astype(np.int64))
+    of, parts = of[there], parts[:, there]
     counted = np.ones(len(of), np.bool_)
     if connection.declared.best_part_only:
-        counted = parts[:, 1] == 1
-    starts, ends, target_starts, target_ends = parts[:, 2:6].astype(np.int64).T
+        counted = parts[1] == 1
+    starts, ends, target_starts, target_ends = parts[2:6].astype(np.int64)
     inside = of[counted]
     with np.errstate(invalid="ignore", divide="ignore"):
-        identity = 100.0 * _sums(inside, parts[counted, 7], len(ids)) / _sums(inside, parts[counted, 6], len(ids))
+        identity = 100.0 * _sums(inside, parts[7, counted], len(ids)) / _sums(inside, parts[6, counted], len(ids))
     return HitColumns(
-        ids, queries, rows, lengths, found[:, 4], found[:, 5], found[:, 6], found[:, 7] > 0,
+        ids, queries, rows, lengths, found[4], found[5], found[6], found[7] > 0,
         _share(inside, starts[counted], ends[counted], _query_lengths(connection, queries)),
         _share(inside, target_starts[counted], target_ends[counted], lengths), identity, of, starts, ends,
     )  # fmt: skip
@@ -110,20 +108,6 @@ def _places(ids: Integers, asked: Integers) -> tuple[Integers, npt.NDArray[np.bo
     order = np.argsort(ids)
     of = order[np.minimum(np.searchsorted(ids, asked, sorter=order), len(ids) - 1)]
     return of, ids[of] == asked
-
-
-def _table(rows: Iterator[tuple[Any, ...]], width: int, check: Callable[[], None]) -> Floats:
-    """Return rows of numbers (float64[n, width]); what is missing becomes not a number."""
-    blocks = [np.empty((0, width))]
-    some: list[tuple[Any, ...]] = []
-    for row in rows:
-        some.append(row)
-        if len(some) == ROWS_AT_ONCE:
-            blocks.append(np.array(some, np.float64))
-            some = []
-            check()
-    blocks.append(np.array(some, np.float64).reshape(-1, width))
-    return np.concatenate(blocks)
 
 
 class AlignedParts(Struct, frozen=True, eq=False):
@@ -146,28 +130,31 @@ class AlignedParts(Struct, frozen=True, eq=False):
 
 def read_aligned_parts(hits: HitQueries, check: Callable[[], None] = lambda: None) -> AlignedParts:
     """Return the parts of the hits of all queries."""
-    found = _parts(hits, hits.condition(None), check)
-    found = found[np.argsort(found[:, 8], kind="stable")]
-    starts, ends = found[:, 2:4].astype(np.int64).T
-    return AlignedParts(found[:, 8].astype(np.int64), starts, ends, found[:, 6], found[:, 7])
+    found = _parts(hits, None, check)
+    found = found[:, np.argsort(found[8], kind="stable")]
+    starts, ends, queries = found[[2, 3, 8]].astype(np.int64)
+    return AlignedParts(queries, starts, ends, found[6], found[7])
 
 
-def _parts(hits: HitQueries, condition: str, check: Callable[[], None]) -> Floats:
-    """Return of each part that counts hit, number, four ends, columns and equal ones, and the query (float64[m, 9])."""
+def _parts(hits: HitQueries, number: int | None, check: Callable[[], None]) -> Floats:
+    """Return of each part that counts hit, number, four ends, columns and equal ones, and the query (float64[9, m]);
+    the parts of a hit one after the other.
+    """
     connection = hits.connection
     declared, judges = connection.declared, HitRows(connection)
-    place = 1 if hits.only_significant else 0  # of the judgment that counts
-    identical = declared.identical or "NULL"
-    found = connection.execute(
+    place = 2 if hits.only_significant else 1  # of the judgment that counts
+    blocks = [np.empty((9, 0))]
+    for some in connection.blocks(
         "SELECT parts.hit, parts.number, query_start, query_end, target_start, target_end, length(states) AS n_columns,"
-        f" {identical} AS n_equal, hits.query, hits.row, included, parts.score, parts.evalue, parts.log_pvalue"
-        f" FROM parts JOIN hits ON hits.id = parts.hit {joined(declared.of('parts'))} WHERE {condition}"
+        f" {declared.identical or 'NULL'} AS n_equal, hits.query, hits.row, included, parts.score, parts.evalue,"
+        " parts.log_pvalue"
+        f" FROM parts JOIN hits ON hits.id = parts.hit {joined(declared.of('parts'))} WHERE {hits.condition(number)}"
         " ORDER BY parts.hit, parts.number"
-    )
-    judges.begin()
-    return _table(
-        (row[:9] for row in found if judges.judged(row[8], row[9], bool(row[10]), *row[11:])[place]), 9, check
-    )
+    ):
+        counts = np.array([judgment[place] for judgment in judges.judgments(some)], np.bool_)
+        blocks.append(np.array(list(some.values())[:9], np.float64)[:, counts])
+        check()
+    return np.concatenate(blocks, axis=1)
 
 
 def _sums(of: Integers, values: Floats, n: int) -> Floats:

@@ -9,7 +9,7 @@ from itertools import compress, islice, repeat
 from typing import Any, NamedTuple, TypeVar
 
 from clalign.errors import DamagedRun, RunBusy
-from clalign.runs.connection import RunConnection
+from clalign.runs.connection import Columns, RunConnection
 from clalign.runs.declarations import KEYS, EngineTable, Fields, Judge
 from clalign.runs.kinds import columns_of
 from clalign.runs.plain_data import parsed_card
@@ -37,8 +37,6 @@ class _Query(NamedTuple):
     judge: Judge | None
 
 
-Columns = dict[str, tuple[Any, ...]]
-
 Made = TypeVar("Made", Hit, Domain)
 
 
@@ -57,7 +55,10 @@ class _Covered:
         return covered(self._spans)
 
 
-UNJUDGED = (None, True, True)
+Judgment = tuple[float | None, bool, bool]
+"""What is said of a part: conditional E-value, whether it is reported, and whether it is significant."""
+
+UNJUDGED: Judgment = (None, True, True)
 """What is said of the parts of hits of which all are significant."""
 
 
@@ -180,7 +181,7 @@ class HitRows:
         declared = self._connection.declared
         cards = [self._query(number).card for number in found["query"]]
         fields: Fields = {
-            **found, "evalue": _known(found["evalue"]), "domains": parts, "n_domains": found["n_parts"],
+            **found, "evalue": all_known(found["evalue"]), "domains": parts, "n_domains": found["n_parts"],
             "is_included": map(bool, found["included"]), "estimates": repeat(None), "filters": repeat(None),
             "query": [card.get("name", "") for card in cards],
         }  # fmt: skip
@@ -197,13 +198,11 @@ class HitRows:
         if not judges.keys() >= set(found["hit"]):  # hits that were dropped meanwhile
             are_there = [number in judges for number in found["hit"]]
             found = {name: tuple(compress(column, are_there)) for name, column in found.items()}
-        evalues, targets = _known(found["evalue"]), list(zip(found["target_start"], found["target_end"], strict=True))
-        judged = [
-            judge.judgment(score, evalue, log_pvalue, n_reported, included) if judge is not None else UNJUDGED
-            for (judge, n_reported, included), score, evalue, log_pvalue in zip(
-                map(judges.__getitem__, found["hit"]), found["score"], evalues, found["log_pvalue"], strict=True
-            )
-        ]
+        evalues, targets = (
+            all_known(found["evalue"]),
+            list(zip(found["target_start"], found["target_end"], strict=True)),
+        )
+        judged = _judged(map(judges.__getitem__, found["hit"]), found)
         conditional, are_reported, are_included = zip(*judged, strict=True) if judged else ((), (), ())
         fields: Fields = {
             **found, "evalue": evalues, "profile_range": zip(found["query_start"], found["query_end"], strict=True),
@@ -221,24 +220,22 @@ class HitRows:
         n_reported = self._counted(query, row) if judge is not None and judge.n_targets is None else 0
         return judge, n_reported, bool(included)
 
-    def begin(self) -> None:
-        """Take note of what the file holds now, before it is asked which parts are reported."""
+    def count(self, query: int | None) -> None:
+        """Count now what conditional E-values of the hits of a query, or of all, count: who reads a few of them later
+        shall not wait for that.
+        """
         self._check_counts()
+        if not self._is_scan:  # else there are few of each sequence
+            where = "" if query is None else f"WHERE query = {int(query)}"
+            question = f"SELECT query, count(*) AS count FROM hits {where} GROUP BY query"
+            self._counts |= dict(self._connection.execute(question).fetchall())
 
-    def reports(
-        self, query: int, row: int, included: bool, score: float, evalue: float | None, log_pvalue: float | None
-    ) -> bool:
-        """Return whether a part of a hit is reported, given what is known of it."""
-        return self.judged(query, row, included, score, evalue, log_pvalue)[0]
-
-    def judged(
-        self, query: int, row: int, included: bool, score: float, evalue: float | None, log_pvalue: float | None
-    ) -> tuple[bool, bool]:
-        """Return whether a part of a hit is reported, and whether it is significant, given what is known of it."""
-        judge, n_reported, _ = self._judge(query, row, included)
-        if judge is None:
-            return UNJUDGED[1:]
-        return judge.judgment(score, known(evalue), log_pvalue, n_reported, included)[1:]
+    def judgments(self, found: Columns) -> list[Judgment]:
+        """Return what is said of parts, given columns: query, row and included of their hits; score, evalue and
+        log_pvalue.
+        """
+        self._check_counts()
+        return _judged(map(self._judge, found["query"], found["row"], found["included"]), found)
 
     def judge_in_sql(self, queries: Sequence[int]) -> None:
         """Let questions ask ``is_reported(query, row, score, evalue, log_pvalue)`` of parts of the hits of queries, and
@@ -291,6 +288,16 @@ def joined(tables: Sequence[EngineTable]) -> str:
 
 def _more(tables: Sequence[EngineTable]) -> str:
     return "".join(f", {table.name}.{name}" for table in tables for name in table.names)
+
+
+def _judged(judges: Iterable[tuple[Judge | None, int, bool]], found: Columns) -> list[Judgment]:
+    """Return what is said of parts, given what each is judged by."""
+    return [
+        judge.judgment(score, evalue, log_pvalue, n_reported, included) if judge is not None else UNJUDGED
+        for (judge, n_reported, included), score, evalue, log_pvalue in zip(
+            judges, found["score"], all_known(found["evalue"]), found["log_pvalue"], strict=True
+        )
+    ]
 
 
 def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) -> Iterator[tuple[Any, ...]]:
@@ -351,5 +358,6 @@ def known(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _known(values: Sequence[float | None]) -> Sequence[float]:
+def all_known(values: Sequence[float | None]) -> Sequence[float]:
+    """Return several of what SQLite keeps; see `known`."""
     return list(map(known, values))

@@ -19,7 +19,7 @@ from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
 from clalign.runs.notes import OF_HIT
 from clalign.runs.older import show_first_note
-from clalign.runs.queries import ROWS_AT_ONCE, significant_sql
+from clalign.runs.queries import read_numbers, significant_sql
 from clalign.runs.run_file import open_connection, open_run
 from clalign.runs.schema import ORDER, PLAIN_NAMES, SHORT_NAME
 from clalign.values.hits import Hit
@@ -167,12 +167,8 @@ def compared_hits(path: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.flo
     """Return of the hits of all queries their ids (int64[n]), E-values (float64[n], not a number for none) and scores
     (float64[n]).
     """
-    blocks = [np.empty((0, 3))]
     with open_run(path) as run:
-        rows = run.connection.execute("SELECT id, evalue, score FROM hits")
-        while some := rows.fetchmany(ROWS_AT_ONCE):
-            blocks.append(np.array(some, np.float64))
-    ids, evalues, scores = np.concatenate(blocks).T
+        ids, evalues, scores = read_numbers(run.connection, "SELECT id, evalue, score FROM hits", 3)
     return ids.astype(np.int64), evalues, scores
 
 
@@ -210,20 +206,18 @@ def left_by(connection: RunConnection, context: JobContext | None) -> Iterator[N
 
 
 class HitPages:
-    """The answer to a `HitQuery`: an ordered list of hit ids in a temporary table of its own connection.
+    """The answer to a `HitQuery`: an ordered list of hit ids.
 
-    Only the ids are kept, by SQLite; hits are read a page at a time. It may be made in one thread and then used by
-    another one, never by both at once.
+    Only the ids are kept; hits are read a page at a time, over a connection of its own. It may be made in one thread
+    and then used by another one, never by both at once.
     """
 
-    def __init__(self, query: HitQuery, keep: int | None = None, context: JobContext | None = None) -> None:
+    def __init__(self, query: HitQuery, context: JobContext | None = None) -> None:
         self.query = query
         self._connection = open_connection(query.path)
         self._connection.species = query.species
         with left_by(self._connection, context):
             self._list()
-        self.keep = keep
-        self.kept = self.place_of(keep) if keep is not None else None
 
     def _list(self) -> None:
         """Put the ids in order."""
@@ -235,6 +229,7 @@ class HitPages:
         if query.among is not None:
             self._connection.execute("CREATE TEMP TABLE picked (id INTEGER PRIMARY KEY)")
             self._connection.executemany("INSERT INTO picked VALUES (?)", zip(np.unique(query.among.ids).tolist()))
+            self._connection.commit()
             where.append(("hits.id IN (SELECT id FROM picked)", []))
         # The index holds the order and the score, and needs no more; for anything else it would fetch a million rows
         # out of their order.
@@ -255,50 +250,45 @@ class HitPages:
         tables = "hits"
         if column != "query":
             tables += f" LEFT JOIN targets ON targets.row = hits.row {joined(declared.of('hits'))}"
-        self._connection.execute("CREATE TEMP TABLE shown (place INTEGER PRIMARY KEY, id INTEGER)")
-        self._connection.execute(
-            f"INSERT INTO shown (id) SELECT hits.id FROM {tables}"
-            f" WHERE {' AND '.join(f'({one})' for one, _ in where) or 1} ORDER BY {order}",
+        chosen = " AND ".join(f"({one})" for one, _ in where) or 1
+        # As one text: the window need not take turns with a million rows. SQLite keeps the order of what it joins so.
+        (listed,) = self._connection.execute(
+            f"SELECT group_concat(id) AS ids FROM (SELECT hits.id AS id FROM {tables} WHERE {chosen} ORDER BY {order})",
             [value for _, given in where for value in given],
-        )
-        self._connection.commit()
-        self.n_rows = int(self._connection.execute("SELECT count(*) FROM shown").fetchone()[0])
+        ).fetchone()
+        self._ids = np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
+        self.n_rows = len(self._ids)
         self.n_all = _count(self._connection, [("query = ?", [query.profile])] if is_of_one else [])
+        self._hits.count(query.profile if is_of_one else None)
 
     def _queries_with_hits(self) -> list[int]:
         return [row[0] for row in self._connection.execute("SELECT DISTINCT query FROM hits")]
 
     def place_of(self, hit: int) -> int | None:
         """Return the row of a hit, from 0, or None if it is not shown."""
-        found = self._connection.execute("SELECT place FROM shown WHERE id = ?", (hit,)).fetchone()
-        return int(found[0]) - 1 if found else None
+        found = np.flatnonzero(self._ids == hit)
+        return int(found[0]) if len(found) else None
 
-    def places_of(self, hits: Sequence[int]) -> list[int]:
-        """Return the rows of some hits, from 0, in their order; of at most a few hundred."""
-        marks = ", ".join("?" * len(hits))
-        found = self._connection.execute(f"SELECT place FROM shown WHERE id IN ({marks}) ORDER BY place", list(hits))
-        return [int(place) - 1 for (place,) in found]
+    def places_of(self, hits: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the rows (int64[k], from 0, rising) of those of some hits that are shown."""
+        return np.flatnonzero(np.isin(self._ids, hits)).astype(np.int64)
 
     def ids(self, rows: Sequence[range] | None = None) -> list[int]:
         """Return the ids of all rows shown, or of some, given from the top; in order."""
-        asked = "SELECT id FROM shown WHERE place > ? AND place <= ? ORDER BY place"
-        spans = [(some.start, some.stop) for some in rows] if rows is not None else [(0, self.n_rows)]
-        return [row[0] for span in spans for row in self._connection.execute(asked, span)]
+        spans = [range(self.n_rows)] if rows is None else rows
+        return [key for some in spans for key in self._ids[some.start : some.stop].tolist()]
 
     def listed(self, first: int, n_rows: int) -> list[ListedHit]:
         """Return some rows; those that the search has dropped meanwhile are left out."""
         show_first_note(self._connection)
-        found = self._connection.execute(
-            f"SELECT hits.id, query, verified, {OF_HIT} AS note FROM shown JOIN hits ON hits.id = shown.id"
-            " WHERE place > ? AND place <= ? ORDER BY place",
-            (first, first + n_rows),
-        ).fetchall()
-        hits = self._hits.found([row[0] for row in found])
-        return [
-            ListedHit(key, query, verified, note or "", hits[key])
-            for key, query, verified, note in found
-            if key in hits
-        ]
+        asked = self._ids[first : first + n_rows].tolist()
+        chosen = f"hits.id IN ({','.join('?' * len(asked))})"
+        rows = self._connection.execute(
+            f"SELECT hits.id, query, verified, {OF_HIT} AS note FROM hits WHERE {chosen}", asked
+        )
+        beside = {key: (query, verified, note or "") for key, query, verified, note in rows}
+        hits = self._hits.found(asked)
+        return [ListedHit(key, *beside[key], hits[key]) for key in asked if key in beside and key in hits]
 
     def close(self) -> None:
         """Let the file go."""

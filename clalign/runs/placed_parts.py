@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from itertools import chain, groupby, islice
-from operator import itemgetter
-from typing import Any, NamedTuple
+from itertools import chain, islice
+from typing import NamedTuple
 
 from clalign.errors import RunBusy
-from clalign.runs.hit_rows import HitRows, joined
+from clalign.runs.connection import Columns
+from clalign.runs.hit_rows import HitRows, all_known, joined
 from clalign.runs.queries import HitQueries
 
 TARGETS_AT_ONCE = 512
@@ -65,7 +64,6 @@ def parts_by_target(
         If a search has replaced hits meanwhile.
     """
     judges, targets, done = HitRows(hits.connection), hits.by_target(by_rank=True), 0
-    judges.begin()
     while some := list(islice(targets, TARGETS_AT_ONCE)):
         keys = [key for _, of in some for key in of]
         found = _parts(hits, judges, [key.id for key in keys], reported, needs_path)
@@ -89,7 +87,8 @@ def _in(numbers: list[int]) -> str:
 
 def _targets(hits: HitQueries, rows: list[int]) -> dict[int, Target]:
     asked = f"SELECT row, name, accession, description, length FROM targets WHERE row {_in(rows)}"
-    found = {row[0]: Target(*row) for row in hits.connection.execute(asked)}
+    columns = hits.connection.columns(asked)
+    found = dict(zip(columns["row"], map(Target, *columns.values()), strict=True))
     if len(found) < len(rows):
         raise RunBusy("The search has replaced hits while they were read.", "Try again when it is done.")
     return found
@@ -101,24 +100,24 @@ def _parts(
     """Return the parts of some hits, by the ids of the hits."""
     declared = hits.connection.declared
     placed = {**PLACES, **declared.placed}
-    rows = hits.connection.execute(
+    columns = hits.connection.columns(
         "SELECT parts.hit, hits.query, hits.row, included, parts.number, parts.score, parts.evalue, parts.log_pvalue,"
         f" query_start, query_end, target_start, target_end, {', '.join(f'{sql} AS {n}' for n, sql in placed.items())}"
         f" FROM hits JOIN parts ON parts.hit = hits.id {joined(declared.of('parts'))}"
         f" WHERE hits.id {_in(ids)}{' AND length(states) > 0' * needs_path} ORDER BY hits.id, parts.number"
     )
+    judged, included = judges.judgments(columns), columns["included"]
+    made = map(
+        PlacedPart, columns["hit"], columns["query"], columns["number"], columns["score"], all_known(columns["evalue"]),
+        _spans(columns, "query"), _spans(columns, "target"), _spans(columns, "env"), columns["strand"],
+        (is_significant and bool(own) for (_, _, is_significant), own in zip(judged, included, strict=True)),
+    )  # fmt: skip
     found: dict[int, list[PlacedPart]] = {}
-    for key, of in groupby(rows, itemgetter(0)):
-        found[key] = made = []
-        for part in of:
-            is_reported, is_significant = judges.judged(part[1], part[2], bool(part[3]), *part[5:8])
-            if is_reported or not reported:
-                made.append(_placed(part, is_significant and bool(part[3])))
+    for part, (_, is_reported, _) in zip(made, judged, strict=True):
+        if is_reported or not reported:
+            found.setdefault(part.hit, []).append(part)
     return found
 
 
-def _placed(row: tuple[Any, ...], is_significant: bool) -> PlacedPart:
-    evalue = math.nan if row[6] is None else row[6]
-    return PlacedPart(
-        row[0], row[1], row[4], row[5], evalue, row[8:10], row[10:12], row[12:14], row[14], is_significant
-    )
+def _spans(columns: Columns, name: str) -> Iterator[tuple[int, int]]:
+    return zip(columns[f"{name}_start"], columns[f"{name}_end"], strict=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +18,6 @@ from clalign.runs.connection import RunConnection
 from clalign.runs.schema import ORDER
 from clalign.values.hit_tables import HitTable
 from clalign.values.hits import Hit
-
-ROWS_AT_ONCE = 65_536
-"""Rows that are read together where all are."""
 
 _NAMED = "hits LEFT JOIN targets ON targets.row = hits.row"
 
@@ -65,6 +62,28 @@ class AllScores(NamedTuple):
     scores: npt.NDArray[np.float64]
     evalues: npt.NDArray[np.float64]
     significant: npt.NDArray[np.bool_]
+
+
+def read_numbers(
+    connection: RunConnection, question: str, width: int, check: Callable[[], None] = lambda: None
+) -> npt.NDArray[np.float64]:
+    """Return an answer of numbers, column by column (float64[width, n]); what is missing becomes not a number.
+
+    Parameters
+    ----------
+    connection : RunConnection
+    question : str
+        SQL.
+    width : int
+        Columns of the answer.
+    check : callable
+        Called now and then; may raise.
+    """
+    blocks = [np.empty((width, 0))]
+    for some in connection.blocks(question):
+        blocks.append(np.array(list(some.values()), np.float64))
+        check()
+    return np.concatenate(blocks, axis=1)
 
 
 def named_hits(connection: RunConnection) -> Iterator[tuple[str, str, float, float]]:
@@ -139,10 +158,12 @@ class HitQueries:
         order = "sort_key DESC, queries.name, query" if by_rank else "evalue, score DESC, query"
         keys: list[HitKey] = []
         last = -1
-        for key, number, row in self._all(
-            "SELECT hits.id, query, row FROM hits JOIN queries ON queries.id = hits.query"
+        asked = (
+            "SELECT hits.id AS id, query, row FROM hits JOIN queries ON queries.id = hits.query"
             f" WHERE {self._is_chosen} ORDER BY input_index, {order}"
-        ):
+        )
+        blocks = list(self._connection.blocks(asked))  # a question that stays open would keep the log from the file
+        for key, number, row in (entry for some in blocks for entry in zip(*some.values(), strict=True)):
             if row != last and keys:
                 yield last, keys
                 keys = []
@@ -291,18 +312,15 @@ class HitQueries:
     def scores_of_all(self) -> AllScores:
         """Return the scores of the hits of all queries, by query and target: runs are stored in any order."""
         asked = f"SELECT id, query, row, score, evalue, included FROM hits WHERE {self._is_chosen}"
-        blocks = [np.empty((0, 6))]
-        rows = self._connection.execute(asked)
-        while some := rows.fetchmany(ROWS_AT_ONCE):
-            blocks.append(np.array(some, np.float64))  # what is missing becomes not a number
-        found = np.concatenate(blocks)
-        ids, queries, targets, scores, evalues, included = found[np.lexsort((found[:, 2], found[:, 1]))].T
-        whole = ids.astype(np.int64), queries.astype(np.int64), targets.astype(np.int64)
-        return AllScores(*whole, scores, evalues, included > 0)
+        ids, queries, targets, scores, evalues, included = read_numbers(self._connection, asked, 6)
+        order = np.lexsort((targets, queries))
+        whole = [column[order].astype(np.int64) for column in (ids, queries, targets)]
+        return AllScores(whole[0], whole[1], whole[2], scores[order], evalues[order], included[order] > 0)
 
     def target_names(self) -> dict[int, str]:
         """Return the name of each target that was hit, by its row."""
-        return dict(self._connection.execute("SELECT row, name FROM targets"))
+        return {row: name for some in self._connection.blocks("SELECT row, name FROM targets")
+                for row, name in zip(*some.values(), strict=True)}  # fmt: skip
 
     def rows(self, number: int) -> npt.NDArray[np.int64]:
         """Return the rows (int64[n]) of the targets that a query hit."""

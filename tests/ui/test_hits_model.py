@@ -139,27 +139,15 @@ def test_new_hits_arrive_while_a_job_writes(qtbot: Any, model: HitsModel, fake: 
     qtbot.waitUntil(lambda: model.n_shown == 225, timeout=30000)
 
 
-def test_many_ids_are_of_the_rows_that_are_shown(
-    qtbot: Any, model: HitsModel, fake: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Though other rows are on their way; where those that are shown cannot be listed any more, it is said."""
-    shown, found, problems = [model.row_at(place).id for place in range(200)], list[list[int]](), list[str]()
-    monkeypatch.setattr(hits_model, "FEW_IDS", 10)
-    model.shown_changed.connect(lambda: problems.append(model.problem))
+def test_ids_are_of_the_rows_that_are_shown(qtbot: Any, model: HitsModel) -> None:
+    """Though other rows are on their way."""
+    shown = [model.row_at(place).id for place in range(200)]
     model.set_order("name", False)
-    model.find_ids([range(20, 60)], found.append)
+    assert model.ids([range(20, 60), range(3)]) == shown[20:60] + shown[:3]
+    assert model.places_of([shown[40], shown[7], 10**6]).tolist() == [7, 40]
     settled(qtbot, model)
-    qtbot.waitUntil(lambda: bool(found), timeout=30000)
-    assert found.pop() == shown[20:60]
-    assert model.row_at(20).id != shown[20]
-    with open_run(model.query.path, writable=True) as run:
-        fake.add_batch(run, 7, 25)
-    problems.clear()
-    model.find_ids([range(20, 60)], found.append)
-    qtbot.waitUntil(lambda: bool(problems), timeout=30000)
-    assert not found
-    assert "225 such hits by now, not 200" in problems[0]
-    assert not model.problem, "the table is as it was"
+    assert model.ids() != shown
+    assert sorted(model.ids()) == sorted(shown)
 
 
 def test_only_picked_hits_are_selected_together(qtbot: Any, model: HitsModel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,10 +280,10 @@ def test_a_slow_order_is_told_and_can_be_given_up(
     slow = threading.Event()
 
     class Slow(hits_model.HitPages):
-        def __init__(self, query: HitQuery, keep: int | None, context: JobContext) -> None:
+        def __init__(self, query: HitQuery, context: JobContext) -> None:
             while query.sort == "name" and not slow.wait(0.01):
                 context.check()
-            super().__init__(query, keep, context)
+            super().__init__(query, context)
 
     monkeypatch.setattr(hits_model, "HitPages", Slow)
     model = HitsModel(made_run(), reader, PROFILE_TABLE)

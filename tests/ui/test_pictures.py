@@ -292,9 +292,7 @@ def middle(view: PicturesView, part: int) -> QPoint:
 
 
 def chosen_ids(page: ResultsPage) -> list[int]:
-    found = list[int]()
-    page.run.hits.find_ids(page.hits.table.chosen_ranges(), found.extend)
-    return found
+    return page.run.hits.ids(page.hits.table.chosen_ranges())
 
 
 def test_a_click_on_a_bar_selects_its_hit(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:

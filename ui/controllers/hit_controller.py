@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,13 @@ def _words_of_one(run: RunView) -> str:
     if run.shows_all:
         return f"It holds hits of one {noun}: choose one in the box above the hits first."
     return f"It holds hits of one {noun}: take those shown in the table, or save the alignment of All aligned (Ctrl+S)."
+
+
+def _ids(page: ResultsPage, which: str) -> list[int] | None:
+    """Return the ids of some of the hits, as the export sheet calls them; None for what needs none."""
+    if which in ("all", "significant"):
+        return None
+    return page.run.hits.ids(page.hits.table.chosen_ranges() if which == "selected" else None)
 
 
 def _with_queries(path: Path, which: str, hits: list[int] | None) -> tuple[str, int]:
@@ -95,19 +101,9 @@ class HitController(Controller):
         if species.path and (shape.get("species") or columns):
             shape |= {"taxonomy": species.path, "taxonomy_column": str(species.column + 2)}
 
-        def write(ids: list[int] | None) -> None:
-            self._jobs.export(run, what, path, ids, named, is_safe, **shape)
-
         if which == "significant":
             shape["significant"] = True
-        self._find_hits(page, which, write)
-
-    def _find_hits(self, page: ResultsPage, which: str, take: Callable[[list[int] | None], None]) -> None:
-        """Hand on the ids of some of the hits, as the export sheet calls them; None for what needs none."""
-        if which in ("all", "significant"):
-            take(None)
-        else:
-            page.run.hits.find_ids(page.hits.table.chosen_ranges() if which == "selected" else None, take)
+        self._jobs.export(run, what, path, _ids(page, which), named, is_safe, **shape)
 
     def _count_queries(self, page: ResultsPage, sheet: ExportSheet, which: str) -> None:
         """Tell the sheet how many queries have found some of the hits."""
@@ -116,10 +112,8 @@ class HitController(Controller):
             sheet.take_queries((which, 1))
             return
 
-        def count(ids: list[int] | None) -> None:
-            reader.ask((id(sheet), which), lambda: _with_queries(path, which, ids), sheet.take_queries)
-
-        self._find_hits(page, which, count)
+        ids = _ids(page, which)
+        reader.ask((id(sheet), which), lambda: _with_queries(path, which, ids), sheet.take_queries)
 
     def copy_command(self) -> None:
         """Copy the search as a command."""

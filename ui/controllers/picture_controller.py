@@ -114,18 +114,12 @@ class PictureController(Controller):
 
     def choose_hits(self, page: ResultsPage, view: PicturesView, hits: npt.NDArray[np.int64]) -> None:
         """Select hits in the table, as far as it shows them."""
-        n_picked = len(hits)
-
-        def take(places: npt.NDArray[np.int64]) -> None:
-            if not isValid(view):
-                return
-            are_alone = page.hits.choose_hits(hits, places)
-            of = f"{formatting.count(len(places))} of " if len(places) < n_picked else ""
-            done = "listed alone in the table, and selected" if are_alone else "selected in the table"
-            others = "; the table does not show the others" if of else ""
-            view.say_picked(f"{of}{formatting.plural(n_picked, 'hit')} {done}{others}")
-
-        page.run.hits.find_places(np.asarray(hits, np.int64), take)
+        n_picked, places = len(hits), page.run.hits.places_of(hits)
+        are_alone = page.hits.choose_hits(hits, places)
+        of = f"{formatting.count(len(places))} of " if len(places) < n_picked else ""
+        done = "listed alone in the table, and selected" if are_alone else "selected in the table"
+        others = "; the table does not show the others" if of else ""
+        view.say_picked(f"{of}{formatting.plural(n_picked, 'hit')} {done}{others}")
 
     def _choose_taxonomy(self, view: PicturesView) -> None:
         path, _ = QFileDialog.getOpenFileName(self._app.window, "Table of taxonomy", str(Path.home()), TAXONOMY_FILTER)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-import numpy.typing as npt
 from msgspec.structs import asdict
 
-from clalign.errors import ClalignError
 from clalign.runs import pages
 from clalign.values.hits import Hit
-
-from .. import formatting
 
 PAGE = 64
 """Rows read at once, while the table is painted: more than it shows, few enough to be there in a few milliseconds."""
@@ -44,37 +37,6 @@ class HitRow(Hit, frozen=True, kw_only=True):
     def has_no_domain(self) -> bool:
         """Whether the sequence passes, but none of its domains."""
         return self.estimates is not None and not self.reported_domains
-
-
-def places_among(query: pages.HitQuery, hits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the rows (int64[k], rising) of those of some hits that a question lists; made in the reader's thread."""
-    listed = pages.HitPages(query)
-    try:
-        ids = np.array(listed.ids(), np.int64)
-    finally:
-        listed.close()
-    return np.flatnonzero(np.isin(ids, hits)).astype(np.int64)
-
-
-def ids_among(query: pages.HitQuery, n_rows: int, rows: Sequence[range] | None) -> list[int]:
-    """Return the ids of the hits that a question lists, or of some rows; made in the reader's thread.
-
-    Raises
-    ------
-    ClalignError
-        If there are no longer `n_rows` hits, as the table has: its rows are others by now.
-    """
-    listed = pages.HitPages(query)
-    try:
-        if listed.n_rows != n_rows:
-            raise ClalignError(
-                f"Nothing is exported: the run has {formatting.plural(listed.n_rows, 'such hit')} by now,"
-                f" not {formatting.count(n_rows)} as the table.",
-                "Export again when the table shows them.",
-            )
-        return listed.ids(rows)
-    finally:
-        listed.close()
 
 
 class HitPages(pages.HitPages):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,12 @@ from clalign.values.species import SpeciesRule
 from .. import formatting, theme
 from .glossary import explanation
 from .hit_filter import HitFilter, parse_filter
-from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow, ids_among, places_among
+from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow
 from .hit_table import NO_DOMAIN_TIP, ShownColumn, TableKind
 from .reader import Reader
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RULE_ROLE = Qt.ItemDataRole.UserRole + 2
-
-FEW_IDS = 10_000
-"""Rows whose ids are there at once."""
 
 MAX_PAGES = 160
 """Pages kept in memory."""
@@ -175,11 +172,10 @@ class HitsModel(QAbstractTableModel):
         is_other = query != self.query
         self.query = query
         self._set_busy(True)
-        kept = self.kept_hit
         if is_other:
             self._reader.forget((id(self), "pages"))  # what is being listed now is of no use any more
             self.busy_changed.emit(True)
-        self._reader.ask_long((id(self), "pages"), lambda context: HitPages(query, kept, context), self._take)
+        self._reader.ask_long((id(self), "pages"), lambda context: HitPages(query, context), self._take)
 
     def abandon(self) -> None:
         """Let the hits stand as they are, in place of waiting for another order or filter."""
@@ -220,8 +216,7 @@ class HitsModel(QAbstractTableModel):
             self._pages.close()
         self._pages = answer
         self._cache.clear()
-        # Another hit may have been chosen since the question was asked.
-        self.kept_row = answer.kept if answer.keep == self.kept_hit else self._place_of_kept(answer)
+        self.kept_row = None if self.kept_hit is None else answer.place_of(self.kept_hit)
         self.endResetModel()
         self._set_busy(False)
         self.shown_changed.emit()
@@ -235,9 +230,6 @@ class HitsModel(QAbstractTableModel):
         """Whether there are rows, or it is known that there are none."""
         return self._pages is not None
 
-    def _place_of_kept(self, pages: HitPages) -> int | None:
-        return None if self.kept_hit is None else pages.place_of(self.kept_hit)
-
     def _drop_held(self) -> None:
         if isinstance(self._held, HitPages):
             self._held.close()
@@ -245,8 +237,7 @@ class HitsModel(QAbstractTableModel):
 
     def close(self) -> None:
         """Let the file go."""
-        for question in ("pages", "places", "ids"):
-            self._reader.forget((id(self), question))
+        self._reader.forget((id(self), "pages"))
         self._drop_held()
         if self._pages is not None:
             self._pages.close()
@@ -276,49 +267,15 @@ class HitsModel(QAbstractTableModel):
 
     def place_of(self, hit: int) -> int | None:
         """Return the row of a hit, or None if it is not shown."""
-        if self._pages is None:
-            return None
-        if hit == self._pages.keep:
-            return self._pages.kept
-        for page, rows in self._cache.items():  # to look through a million rows would stall the window
-            for place, row in enumerate(rows):
-                if row.id == hit:
-                    return page * PAGE + place
-        return self._pages.place_of(hit)
+        return self._pages.place_of(hit) if self._pages else None
 
-    def places_of(self, hits: list[int]) -> list[int]:
-        """Return the rows of some hits, of those that are shown; of at most a few hundred."""
-        return self._pages.places_of(hits) if self._pages else []
+    def places_of(self, hits: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the rows (int64[k], rising) of those of some hits that are shown."""
+        return self._pages.places_of(hits) if self._pages else np.empty(0, np.int64)
 
-    def find_places(self, hits: npt.NDArray[np.int64], take: Callable[[Any], None]) -> None:
-        """Look for the rows of many hits (int64[n] ids); they are handed on (int64[k]) where they still hold."""
-        if self._pages is None:
-            return
-        query = self._pages.query
-
-        def hand_on(answer: Any) -> None:
-            if self._pages is not None and query == self._pages.query and not isinstance(answer, Exception):
-                take(answer[answer < self.n_shown])
-
-        self._reader.ask((id(self), "places"), lambda: places_among(query, hits), hand_on)
-
-    def find_ids(self, rows: Sequence[range] | None, take: Callable[[list[int]], None]) -> None:
-        """Hand on the ids of rows that are shown now, or of all; of many a little later."""
-        n_rows = self.n_shown if rows is None else sum(map(len, rows))
-        if self._pages is None or n_rows <= FEW_IDS:
-            take(self._pages.ids(rows) if self._pages else [])
-            return
-        query, n_listed = self._pages.query, self._pages.n_rows  # other pages may be on their way
-
-        def hand_on(answer: Any) -> None:
-            if isinstance(answer, Exception):
-                self._note_problem(answer)
-                self.shown_changed.emit()
-                self.problem = ""  # the table itself is as it was
-            else:
-                take(answer)
-
-        self._reader.ask((id(self), "ids"), lambda: ids_among(query, n_listed, rows), hand_on)
+    def ids(self, rows: Sequence[range] | None = None) -> list[int]:
+        """Return the ids of rows that are shown now, or of all; other rows may be on their way."""
+        return self._pages.ids(rows) if self._pages else []
 
     def is_significant(self, row: HitRow) -> bool:
         """Return whether a hit is significant."""

@@ -335,7 +335,7 @@ class ResultsPage(QWidget):
         def take(answer: list[int] | Exception) -> None:
             if isinstance(answer, Exception) or self.run.histogram is None or data is None:
                 return
-            places = self.hits.model.places_of(answer[:MOST_CHOSEN])
+            places = self.hits.model.places_of(answer[:MOST_CHOSEN]).tolist()
             if places:
                 self.hits.table.choose_rows(ranges_of(places))
             view.say_of_bar(bar_words(data.bar_at(low), len(answer), len(places), view is self._large))
