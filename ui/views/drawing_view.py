@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QHelpEvent,
@@ -44,6 +44,9 @@ class DrawingView(QAbstractScrollArea):
         super().__init__()
         self.picture: HitPicture | None = None
         self.drawing: Drawing | None = None
+        self._laid_out = QSize()
+        self._later = QTimer(self, singleShot=True, interval=0)
+        self._later.timeout.connect(self._fit)
         self._kept: tuple[object, QPixmap] | None = None
         self._marked: npt.NDArray[np.int64] = np.empty(0, np.int64)
         self._pressed: QPointF | None = None
@@ -74,7 +77,7 @@ class DrawingView(QAbstractScrollArea):
             self.verticalScrollBar().setValue(0)
 
     def _lay_out(self) -> None:
-        size = self.viewport().size()
+        size = self._laid_out = self.viewport().size()
         self._kept = None
         self.drawing = self.picture.draw(size.width(), size.height()) if self.picture is not None else None
         high = int(self.drawing.height) if self.drawing is not None else 0
@@ -83,9 +86,13 @@ class DrawingView(QAbstractScrollArea):
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay it out anew."""
+        """Lay it out anew a little later: a change of colors makes it larger and smaller again in one turn."""
         super().resizeEvent(event)
-        self._lay_out()
+        self._later.start()
+
+    def _fit(self) -> None:
+        if self._laid_out != self.viewport().size():
+            self._lay_out()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         """Draw what comes into view."""
