@@ -83,16 +83,16 @@ class Host(ExitStack):
                 self._card.build_ahead(self._card.unbuilt(self._programs(self._card.device)), can_wait=True)
 
     def _prepare(self, opening: Opening[Session]) -> None:
-        """See which programs the processor lacks; have the card's built in their place, and then these."""
+        """See which programs the processor lacks, if there is one; have the card's built in their place, then these."""
         try:
             self._processor = processor = opening.opened()
             if processor is not None:
                 self._lacking = processor.unbuilt(self._programs(processor.device))
             self._looked.set()
-            if processor is not None and self._lacking:
+            if processor is None or self._lacking:
                 self._card.build_ahead(self._programs(self._card.device), can_wait=True)
-                if not self._ended.wait(SMALL_JOB_SECONDS):
-                    processor.build_ahead(self._lacking)
+            if processor is not None and self._lacking and not self._ended.wait(SMALL_JOB_SECONDS):
+                processor.build_ahead(self._lacking)
         except DeviceError:
             log.debug("what programs a processor needs could not be foreseen", exc_info=True)
         finally:

@@ -115,11 +115,24 @@ def test_what_kernels_took_on_both_devices_is_added() -> None:
         assert host.seconds_by_kernel() == {"ssv": 1.0, "decoding": 2.5, "envelope": 0.25}
 
 
-def test_without_a_driver_for_the_processor_the_card_does_it() -> None:
+def test_without_a_driver_for_the_processor_the_card_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its programs are built ahead, after those of the filters."""
+    card, needed, is_asked = (
+        ReferenceSession(CARD),
+        ProgramChoice.of("decoding_simd4", {"LANES": 32}),
+        threading.Event(),
+    )
+
     def pick(wish: str) -> Device:
         raise DeviceError("There is no such device.", "Install one.")
 
-    with Host(ReferenceSession(CARD), pick, nothing_to_check) as host:
+    def ahead(choices: Any, can_wait: bool = False) -> None:
+        assert (list(choices), can_wait) == ([needed], True)
+        is_asked.set()
+
+    monkeypatch.setattr(card, "build_ahead", ahead)
+    with Host(card, pick, nothing_to_check, helps=[lambda rehearsal: rehearsal.build_ahead([needed])]) as host:
+        assert is_asked.wait(60)
         beside = ReferenceSession(CARD)
         assert host.session_for(beside) is beside
         assert host.session is None
