@@ -16,7 +16,7 @@ import sys
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,6 +195,24 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     for reason, number in config.stash[LEFT_OUT].items():
         terminalreporter.write_line(f"{number} {reason}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _barriers_are_built_soon() -> Iterator[None]:
+    """Have kernels that exchange values by barriers built without optimizing: PoCL takes a third of the time then.
+
+    Processors are given them in tests alone; and none is kept, so no other process builds or takes one.
+    """
+    from clalign.compute.opencl import kernels
+
+    usual = kernels.options
+
+    def soon(defines: Mapping[str, object]) -> list[str]:
+        return [*usual(defines), *(["-cl-opt-disable"] if defines.get("LANE_BACKEND") == 0 else [])]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(kernels, "options", soon)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from clalign import tracing
 from clalign.compute.batching import RESIDENT_SHARE, RESIDUE_BYTES, SEQUENCE_BYTES
 from clalign.compute.opening import Opening, Rehearse, opening_of
 from clalign.compute.rehearsal import Rehearsal
-from clalign.compute.sessions import MOST_COMPILERS, Batch, Model, Result, Session, Stage
+from clalign.compute.sessions import MOST_BUILDERS, MOST_COMPILERS, Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
 from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
 from clalign.execution.executor import MOST_ROWS_TOGETHER, MOST_TOGETHER
@@ -37,9 +37,12 @@ ASKED_AT_ONCE = 32
 MOST_LOOKED_AT = 256
 """Queries among which the longest one is sought: it takes the most memory."""
 
-BUILD_SECONDS = {"cpu": 1.5, "gpu": 0.2, "accelerator": 0.2}
-"""Of a program, on average: PoCL on one core; NVIDIA's compiler, where all that a search of HMMER3 profiles needs (44
-programs on an H200) took one thread 8.4 s. Shapes with barriers, which processors are not given, take PoCL minutes."""
+BUILD_SECONDS = {"cpu": 0.9, "gpu": 0.8, "accelerator": 0.8}
+"""Of a program, on one core, on average: PoCL; NVIDIA's compiler on an H200, of which no program takes longer than
+`LAST_SECONDS`. Shapes with barriers, which processors are not given, take PoCL minutes."""
+
+LAST_SECONDS = {"gpu": 2.0, "accelerator": 2.0}
+"""What the longest build takes after most others are done."""
 
 
 class _Started(Exception):
@@ -100,7 +103,6 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
             device["memory_bytes"] += PROGRAM_BYTES + _compiling_bytes(device)  # of the worker
         left = max(0.0, plan.n_cells - task.run.work_done()[0])
         found = work.estimate(left, [device for device, _ in known])
-    building = [BUILD_SECONDS.get(device["kind"], 0.0) * device["new"] for device in devices]
     searched: Targets = work.targets if part is None else part
     return {
         "queries": found.queries,
@@ -109,7 +111,7 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         "cells": left,
         "done": 1.0 - left / plan.n_cells if plan.n_cells else 0.0,
         "seconds": found.seconds,
-        "build_seconds": max(building),
+        "build_seconds": max(map(_build_seconds, devices)),
         "memory_bytes": max(found.memory_bytes, _host_bytes([] if far else devices, n_here)),
         "disk_bytes": found.disk_bytes,
         "devices": devices,
@@ -233,6 +235,17 @@ def _host_bytes(devices: list[dict[str, Any]], n_workers: int) -> float:
     return most + n_workers * PROGRAM_BYTES
 
 
+def _n_compilers(device: dict[str, Any]) -> int:
+    most = MOST_COMPILERS if device["kind"] == "cpu" else MOST_BUILDERS
+    return min(most, os.cpu_count() or 1, int(device["new"]))
+
+
+def _build_seconds(device: dict[str, Any]) -> float:
+    kind, n_new = str(device["kind"]), int(device["new"])
+    if not n_new:
+        return 0.0
+    return LAST_SECONDS.get(kind, 0.0) + BUILD_SECONDS.get(kind, 0.0) * n_new / _n_compilers(device)
+
+
 def _compiling_bytes(device: dict[str, Any]) -> float:
-    n_compilers = min(MOST_COMPILERS, os.cpu_count() or 1, device["new"])
-    return COMPILING_BYTES * n_compilers if device["kind"] == "cpu" else 0.0
+    return COMPILING_BYTES * _n_compilers(device) if device["kind"] == "cpu" else 0.0

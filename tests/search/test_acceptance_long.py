@@ -31,9 +31,8 @@ CASES = (
     (MITOCHONDRIA, {"--mode": "semiglobal", "--gap-first": "3", "--gap-next": "3"}),
     (MITOCHONDRIA, {"--mode": "ungapped"}), (("lambda_NC_001416.fa", "SARS-CoV-2_MN908947.3.fasta"), {}),
     (("SARS-CoV-2_MN908947.3.fasta", "MT-human.fa"), {"--mode": "global", "--strand": "both"}),
-    (CHLOROPLASTS, {"--mode": "local"}), (MITOCHONDRIA, {"--gap-first": "3", "--gap-next": "3"}),
-    (("lambda_NC_001416.fa", "human_T1.fa"), {"--mode": "local"}),
-    (("human_T1.fa", CHLOROPLASTS[1]), {"--mode": "semiglobal"}),
+    (MITOCHONDRIA, {"--gap-first": "3", "--gap-next": "3"}),
+    (("lambda_NC_001416.fa", "human_T1.fa"), {"--mode": "local"}), (CHLOROPLASTS, {"--mode": "semiglobal"}),
 )  # fmt: skip
 
 

@@ -19,11 +19,8 @@ import pyopencl as cl
 from clalign.compute.opencl.binaries import can_keep
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.kernels import build, is_kept
-from clalign.compute.sessions import MOST_COMPILERS, Building, ProgramChoice, nobody_told
+from clalign.compute.sessions import MOST_BUILDERS, MOST_COMPILERS, Building, ProgramChoice, nobody_told
 from clalign.errors import KernelBuildError
-
-MOST_BUILDERS = 8
-"""Children that build ahead; on processors it is `MOST_COMPILERS`."""
 
 TELL_SECONDS = 0.5
 """A compiler that is at work for longer than this is told of, and again as often."""
