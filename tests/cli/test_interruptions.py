@@ -452,7 +452,7 @@ def test_a_run_that_is_verified_stays_complete_when_its_compiler_is_left(
 @pytest.mark.usefixtures("worker_here")
 @pytest.mark.parametrize(("more", "share"), [([], " up to 100 %"), (["--pairs"], "")])
 def test_no_share_of_given_pairs_is_told_as_if_all_were_compared(more: list[str], share: str, tmp_path: Path) -> None:
-    run, proteins = tmp_path / "run.clalign", str(GOLDEN / "sequences" / "proteins.fa")
+    run, proteins = tmp_path / "run.clalign", str(GOLDEN / "sequences" / "built.fa")
     words = ["-q", "--device", "reference", "-o", str(tmp_path / "out"), "--run", str(run), *more]
     assert main(["sw", *words, proteins, proteins]) == ExitCode.DONE
     assert continuation(run, Outputs((), False)).startswith(f"The results{share} are safe in {run}.")
