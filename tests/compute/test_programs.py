@@ -196,6 +196,18 @@ def test_programs_that_can_wait_come_last(session: OpenCLSession, built: list[tu
     assert [choice for choice, _ in built] == [20, 22, 21]
 
 
+def test_a_card_s_programs_that_can_wait_are_left_to_children(built: list[tuple[object, str]]) -> None:
+    """The driver's compiler would hold up the end of a small job."""
+    later, needed = (ProgramChoice.of("filters_item", {"FRESH": n, "RUN": os.getpid()}) for n in (23, 24))
+    with OpenCLSession(card_like(pick_device("cpu"))) as session:
+        session.build_ahead([later], can_wait=True)
+        session.build_ahead([needed])
+        session._programs._futures[needed].result(60)
+        assert not session._programs.is_built(later)
+        session._programs.get(later)
+    assert len(built) == 2
+
+
 def test_what_a_child_is_at_is_not_there_though_the_cache_has_it(session: OpenCLSession) -> None:
     choice = ProgramChoice.of(TEXT, {"CHOICE": 30, "RUN": os.getpid()})
     assert session.unbuilt([choice]) == [choice]

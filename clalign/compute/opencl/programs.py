@@ -76,7 +76,8 @@ class Programs:
     def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
         """Begin to build programs in the background, in this order; those that are there or on their way are not.
 
-        Those that can wait are compiled after all others, even such as are asked for later.
+        Those that can wait are compiled after all others, even such as are asked for later; for a card by children
+        alone: a process that is done could not leave its driver's compiler.
         """
         for choice in choices:
             is_new = not is_kept(self._context, choice.source, choice.defines)
@@ -109,7 +110,8 @@ class Programs:
                 is_for_new = in_child or not (self._n_ready if self._compiles_first else self._n_children)
                 for queue in [
                     *([] if in_child else [self._waiting]),
-                    *([self._new, self._later] if is_for_new else []),
+                    *([self._new] if is_for_new else []),
+                    *([self._later] if is_for_new and (in_child or not self._compiles_first) else []),
                 ]:
                     if queue:
                         return queue.popleft()
