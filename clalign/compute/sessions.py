@@ -58,6 +58,9 @@ That is told again and again while the host waits for a compiler; equal numbers 
 MOST_COMPILERS, MOST_BUILDERS = 4, 8
 """Children that compile for a processor at a time, of which each takes as much memory as all else; and for a card."""
 
+FEW_NEW = 3
+"""So few programs are not worth the start of a child, nor are so few more worth that of another one."""
+
 Shape = int | tuple[int, ...]
 
 Tables = Sequence[npt.NDArray[Any]]

@@ -16,7 +16,7 @@ from clalign import tracing
 from clalign.compute.batching import RESIDENT_SHARE, RESIDUE_BYTES, SEQUENCE_BYTES
 from clalign.compute.opening import Opening, Rehearse, opening_of
 from clalign.compute.rehearsal import Rehearsal
-from clalign.compute.sessions import MOST_BUILDERS, MOST_COMPILERS, Batch, Model, Result, Session, Stage
+from clalign.compute.sessions import FEW_NEW, MOST_BUILDERS, MOST_COMPILERS, Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
 from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
 from clalign.execution.executor import MOST_ROWS_TOGETHER, MOST_TOGETHER
@@ -41,7 +41,7 @@ BUILD_SECONDS = {"cpu": 0.9, "gpu": 0.8, "accelerator": 0.8}
 """Of a program, on one core, on average: PoCL; NVIDIA's compiler on an H200, of which no program takes longer than
 `LAST_SECONDS`. Shapes with barriers, which processors are not given, take PoCL minutes."""
 
-LAST_SECONDS = {"gpu": 2.0, "accelerator": 2.0}
+LAST_SECONDS = {"gpu": 1.5, "accelerator": 1.5}
 """What the longest build takes after most others are done."""
 
 
@@ -237,7 +237,7 @@ def _host_bytes(devices: list[dict[str, Any]], n_workers: int) -> float:
 
 def _n_compilers(device: dict[str, Any]) -> int:
     most = MOST_COMPILERS if device["kind"] == "cpu" else MOST_BUILDERS
-    return min(most, os.cpu_count() or 1, int(device["new"]))
+    return max(1, min(most, os.cpu_count() or 1, int(device["new"]) - FEW_NEW))
 
 
 def _build_seconds(device: dict[str, Any]) -> float:
@@ -248,4 +248,4 @@ def _build_seconds(device: dict[str, Any]) -> float:
 
 
 def _compiling_bytes(device: dict[str, Any]) -> float:
-    return COMPILING_BYTES * _n_compilers(device) if device["kind"] == "cpu" else 0.0
+    return COMPILING_BYTES * _n_compilers(device) if device["kind"] == "cpu" and device["new"] else 0.0

@@ -89,7 +89,7 @@ class Host(ExitStack):
             if processor is not None:
                 self._lacking = processor.unbuilt(self._programs(processor.device))
             self._looked.set()
-            if processor is None or self._lacking:
+            if (processor is None or self._lacking) and not self._ended.is_set():
                 self._card.build_ahead(self._programs(self._card.device), can_wait=True)
             if processor is not None and self._lacking and not self._ended.wait(SMALL_JOB_SECONDS):
                 processor.build_ahead(self._lacking)

@@ -276,7 +276,10 @@ class HitPages:
     def ids(self, rows: Sequence[range] | None = None) -> list[int]:
         """Return the ids of all rows shown, or of some, given from the top; in order."""
         spans = [range(self.n_rows)] if rows is None else rows
-        return [key for some in spans for key in self._ids[some.start : some.stop].tolist()]
+        found: list[int] = np.concatenate(
+            [self._ids[:0], *(self._ids[some.start : some.stop] for some in spans)]
+        ).tolist()
+        return found
 
     def listed(self, first: int, n_rows: int) -> list[ListedHit]:
         """Return some rows; those that the search has dropped meanwhile are left out."""

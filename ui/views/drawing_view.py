@@ -107,7 +107,8 @@ class DrawingView(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         tokens = theme.current()
         key = tokens.name, self._offset, self.viewport().size(), self.devicePixelRatioF()
-        if self._kept is None or self._kept[0] != key:
+        is_fit = self._laid_out == self.viewport().size()  # else it is laid out and drawn again in a moment
+        if self._kept is None or (is_fit and self._kept[0] != key):
             self._kept = key, self._drawn(tokens)
         painter.drawPixmap(0, 0, self._kept[1])
         if self.drawing is not None and len(self._marked):

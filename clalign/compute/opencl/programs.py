@@ -19,14 +19,11 @@ import pyopencl as cl
 from clalign.compute.opencl.binaries import can_keep
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.kernels import build, is_kept
-from clalign.compute.sessions import MOST_BUILDERS, MOST_COMPILERS, Building, ProgramChoice, nobody_told
+from clalign.compute.sessions import FEW_NEW, MOST_BUILDERS, MOST_COMPILERS, Building, ProgramChoice, nobody_told
 from clalign.errors import KernelBuildError
 
 TELL_SECONDS = 0.5
 """A compiler that is at work for longer than this is told of, and again as often."""
-
-FEW_NEW = 3
-"""So few programs are not worth the start of a child, nor are so few more worth that of another one."""
 
 IDLE_SECONDS = 2
 """A child that has had nothing to do for so long ends: each holds a context, and with it memory of the card."""
@@ -76,8 +73,8 @@ class Programs:
     def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
         """Begin to build programs in the background, in this order; those that are there or on their way are not.
 
-        Those that can wait are compiled after all others, even such as are asked for later; for a card by children
-        alone: a process that is done could not leave its driver's compiler.
+        Those that can wait are compiled after all others, even such as are asked for later; for a card by children, or
+        when they are needed: a process that is done could not leave its driver's compiler.
         """
         for choice in choices:
             is_new = not is_kept(self._context, choice.source, choice.defines)
@@ -108,11 +105,8 @@ class Programs:
         with self._changed:
             while not (self._is_closed or (self._is_left and not in_child)):
                 is_for_new = in_child or not (self._n_ready if self._compiles_first else self._n_children)
-                for queue in [
-                    *([] if in_child else [self._waiting]),
-                    *([self._new] if is_for_new else []),
-                    *([self._later] if is_for_new and (in_child or not self._compiles_first) else []),
-                ]:
+                new = [self._new, self._later] if in_child or not self._compiles_first else [self._new]
+                for queue in [*([] if in_child else [self._waiting]), *(new if is_for_new else [])]:
                     if queue:
                         return queue.popleft()
                 if is_idle:
