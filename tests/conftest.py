@@ -201,7 +201,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def _barriers_are_built_soon() -> Iterator[None]:
     """Have kernels that exchange values by barriers built without optimizing: PoCL takes a third of the time then.
 
-    Processors are given them in tests alone; and none is kept, so no other process builds or takes one.
+    Processors are given them in tests alone, and cards whose maker is not known in searches, too; none is kept, so no
+    other process builds or takes one.
     """
     from clalign.compute.opencl import kernels
 
