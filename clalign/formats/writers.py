@@ -83,10 +83,8 @@ def check_writable(path: str) -> None:
         raise OutputError(f"{path} cannot be written.", _ADVICE[errno.EACCES])
     if _is_fixed(target):
         return
-    part = _part_of(target)
-    with _told(path):  # permissions do not tell it all: some folders take no files, some names are too long
-        part.touch(exist_ok=False)
-        part.unlink()
+    with _told(path):
+        _try_to_make(_part_of(target))
 
 
 def has_neighbors(path: str) -> bool:
@@ -137,6 +135,24 @@ def _part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
+def _try_to_make(part: Path) -> None:
+    """Make a file and remove it: permissions do not tell it all, some folders take no files, some names are too long.
+
+    Where files without a name are, none with one is made, for a process that is killed would leave it behind.
+    """
+    number = _unnamed_file(part.absolute().parent)
+    if number is not None:
+        os.close(number)
+        with contextlib.suppress(FileNotFoundError):
+            part.lstat()  # refuses a name that is too long
+        return
+    try:
+        part.touch(exist_ok=False)
+        part.unlink()
+    finally:  # a signal that ends the program may be raised before the line above is reached
+        part.unlink(missing_ok=True)
+
+
 def _unnamed_file(folder: Path) -> int | None:
     """Return a new file that has no name yet, so that none of it stays however this process ends; None where there are
     no such files. Linux has them, on most of its file systems.
@@ -146,6 +162,11 @@ def _unnamed_file(folder: Path) -> int | None:
     with contextlib.suppress(OSError):
         return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
     return None
+
+
+def _give_name(number: int, path: Path) -> None:
+    """Give an unnamed file a name that no file has."""
+    os.link(f"/proc/self/fd/{number}", path, src_dir_fd=number, follow_symlinks=True)
 
 
 def _is_special(path: Path) -> bool:
@@ -269,7 +290,10 @@ def replaced_file(path: str | Path) -> Iterator[TextIO]:
             yield stream
             if number is not None:
                 stream.flush()
-                os.link(f"/proc/self/fd/{number}", part, src_dir_fd=number, follow_symlinks=True)
+                with contextlib.suppress(FileExistsError):  # a new file needs no other name even for a moment
+                    _give_name(number, target)
+                    return
+                _give_name(number, part)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

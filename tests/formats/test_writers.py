@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from clalign.engines.plan7 import hmmer3_text
 from clalign.errors import OutputError
+from clalign.formats import writers
 from clalign.formats.writers import check_writable, whole_file
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit
@@ -66,6 +71,58 @@ def test_where_no_file_is_without_a_name_it_has_another_until_it_is_whole(
         assert not path.exists()
     assert path.read_text() == "whole"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # opened, and not yet in its block
+@pytest.mark.parametrize("was_there", [False, True], ids=["new", "replaced"])
+@pytest.mark.parametrize("has_unnamed", [False, True], ids=["named", "unnamed"])
+def test_a_signal_leaves_nothing_behind_wherever_it_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_unnamed: bool, was_there: bool
+) -> None:
+    if not has_unnamed:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    path, found = tmp_path / "a.tsv", set[str | None]()
+    for moment in itertools.count():
+        path.unlink(missing_ok=True)
+        if was_there:
+            path.write_text("before")
+        with pytest.raises(KeyboardInterrupt) if moment else contextlib.nullcontext() as raised:
+            lines = interrupted(lambda: write_whole(path), moment)
+        found.add(path.read_text() if path.exists() else None)
+        assert set(tmp_path.iterdir()) <= {path}, f"after {moment} lines"
+        if raised is None:
+            n_lines = lines
+        if moment == n_lines:
+            break
+    assert found == {"before" if was_there else None, "whole"}
+
+
+def write_whole(path: Path) -> None:
+    with whole_file(str(path)) as stream:
+        stream.write("whole")
+
+
+def interrupted(act: Callable[[], None], moment: int) -> int:
+    """Raise as Ctrl-C does before a line of the module (0: never); return how many lines it came to."""
+    n = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal n
+        if frame.f_code.co_filename != writers.__file__:
+            return None
+        if event == "line":
+            n += 1
+            if n == moment:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        act()
+    finally:
+        sys.settrace(before)
+    return n
 
 
 def test_a_row_of_deletions_ends_at_the_right() -> None:
