@@ -2,7 +2,7 @@
 
 import sys
 
-from clalign.cli import main
+from clalign.cli import be_program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(be_program())

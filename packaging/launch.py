@@ -4,7 +4,7 @@ import multiprocessing
 import sys
 from pathlib import Path
 
-from clalign.cli import main
+from clalign.cli import be_program
 
 if __name__ == "__main__":
     multiprocessing.freeze_support()
@@ -12,4 +12,4 @@ if __name__ == "__main__":
     # The desktop starts `clalign-gui FILES`; both names are the same program.
     if Path(sys.argv[0]).stem == "clalign-gui" or not words:
         words = ["gui", *words] if words[:1] != ["gui"] else words
-    sys.exit(main(words))
+    sys.exit(be_program(words))

@@ -7,6 +7,7 @@ and ``run(arguments) -> int``, which returns the exit code.
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -41,3 +42,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # before there is anything else that takes it
         tell("clalign: Interrupted.")
         return ExitCode.INTERRUPTED
+
+
+def be_program(argv: Sequence[str] | None = None) -> int:
+    """Run the command line as all that this process does; its exit code is for `sys.exit`.
+
+    A Ctrl-C that comes later, while Python takes itself apart, has nothing left to interrupt, and is not heeded.
+    """
+    try:
+        return main(argv)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
 from clalign.cli.options import add_device_option, add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser
+from clalign.cli.run_outputs import add_run_outputs, check_known, outputs_of_run
 from clalign.engines.engine import engines
 
 COMMAND = "clalign anneal"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,10 @@ from clalign.cli.options import (
     spec_of,
     tell_of_cpu,
 )
-from clalign.cli.outputs import Outputs, outputs_of
+from clalign.cli.outputs import Outputs, add_outputs, outputs_of
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
-from clalign.engines.commands import Command, Output
+from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, OutputError, command_for
 from clalign.values.specs import Spec, paths_in, with_each
@@ -69,15 +68,6 @@ def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
     add_profile_options(parser)
     add_progress_options(parser)
     parser.set_defaults(run=lambda arguments: run(arguments, engine, name))
-
-
-def add_outputs(group: argparse._ArgumentGroup, outputs: Iterable[Output]) -> None:
-    """Add the flags that name output files, and the one that writes others beside them."""
-    for one in outputs:
-        group.add_argument(*one.flag.split(), dest=f"out_{one.export}", metavar="F", help=one.help)
-    group.add_argument("--with-provenance", action="store_true", help="write F.provenance.json beside each file F that"
-                       " is written: version, command, inputs with their SHA-256, device, date, which hits were chosen,"
-                       " and whether the search is complete")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:

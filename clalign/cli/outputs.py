@@ -200,6 +200,15 @@ class Outputs(Struct, frozen=True):
         return found
 
 
+def add_outputs(group: argparse._ArgumentGroup, outputs: Iterable[Output]) -> None:
+    """Add the flags that name output files, and the one that writes others beside them."""
+    for one in outputs:
+        group.add_argument(*one.flag.split(), dest=f"out_{one.export}", metavar="F", help=one.help)
+    group.add_argument("--with-provenance", action="store_true", help="write F.provenance.json beside each file F that"
+                       " is written: version, command, inputs with their SHA-256, device, date, which hits were chosen,"
+                       " and whether the search is complete")  # fmt: skip
+
+
 def outputs_of(
     arguments: argparse.Namespace,
     command: str,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from clalign.cli.dry_run import add_dry_run_option, foretell
 from clalign.cli.engine_command import refuse_several
-from clalign.cli.export import add_run_outputs, check_known, outputs_of_run
 from clalign.cli.options import (
     add_cluster_option,
     add_device_option,
@@ -21,6 +20,7 @@ from clalign.cli.options import (
 )
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
+from clalign.cli.run_outputs import add_run_outputs, check_known, outputs_of_run
 from clalign.errors import InputError
 
 COMMAND = "clalign resume"

@@ -88,7 +88,7 @@ def has_results(path: Path) -> bool:
 
 def continuation(path: Path, outputs: Outputs) -> str:
     """Return a sentence that says where the results are, and how to go on and get all that was asked for."""
-    from clalign.cli.export import flags_of
+    from clalign.cli.run_outputs import flags_of
     from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
 

@@ -382,6 +382,18 @@ sys.exit(main(["note", "x", "y"]))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_is_not_heeded_when_everything_is_done() -> None:
+    ending = """
+import atexit, os, signal, sys
+from clalign.cli import be_program
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+sys.exit(be_program(["--version"]))
+"""
+    done = subprocess.run([sys.executable, "-c", ending], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (ExitCode.DONE, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_what_nohup_has_switched_off_stays_so() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
