@@ -22,6 +22,7 @@ EXAMPLES = (
     "clalign export search.clalign --fasta hits.fasta",
     "clalign export search.clalign --evalue 1e-10 --stockholm family.sto",
     "clalign export search.clalign --significant --tsv - | head",
+    "clalign export two_proteomes.clalign --best both --tsv orthologs.tsv",
 )
 
 
@@ -48,6 +49,12 @@ def add_parser(subparsers: Any) -> None:
     chosen.add_argument("--query", metavar="Q", help="only hits of this query, of a run of hmmscan a sequence: its"
                         " name, its accession, or its number in the file counted from 1")  # fmt: skip
     chosen.add_argument("--target", metavar="T", help="only hits of this target, of a run of hmmscan a profile")
+    chosen.add_argument(
+        "--best",
+        choices=("query", "target", "both"),
+        help="only the best hit of each query, or of each target, or what is both: reciprocal best hits; all that are"
+        " equally good",
+    )
     chosen.add_argument("--significant", action="store_true", help="only what the search called significant")
     parser.set_defaults(run=run)
 
@@ -87,6 +94,7 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[int] | None, str]:
         engine, spec = engine_of(found), spec_of(found)
         limits = {
             "-E": arguments.evalue, "-T": arguments.score, "--query": arguments.query, "--target": arguments.target,
+            "--best": arguments.best,
         }  # fmt: skip
         limits = {flag: value for flag, value in limits.items() if value is not None}
         given = [*limits, *(["--significant"] if arguments.significant else [])]
@@ -101,10 +109,11 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[int] | None, str]:
         hits = HitQueries(found.connection)
         if spec.is_scan:  # the cards of a run are of its profiles, which are targets there
             of_cards, of_rows, noun = arguments.target, arguments.query, "query"
+            best = {"query": "target", "target": "query"}.get(arguments.best, arguments.best)
         else:
-            of_cards, of_rows, noun = arguments.query, arguments.target, "target"
+            of_cards, of_rows, noun, best = arguments.query, arguments.target, "target", arguments.best
         query = None if of_cards is None else hits.query_named(of_cards, engine.query)
         more = f"A {engine.query} is chosen with {spec.choosing_flag}."
         rows = None if of_rows is None else hits.targets_named(of_rows, noun, more)
         asked = [str(one) for pair in limits.items() for one in pair]
-        return hits.within(arguments.evalue, arguments.score, is_raw, query, rows), shlex.join(asked)
+        return hits.within(arguments.evalue, arguments.score, is_raw, query, rows, best), shlex.join(asked)

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
 from clalign.runs.notes import OF_HIT
 from clalign.runs.older import show_first_note
-from clalign.runs.queries import read_numbers, significant_sql
+from clalign.runs.queries import BestOf, best_sql, read_numbers, significant_sql
 from clalign.runs.run_file import open_connection, open_run
 from clalign.runs.schema import ORDER, PLAIN_NAMES, SHORT_NAME
 from clalign.values.hits import Hit
@@ -71,7 +71,7 @@ class Condition(NamedTuple):
     ----------
     key : str
         A value that the hit has, one of `TAGGED`, or ``text`` for name, accession and description; ``any text`` is in
-        the name of the query, too.
+        the name of the query, too. ``best`` is that the hit is the best one, see `clalign.runs.queries.BestOf`.
     operator : str
         ``has`` looks for a text within others, whatever its case; an empty one is in every note and species.
     is_negated : bool
@@ -137,6 +137,8 @@ class ListedHit(NamedTuple):
 def condition_sql(condition: Condition, sql: Mapping[str, str]) -> tuple[str, list[Any]]:
     """Return the SQL of a condition and its values; `sql` is that of what is compared, by its key."""
     key, operator, value, is_negated = condition
+    if key == "best":
+        return f"{'NOT ' * is_negated}{best_sql(cast(BestOf, value))}", []
     if operator != "has":
         return f"{sql[key]} {operator} ?", [value]
     escaped = re.sub(r"([\\%_])", r"\\\1", str(value))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,14 @@ _NAMED = "hits LEFT JOIN targets ON targets.row = hits.row"
 _NUMBERS = itertools.count()
 
 _CELLS = "coalesce(json_extract(card, '$.cells_per_residue'), length)"
+
+
+BestOf = Literal["query", "target", "both"]
+"""Of what a hit is the best: of those of its query, of those of its target, or of both, which is a reciprocal best
+hit."""
+
+_RANKS = {"query": "query ORDER BY sort_key DESC", "target": "row ORDER BY evalue IS NULL, evalue, score DESC"}
+"""SQL of how the hits of a query and those of a target stand; E-values compare queries, scores only the hits of one."""
 
 
 class HitKey(NamedTuple):
@@ -49,6 +57,14 @@ def significant_sql(least: float | None = None, number: int | None = None) -> tu
     if number is None:
         return "included", []
     return "sort_key >= (SELECT sort_key FROM hits WHERE query = ? AND included ORDER BY sort_key LIMIT 1)", [number]
+
+
+def best_sql(of: BestOf) -> str:
+    """Return the condition of being the best hit of the whole run, or as good as the best, in SQL."""
+    whose = ("query", "target") if of == "both" else (of,)
+    ranks = ", ".join(f"rank() OVER (PARTITION BY {_RANKS[one]}) AS of_{one}" for one in whose)
+    are_first = " AND ".join(f"of_{one} = 1" for one in whose)
+    return f"hits.id IN (SELECT id FROM (SELECT id, {ranks} FROM hits) WHERE {are_first})"
 
 
 class AllScores(NamedTuple):
@@ -237,14 +253,16 @@ class HitQueries:
         is_raw: bool,
         query: int | None = None,
         rows: Sequence[int] | None = None,
+        best: BestOf | None = None,
     ) -> list[int]:
         """Return the ids of hits with at most this E-value and at least this score (`is_raw`: uncorrected), perhaps
-        only of a query, and only of targets in some `rows`.
+        only of a query, only of targets in some `rows`, and only of those that are the `best` of the run.
         """
         limits = {"evalue <= ?": evalue, f"{'raw' if is_raw else 'score'} >= ?": score, "query = ?": query}
         given = {words: limit for words, limit in limits.items() if limit is not None}
         among = "1" if rows is None else f"row IN ({','.join(str(int(row)) for row in rows)})"
-        question = f"SELECT id FROM hits WHERE {' AND '.join([*given, among])}"
+        ranked = "1" if best is None else best_sql(best)
+        question = f"SELECT id FROM hits WHERE {' AND '.join([*given, among, ranked])}"
         return [key for (key,) in self._all(question, *given.values())]
 
     def targets_named(self, words: str, noun: str = "target", more: str = "") -> list[int]:

@@ -215,6 +215,20 @@ def test_command_filters(small_run: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "seq2" in capsys.readouterr().out
 
 
+def test_only_the_best_hits(small_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One profile found two sequences: each is the best of its sequence, one that of the profile."""
+
+    def found(of: str) -> list[str]:
+        assert main(["export", str(small_run), "--best", of, "--tsv", "-"]) == 0
+        return [row["target"] for row in csv.DictReader(capsys.readouterr().out.splitlines(), delimiter="\t")]
+
+    assert [found(of) for of in ("query", "target", "both")] == [["seq1"], ["seq1", "seq2"], ["seq1"]]
+    with open_run(small_run, writable=True) as run:
+        run.set_facts(spec={**run.fact("spec"), "direction": "scan"}, direction="scan")
+    assert [len(found(of)) for of in ("query", "target", "both")] == [2, 1, 1], "a query of a scan is a sequence"
+    assert main(["export", str(small_run), "--best", "all", "--tsv", "-"]) == ExitCode.USAGE
+
+
 def test_the_text_is_written_where_no_output_is_named(
     small_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

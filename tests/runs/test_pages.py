@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import random
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from clalign.errors import Cancelled
 from clalign.jobs import QuietContext
 from clalign.runs import connection, pages
-from clalign.runs.pages import ALL_ORDERS, ALL_QUERIES, HitPages, HitQuery, count_hits
-from clalign.runs.queries import is_significant
+from clalign.runs.pages import ALL_ORDERS, ALL_QUERIES, Condition, HitPages, HitQuery, count_hits
+from clalign.runs.queries import BestOf, HitQueries, is_significant
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.hits import Hit
 from clalign.values.sequences import short_name
+
+BEST_OF: tuple[BestOf, ...] = get_args(BestOf)
 
 CARD = {
     "origin": "hmmer2",
@@ -156,3 +160,39 @@ def test_hits_of_all_queries_stand_as_they_are_asked_for(path: Path) -> None:
     assert listed["best"] == [(1, 1), (0, 2), (1, 0), (1, 2), (0, 3), (0, 0), (1, 3), (0, 1)]
     assert [row for _, row in listed["target"]] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert [query for query, _ in listed["query"]] == [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_hits_are_those_that_a_look_at_all_finds(path: Path, seed: int) -> None:
+    """Scores and E-values are few, so that many hits are equally good."""
+    rng, scores = random.Random(seed), [10.0, 20.0, 30.0, 40.0]
+    with open_run(path, writable=True) as run:
+        run.set_profiles([CARD] * 6)
+        for query in range(6):
+            run.set_hits(query, [
+                Hit(row, row, f"s{row}", "", "", 30, rng.choice(scores), 0.0, rng.choice([None, 0.0, 1e-9]), 1, (), 0)
+                for row in range(8) if rng.random() < 0.6
+            ])  # fmt: skip
+        everything = HitQueries(run.connection).scores_of_all()
+        found = {of: set(HitQueries(run.connection).within(None, None, False, best=of)) for of in BEST_OF}
+    hits = [
+        (int(key), query, row, score, math.inf if math.isnan(evalue) else evalue)
+        for key, query, row, score, evalue in zip(
+            everything.ids, everything.queries, everything.rows, everything.scores, everything.evalues, strict=True
+        )
+    ]
+    of_query = {key for key, query, _, score, _ in hits if not any(q == query and s > score for _, q, _, s, _ in hits)}
+    of_target = {
+        key for key, _, row, score, evalue in hits
+        if not any(r == row and (e, -s) < (evalue, -score) for _, _, r, s, e in hits)
+    }  # fmt: skip
+    assert found == {"query": of_query, "target": of_target, "both": of_query & of_target}
+    assert len(hits) > len(of_query) > len(of_query & of_target) > 0
+    for of in BEST_OF:
+        condition = Condition("best", "has", of)
+        listed = HitPages(HitQuery(path, ALL_QUERIES, conditions=(condition,)))
+        others = HitPages(HitQuery(path, 0, conditions=(condition._replace(is_negated=True),)))
+        assert set(listed.ids()) == found[of]
+        assert set(others.ids()) == {key for key, query, *_ in hits if query == 0} - found[of]
+        listed.close()
+        others.close()

@@ -1,6 +1,7 @@
 import pytest
 
-from clalign.runs.pages import VALUES, condition_sql
+from clalign.runs.pages import VALUES, Condition, condition_sql
+from clalign.ui.engines.plan7.columns import PROFILE_TABLE
 from clalign.ui.models.hit_filter import parse_filter
 
 
@@ -59,3 +60,16 @@ def test_notes_are_asked_for_by_their_word(text: str, value: str, starts: str) -
     assert values == (value,)
     assert where.startswith(starts)
     assert "notes" not in asked("footnote:x")[0]
+
+
+def test_the_best_hits_are_asked_for_by_the_words_of_what_was_searched() -> None:
+    assert parse_filter("best:both").conditions == (Condition("best", "has", "both"),)
+    assert parse_filter("-BEST:Target kinase").conditions[0] == Condition("best", "has", "target", True)
+    of_profiles = PROFILE_TABLE.words
+    assert parse_filter("best:profile", words=of_profiles).conditions == (Condition("best", "has", "query"),)
+    assert parse_filter("best:sequence", words=of_profiles).conditions == (Condition("best", "has", "target"),)
+    assert parse_filter("best:query", words=of_profiles).problem == (
+        "After best: one of profile, sequence, both is expected."
+    )
+    assert parse_filter("best:").problem
+    assert parse_filter("best").conditions == (Condition("text", "has", "best"),)

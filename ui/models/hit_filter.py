@@ -10,6 +10,7 @@ from typing import Literal
 
 from clalign.engines.columns import HITS, Column
 from clalign.runs.pages import Condition
+from clalign.runs.queries import BestOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +25,22 @@ class FilterWords:
         The words, for people.
     hint : str
         Examples, for the empty filter box.
+    best : dict
+        Words behind ``best:`` and of what a hit is the best then, see `clalign.runs.queries.BestOf`.
     """
 
     fields: dict[str, str]
     known: str
     hint: str
+    best: dict[str, BestOf]
 
 
-def words_of(columns: Iterable[Column], hint: str) -> FilterWords:
-    """Return the words of some columns."""
+def words_of(columns: Iterable[Column], hint: str, query: str = "query", target: str = "target") -> FilterWords:
+    """Return the words of some columns; `query` and `target` are what those are called."""
     known = [(column, word) for column in columns for word in column.filter.split()]
     firsts = dict.fromkeys(column.filter.split()[0] for column, _ in known)
-    return FilterWords({word.lower(): column.sort for column, word in known}, ", ".join(firsts), hint)
+    return FilterWords({word.lower(): column.sort for column, word in known}, ", ".join(firsts), hint,
+                       {query: "query", target: "target", "both": "both"})  # fmt: skip
 
 
 HIT_WORDS = words_of(HITS, 'Filter: text, "a phrase", -without, E<1e-5, score>20, len>200, note:word')
@@ -43,6 +48,7 @@ HIT_WORDS = words_of(HITS, 'Filter: text, "a phrase", -without, E<1e-5, score>20
 _TERM = re.compile(
     r"""\s*(?:
         (?P<field>[A-Za-z]+)\s*(?P<op><=|>=|=|<|>|≤|≥)\s*(?P<number>[^\s"]*)
+      | (?P<but>-?)best:(?P<best>\S*)
       | (?P<without>-?)(?P<tag>note|species):(?:"(?P<tagged_phrase>[^"]*)"?|(?P<tagged>\S*))
       | (?P<minus>-?)"(?P<quoted>[^"]*)"?
       | (?P<word>\S+)
@@ -78,7 +84,8 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
     Words and quoted phrases are looked for in name, accession and description, whatever their case;
     with ``-`` before them they must be missing. After ``note:`` they are looked for in what the user has
     written beside a hit; ``note:`` alone finds every hit that has a note. After ``species:`` they are looked for in
-    what descriptions name with OS= or OX=, or what a table of taxonomy says.
+    what descriptions name with OS= or OX=, or what a table of taxonomy says. ``best:both`` finds reciprocal best hits,
+    ``best:query`` and ``best:target`` the best ones of each of these.
 
     Parameters
     ----------
@@ -99,6 +106,11 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
             except ValueError:
                 return HitFilter(problem=f"A number is expected after {term['field']}{term['op']}")
             conditions.append(Condition(key, _OPERATORS[term["op"]], number))
+        elif term["best"] is not None:
+            best = words.best.get(term["best"].lower())
+            if best is None:
+                return HitFilter(problem=f"After best: one of {', '.join(words.best)} is expected.")
+            conditions.append(Condition("best", "has", best, bool(term["but"])))
         elif term["tag"]:
             phrase = term["tagged_phrase"] or term["tagged"] or ""
             conditions.append(Condition(term["tag"].lower(), "has", phrase, bool(term["without"])))

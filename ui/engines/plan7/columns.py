@@ -67,4 +67,6 @@ COLUMNS = shown(HITS, {
     **dict.fromkeys(("n_regions", "n_clustered", "n_overlaps", "n_envelopes", "dom", "rep", "inc"), (None, 48, False)),
 }, row_of)  # fmt: skip
 
-PROFILE_TABLE = TableKind(COLUMNS, sets_of(COLUMNS, SETS), words_of(HITS, FILTER_HINT), row=row_of)
+PROFILE_TABLE = TableKind(
+    COLUMNS, sets_of(COLUMNS, SETS), words_of(HITS, FILTER_HINT, "profile", "sequence"), row=row_of
+)
