@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -172,21 +173,14 @@ class HitQueries:
             Whether hits of a target stand as those of a query, equal ones by the query's name; else by E-value.
         """
         order = "sort_key DESC, queries.name, query" if by_rank else "evalue, score DESC, query"
-        keys: list[HitKey] = []
-        last = -1
         asked = (
             "SELECT hits.id AS id, query, row FROM hits JOIN queries ON queries.id = hits.query"
             f" WHERE {self._is_chosen} ORDER BY input_index, {order}"
         )
         blocks = list(self._connection.blocks(asked))  # a question that stays open would keep the log from the file
-        for key, number, row in (entry for some in blocks for entry in zip(*some.values(), strict=True)):
-            if row != last and keys:
-                yield last, keys
-                keys = []
-            last = row
-            keys.append(HitKey(key, number))
-        if keys:
-            yield last, keys
+        entries = (entry for some in blocks for entry in zip(*some.values(), strict=True))
+        for row, hits in itertools.groupby(entries, key=itemgetter(2)):
+            yield row, [HitKey(key, number) for key, number, _ in hits]
 
     def share_done(self) -> float | None:
         """Return which share of its cells a run has computed; None where it is not known how many there are."""
