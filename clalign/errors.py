@@ -130,6 +130,14 @@ class OutputError(ClalignError):
     exit_code = ExitCode.CANNOT_WRITE
 
 
+class RunExists(OutputError):
+    """A run file that is to be made, and is there already: it is somebody else's."""
+
+    def __init__(self, path: str | Path) -> None:
+        hint = f"Choose another name, or continue it with: {command_for('resume', path)}"
+        super().__init__(f"{path} exists already.", hint)
+
+
 class RunBusy(OutputError):
     """A run file that another worker is writing."""
 

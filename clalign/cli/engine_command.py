@@ -29,7 +29,7 @@ from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
 from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
-from clalign.errors import OptionError, OutputError, command_for
+from clalign.errors import OptionError, RunExists, command_for
 from clalign.values.specs import Spec, paths_in, with_each
 
 
@@ -157,7 +157,5 @@ def check_run(path: str | None) -> None:
     if path == "-":
         raise OptionError("A run cannot go to standard output.", "Give --run the name of a file.")
     if path and Path(path).exists():
-        raise OutputError(
-            f"{path} exists already.", f"Choose another name, or continue it with: {command_for('resume', path)}"
-        )
+        raise RunExists(path)
     check_writable(path)

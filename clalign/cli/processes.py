@@ -39,12 +39,18 @@ class ReportedError(ClalignError):
     ----------
     value : dict
         The value of its ``failed`` event.
+
+    Attributes
+    ----------
+    run_exists : bool
+        Whether the run that it should make is there, and somebody else's.
     """
 
     def __init__(self, value: dict[str, Any]) -> None:
         super().__init__(value["message"], value.get("hint") or "")
         self.exit_code = ExitCode(value["exit_code"])
         self.traceback: str | None = value.get("traceback")
+        self.run_exists = bool(value.get("run_exists"))
 
 
 class WorkerProcess:

@@ -60,7 +60,8 @@ def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
         try:
             last = _follow(job, display, interruptions, following)
         except ClalignError as error:
-            add_advice(error, place, outputs)
+            if not (isinstance(error, ReportedError) and error.run_exists):
+                add_advice(error, place, outputs)
             if mode != "json":
                 raise
             value = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}

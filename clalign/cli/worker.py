@@ -29,7 +29,7 @@ from clalign.cli.profiling import record_start, worker_profiled
 from clalign.cli.starting import forget_marks
 from clalign.cli.staying import Ahead, serve
 from clalign.cli.streams import private_stdout
-from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError
+from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError, RunExists
 from clalign.jobs import TEST, Event, Job
 from clalign.values.devices import Device, names_several
 
@@ -109,7 +109,8 @@ def perform(request: dict[str, Any], job: Job, began: int | None = None) -> int:
         job.send("cancelled", run=request.get("run"))
         return ExitCode.STOPPED
     except ClalignError as error:
-        job.send("failed", message=error.message, hint=error.hint, exit_code=int(error.exit_code), traceback=None)
+        told = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code), "traceback": None}
+        job.send("failed", **told, run_exists=isinstance(error, RunExists))
         return int(error.exit_code)
     except BrokenPipeError:  # nobody listens any more
         return ExitCode.STOPPED

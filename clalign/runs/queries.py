@@ -192,6 +192,25 @@ class HitQueries:
         (cells,) = self._one("SELECT total(cells) AS cells FROM batches")
         return float(cells) / total if total else None
 
+    def shares_searched(self, number: int | None = None) -> dict[int, float]:
+        """Return which share of the targets each query, or that of a `number`, was compared with so far.
+
+        It is not a number where they are some of it is not known how many.
+        """
+        which = "1" if number is None else f"id = {int(number)}"
+        counts = dict(self._all(
+            "SELECT id, (SELECT total(last - first) FROM batches WHERE query = id) AS count FROM queries"
+            f" WHERE {which} ORDER BY id"
+        ))  # fmt: skip
+        if self._connection.fact("state") == "done":
+            return dict.fromkeys(counts, 1.0)
+        spec, total = self._connection.fact("spec") or {}, 0
+        if not any(spec.get(name) for name in self._connection.declared.choosing):
+            searched = self._connection.fact("shard") or self._connection.fact("database") or {}
+            total = searched.get("n_sequences", 0)
+        otherwise = {number: math.nan if count else 0.0 for number, count in counts.items()}
+        return {number: min(1.0, count / total) for number, count in counts.items()} if total else otherwise
+
     def parts_by_score(self, number: int) -> list[tuple[int, int]]:
         """Return hit id and number of each domain of a query, the highest score first."""
         found = self._all(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clalign.errors import OutputError
+from clalign.errors import OutputError, RunExists
 from clalign.runs.run_file import RunFile, open_run
 
 FORGOTTEN = ("alignments", "alignment_rows", "messages", "verifications")
@@ -38,7 +38,7 @@ def copy_without_end(run: RunFile, path: Path, query: int, tables: Sequence[str]
         If the file exists or cannot be made.
     """
     if path.exists():
-        raise OutputError(f"{path} exists already.", "Choose another name.")
+        raise RunExists(path)
     try:
         run.copy_to(path)
         with open_run(path, writable=True) as made:

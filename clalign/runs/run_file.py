@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clalign.errors import DamagedRun, OptionError, OutputError
+from clalign.errors import DamagedRun, OptionError, OutputError, RunExists
 from clalign.runs import notes, older
 from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments, read_rows, write_alignment
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, unpack_scores
@@ -386,12 +386,13 @@ def create_run(path: Path, **facts: Any) -> RunFile:
 
     Raises
     ------
+    RunExists
+        If the file exists.
     OutputError
-        If the file exists or cannot be made.
+        If it cannot be made.
     """
-    if path.exists():
-        raise OutputError(f"{path} exists already.", "Choose another name, or continue it with: clalign resume")
     try:
+        path.open("xb").close()  # of two that make it at the same time one fails
         connection = connect(path, "rwc", PATIENCE)
         connection.execute("PRAGMA journal_mode = WAL")
         spec = facts.get("spec") or {}
@@ -399,7 +400,9 @@ def create_run(path: Path, **facts: Any) -> RunFile:
         with connection:
             connection.execute("BEGIN")
             make_tables(connection, connection.declared)
-    except sqlite3.OperationalError as error:
+    except FileExistsError:
+        raise RunExists(path) from None
+    except (sqlite3.OperationalError, OSError) as error:
         raise OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.") from error
     run = RunFile(path, connection)
     run.set_facts(**{"created": time.time(), "engine": connection.declared.engine, **facts})

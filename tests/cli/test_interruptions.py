@@ -17,7 +17,7 @@ from typing import NoReturn
 import psutil
 import pytest
 
-from clalign.cli import main, orders, starting
+from clalign.cli import engine_command, main, orders, starting
 from clalign.cli.interruptions import Interruptions, endings_raised
 from clalign.cli.outputs import Outputs
 from clalign.cli.processes import WorkerProcess
@@ -379,6 +379,20 @@ sys.exit(main(["note", "x", "y"]))
     assert process.returncode == code
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
     assert output.read_text() == "before"
+
+
+def test_a_run_that_somebody_else_makes_at_the_same_time_stays_his(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file comes after it was looked whether there is one."""
+    run = tmp_path / "x.clalign"
+    monkeypatch.setattr(engine_command, "check_run", lambda path: Path(path).write_text("his"))
+    sequences = str(GOLDEN / "sequences" / "kat.fa")
+    assert main(["hmmsearch", "-q", "--run", str(run), PROFILE, sequences]) == ExitCode.CANNOT_WRITE
+    told = capsys.readouterr().err
+    assert f"clalign: {run} exists already." in told
+    assert told.endswith(f"continue it with: clalign resume {run}\n")
+    assert run.read_text() == "his"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
