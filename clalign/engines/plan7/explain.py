@@ -203,7 +203,8 @@ def _filter_step(stage: str, score: float, against: float, calibration: Calibrat
     found = pvalue(difference, calibration)
     inverse = hmmer3_gumbel_score if calibration.kind == "gumbel" else hmmer3_tail_score
     threshold = inverse(limit, calibration)
-    text = f"It scores {_scored(value, threshold)} (P-value {_pvalue(found)}, limit {limit:g})."
+    known = "" if value == math.inf else f"P-value {_pvalue(found)}, "  # a full counter has none
+    text = f"It scores {_scored(value, threshold)} ({known}limit {limit:g})."
     return _step(
         stage, STAGES[stage], text, score=_finite(value),
         threshold=_possible(threshold), pvalue=found, limit=limit, passed=found <= limit,

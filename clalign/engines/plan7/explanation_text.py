@@ -29,11 +29,14 @@ def _step_line(step: dict[str, Any]) -> str:
     result = results[step["passed"]] + ("" if step["ran"] else " (not part of the search)")
     score, needed, value = step["score"], step["threshold"], step["pvalue"]
     form = ".1f" if score is None else f".{digits_apart(score, needed)}f"
-    overflow = "inf" if step["passed"] else "-inf"
-    numbers = (
-        overflow if score is None and value is not None else _shown(score, form), _shown(needed, form),
-        "<1e-300" if value == 0.0 else _shown(value, ".2g"), _shown(step["limit"], ".2g"),
-    )  # fmt: skip
+    shown = "<1e-300" if value == 0.0 else _shown(value, ".2g")
+    if score is not None or value is None:
+        scored = _shown(score, form)
+    elif step["passed"]:
+        scored, shown = "inf", ""  # the counter is full, which says nothing of how unlikely the score is
+    else:
+        scored = "-inf"
+    numbers = scored, _shown(needed, form), shown, _shown(step["limit"], ".2g")
     return f"{step['label']:<18s} {' '.join(f'{number:>9s}' for number in numbers)}  {result}".rstrip()
 
 

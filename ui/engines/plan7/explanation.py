@@ -44,7 +44,9 @@ def step_numbers(step: dict[str, Any]) -> str:
         digits = digits_apart(score, needed)
         parts.append(f"{score:.{digits}f} bits" + ("" if needed is None else f", {needed:.{digits}f} needed"))
     elif step["pvalue"] is not None:
-        parts.append("more bits than the filter can count" if step["passed"] else "no alignment at all")
+        if step["passed"]:
+            return "more bits than the filter can count"  # which says nothing of how unlikely they are
+        parts.append("no alignment at all")
     if step["pvalue"] is not None:
         limit = "" if step["limit"] is None else f", at most {formatting.evalue(step['limit'])}"
         parts.append(f"P-value {formatting.evalue(step['pvalue'])}{limit}")
