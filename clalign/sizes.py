@@ -27,7 +27,10 @@ def size_text(n_bytes: float, blank: str = " ") -> str:
 
 
 def rate_text(gcups: float, blank: str = " ") -> str:
-    """Return a speed in 10^9 cells a second, everywhere with the same digits."""
+    """Return a speed in 10^9 cells a second, everywhere with the same digits; a very low one as in ``4.8e-5 GCUPS``."""
+    if 0 < gcups < 0.001:
+        mantissa, exponent = f"{gcups:.1e}".split("e")
+        return f"{mantissa}e{int(exponent)}{blank}GCUPS"
     digits = 0 if gcups >= 100 else 1 if gcups >= 10 else 2 if gcups >= 0.1 else 4
     return f"{gcups:.{digits}f}{blank}GCUPS"
 

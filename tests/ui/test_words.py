@@ -57,6 +57,13 @@ def test_durations_have_two_units(seconds: float, text: str) -> None:
     assert formatting.duration(seconds).replace(formatting.THIN, " ") == text
 
 
+@pytest.mark.parametrize(
+    ("gcups", "text"), [(94.21, "94.2"), (2.0, "2.00"), (0.0532, "0.0532"), (4.81e-5, "4.8e-5"), (0.0, "0.0000")]
+)
+def test_a_low_rate_is_not_none(gcups: float, text: str) -> None:
+    assert formatting.rate(gcups) == f"{text}{formatting.THIN}GCUPS"
+
+
 def test_moments_are_near_or_dates() -> None:
     now = 1_800_000_000.0
     assert formatting.moment(now, now).startswith("today")
