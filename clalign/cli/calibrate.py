@@ -16,6 +16,7 @@ from clalign.cli.options import (
     progress_mode,
     tell_of_cpu,
 )
+from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import enough_read, show
 from clalign.errors import OptionError, OutputError
@@ -90,7 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _output(arguments: argparse.Namespace) -> str:
     """Return the absolute path to write to, after refusing what cannot or must not be written."""
     from clalign.formats.sources import is_plain
-    from clalign.formats.writers import check_writable
 
     profiles, output = arguments.profiles, arguments.output
     if (output is None) != arguments.in_place:
@@ -104,10 +104,7 @@ def _output(arguments: argparse.Namespace) -> str:
         raise OutputError(f"{output} exists already.", "Choose another name, or remove it first; to replace the"
                                                        " profiles themselves, give --in-place.")  # fmt: skip
     target = str(Path(profiles if arguments.in_place else output).absolute())
-    for path in filter(None, (target, arguments.histogram)):
-        check_writable(path)
-    if arguments.histogram and Path(arguments.histogram).resolve() in (Path(profiles).resolve(), Path(target)):
-        raise OptionError(f"{arguments.histogram} is read or written already.", "Give the histogram another file.")
+    check_places(filter(None, (target, arguments.histogram)), () if arguments.in_place else (profiles,))
     return target
 
 

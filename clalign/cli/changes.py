@@ -10,6 +10,7 @@ from typing import Any
 
 from clalign.cli.inputs import in_alignments, in_files, is_run, there
 from clalign.cli.options import add_device_option, add_fields, add_progress_options, device_of, progress_mode
+from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.engines.engine import engines
@@ -48,7 +49,6 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
     from clalign.formats.scratch import Scratch
-    from clalign.formats.writers import check_writable
 
     form = arguments.format or form_of(arguments.output) or "fasta"
     made = CHANGING.part("change_choice")
@@ -57,7 +57,7 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
     if list(files.values()).count("-") > 1:
         raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
     paths, output = [there(path) for path in files.values()], arguments.output
-    check_writable(output)
+    check_places((output,), paths[1:])
     if Path(output).is_file() and Path(output).samefile(paths[0]) and is_run(output):
         raise OptionError(f"{output} is a run.", "Give the alignment a file of its own.")
     with contextlib.ExitStack() as stack:
@@ -69,7 +69,7 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
         request |= {"output": str(written), "form": form, "device": device_of(arguments)}
         value = watch_job(request, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":
-            show(written.read_text(), end="")
+            show(written.read_text(encoding="utf-8"), end="")
             return 0
     show(f"Wrote {value['n_sequences']:,} sequences in {value['n_columns']:,} columns to {output}"
          f" (before: {value['n_rows']:,} in {value['width']:,}).")  # fmt: skip

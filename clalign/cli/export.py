@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_known(arguments.run_file, outputs, COMMAND)
     locate_inputs(arguments.run_file, arguments.locate)
     hits, asked = _chosen(arguments)
-    outputs.check((arguments.run_file,), of=arguments.run_file)
+    outputs.check(of=arguments.run_file)
     context = WarningContext(lambda text: tell(f"clalign: {text}"))
     for what, path in outputs.files:
         with enough_read():

@@ -10,9 +10,9 @@ from typing import Any
 
 from clalign.cli.inputs import in_alignments, there
 from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, tell_of_cpu
+from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
-from clalign.errors import OptionError
 from clalign.formats.scratch import Scratch
 from clalign.tools.specs import BuildSpec
 from clalign.values.typed_numbers import number, whole_number
@@ -105,30 +105,20 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.cli.watch import watch_job
 
     spec = spec_of(arguments)
-    output, alignment = arguments.output, arguments.alignment
-    _check(output, alignment)
+    output, alignment = arguments.output, there(arguments.alignment)
+    check_places((output,), (alignment,))
     tell_of_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
-        (given,) = stack.enter_context(in_alignments(there(alignment)))
+        (given,) = stack.enter_context(in_alignments(alignment))
         folder = stack.enter_context(Scratch()) if output == "-" else Path()
         built = folder / "profiles.hmm" if output == "-" else Path(output).absolute()
         job = {"job": "hmmbuild", "alignment": given, "output": str(built), **dataclasses.asdict(spec)}
         value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":
-            show(built.read_text(), end="")
+            show(built.read_text(encoding="utf-8"), end="")
             return 0
     for profile in value["profiles"]:
         show(f"{profile['name']}: {profile['length']} nodes from {profile['n_sequences']} sequences")
     n = len(value["profiles"])
     show(f"Wrote {n} profile{'s' * (n != 1)} to {output}.")
     return 0
-
-
-def _check(output: str, alignment: str) -> None:
-    """Refuse what cannot be read or must not be written, before anything is built."""
-    from clalign.formats.writers import check_writable
-
-    there(alignment)
-    if "-" not in (output, alignment) and Path(output).exists() and Path(output).samefile(alignment):
-        raise OptionError(f"{output} is read already.", "Give the profiles a file of their own.")
-    check_writable(output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +155,9 @@ class Outputs(Struct, frozen=True):
         profiles : str, optional
             The file of profiles, beside which a table of clans may lie; empty for a search without any.
         of : str, optional
-            The run file, if there is one already: it knows where its profiles lie.
+            The run file, if there is one already: it knows where its inputs lie.
         """
         from clalign.formats.taxonomy import species_rule
-        from clalign.formats.writers import check_writable
 
         if self.taxonomy_column and not self.taxonomy:
             raise OptionError("--taxonomy-column is of a table.", "Name the table with --taxonomy.")
@@ -174,19 +173,10 @@ class Outputs(Struct, frozen=True):
                 check_clans(self.clans, self.overlaps, profiles)
             else:
                 check_clans_of_run(Path(of), self.clans, self.overlaps)
-        taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path != "-"}
-        if run is not None:
-            taken[Path(run).resolve()] = "the run"
         if trace == "-":
             raise OptionError("A trace cannot go to standard output.", "Give --profile-run the name of a file.")
-        for path in (*(path for _, path in self.files), *self._beside(), *([trace] if trace else ())):
-            if path == "-":
-                continue
-            place = Path(path).resolve()
-            if place in taken and (place.is_file() or not place.exists()):
-                raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
-            taken[place] = "written"
-            check_writable(path)
+        written = (*(path for _, path in self.files), *self._beside(), *([trace] if trace else ()))
+        check_places(written, (*inputs, self.taxonomy, self.clans, *(() if of is None else _read_by(of))), run)
 
     def _beside(self) -> list[str]:
         """Return the files that say where others come from."""
@@ -198,6 +188,48 @@ class Outputs(Struct, frozen=True):
         if not found:
             raise OptionError("--with-provenance writes a file beside others, and no other is written.", "Name one.")
         return found
+
+
+def check_places(outputs: Iterable[str], inputs: Iterable[str], run: str | None = None) -> None:
+    """Refuse outputs that could not be written, that would replace what is read, or of which two have one place.
+
+    Parameters
+    ----------
+    outputs, inputs : iterable of str
+        Paths; ``-`` is a standard stream, and an empty one is none.
+    run : str, optional
+        The run file that will be made.
+
+    Raises
+    ------
+    OptionError
+        If two have one place.
+    OutputError
+        If one could not be written.
+    """
+    from clalign.formats.writers import check_writable
+
+    taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path not in ("", "-")}
+    if run is not None:
+        taken[Path(run).resolve()] = "the run"
+    for path in outputs:
+        if path == "-":
+            continue
+        place = Path(path).resolve()
+        if place in taken and (place.is_file() or not place.exists()):
+            raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
+        taken[place] = "written"
+        check_writable(path)
+
+
+def _read_by(run: str) -> Iterator[str]:
+    """Yield a run file and its inputs."""
+    from clalign.engines.engine import spec_of
+    from clalign.runs.run_file import open_run
+
+    yield run
+    with open_run(Path(run)) as found:
+        yield from spec_of(found).paths
 
 
 def add_outputs(group: argparse._ArgumentGroup, outputs: Iterable[Output]) -> None:

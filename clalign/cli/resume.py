@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not is_done:
         with contextlib.suppress(InputError):  # of a file that has moved the worker knows more
             refuse_several(COMMAND, engine, spec, outputs, str(path))
-    outputs.check((str(path), *spec.paths), None, arguments.profile_run, of=str(path))
+    outputs.check(trace=arguments.profile_run, of=str(path))
     job = {"job": "resume", "run": str(path), "device": _device_of(arguments, spec)}
     if arguments.dry_run:
         return foretell(job, RunPlace(path), outputs, arguments)

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from clalign.cli.options import add_progress_options, progress_mode, spec_of
+from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
 from clalign.engines.engine import Engine, engine_with, engines
@@ -129,11 +130,11 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the parts, or print or write what searches them."""
-    from clalign.formats.writers import check_writable, whole_file
+    from clalign.formats.writers import whole_file
 
     planned = _planned(arguments)
     if arguments.script is not None:
-        check_writable(arguments.script)
+        check_places((arguments.script,), planned.spec.paths)
     if not arguments.commands:
         show("\n".join(_table(_rows(planned, arguments))))
     if arguments.commands:

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from clalign.cli.changes import ALIGNMENT_HELP
 from clalign.cli.inputs import guide_tree_of, in_alignments, in_files, there
+from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.errors import OptionError
 
@@ -55,15 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.formats.distances import write_phylip, write_tsv
     from clalign.formats.newick import write_newick
     from clalign.formats.tree_drawings import write_svg
-    from clalign.formats.writers import check_writable, whole_file
+    from clalign.formats.writers import whole_file
 
     outputs = [path for path in (arguments.output, arguments.matrix, arguments.draw) if path is not None]
     if outputs.count("-") > 1:
         raise UsageError("clalign tree", "only one output can go to standard output")
     if arguments.draw not in (None, "-") and not arguments.draw.lower().endswith(".svg"):
         raise OptionError(f"{arguments.draw} has no ending that is known.", "Let its name end in .svg.")
-    for path in outputs:
-        check_writable(path)
+    check_places(outputs, (arguments.alignment, arguments.probs or ""))
     with contextlib.ExitStack() as stack:
         given = there(arguments.alignment)
         (alignment,) = stack.enter_context(in_alignments(given))

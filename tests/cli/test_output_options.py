@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -231,3 +232,32 @@ def test_alignments_have_no_hits_to_choose_among(capsys: pytest.CaptureFixture[s
         said = refused(["export", "f.clalign", *words], capsys)
         begin = "clalign export: a run of `clalign align` has no hits to choose among: leave out "
         assert said.startswith(f"{begin}{words[0]}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tree -o rows.afa rows.afa",
+        "tree --matrix rows.afa rows.afa",
+        "tree --matrix both -o both rows.afa",
+        "tree -o x.clalign x.clalign",
+        "hmmbuild rows.afa rows.afa",
+        "add -o new.fa rows.afa new.fa",
+        "shard 2 --script new.fa sw new.fa rows.afa",
+        "calibrate --histogram rows.afa -o new.hmm rows.afa",
+        "export --fasta new.fa x.clalign",
+        "resume --tsv rows.afa x.clalign",
+        "export --species --taxonomy species.tsv --tsv species.tsv x.clalign",
+        "export --tsv x.clalign x.clalign",
+    ],
+)
+def test_no_output_replaces_what_the_command_reads(words: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    residues = Path(PROTEINS).read_text().split("\n")[1][:50]
+    (here / "rows.afa").write_text("".join(f">{name}\n{residues}\n" for name in "abc"))
+    (here / "new.fa").write_text(f">d\n{residues}\n")
+    (here / "species.tsv").write_text("a\tHomo sapiens\n")
+    assert main(["sw", "-q", "-o", os.devnull, "--run", "x.clalign", "new.fa", "rows.afa"]) == 0
+    before = {path: path.read_bytes() for path in here.iterdir()}
+    assert main(words.split()) == ExitCode.INPUT
+    assert "already.\nGive each output a file of its own.\n" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in here.iterdir()} == before
