@@ -54,6 +54,8 @@ class QueryLine(Struct, frozen=True):
         Share of their columns with two equal residues, in percent; not a number where that is not known.
     scores : tuple of float
         Of its hits, falling; at most `SPARK`, evenly chosen.
+    searched : float
+        Share of the targets that it was compared with so far; not a number where that is not known.
     """
 
     number: int
@@ -68,6 +70,7 @@ class QueryLine(Struct, frozen=True):
     coverage: float
     identity: float
     scores: tuple[float, ...]
+    searched: float = 1.0
 
     @property
     def scale(self) -> str:
@@ -150,10 +153,12 @@ def overview(cards: list[dict[str, Any]], hits: HitQueries, context: JobContext)
     parts = read_aligned_parts(hits, context.check)
     shares = zip(_coverages(cards, parts), _identities(len(cards), parts), strict=True)
     context.check()
+    searched = hits.shares_searched()
     lines = []
     for (number, card), both in zip(enumerate(cards), shares, strict=True):
         own = order[starts[number] : starts[number + 1]]
-        lines.append(_line(number, card, found.scores[own], found.evalues[own], found.significant[own], both))
+        line = _line(number, card, found.scores[own], found.evalues[own], found.significant[own], both)
+        lines.append(replace(line, searched=searched.get(number, 0.0)))
     return Overview(lines, _matrix(found, hits, context))
 
 
@@ -228,8 +233,14 @@ TABLE: tuple[Column, ...] = (
     _of("text", "query_accession", "", "accession of the query", lambda r: r.accession),
     _of("whole number", "query_length", "nodes, residues", "length of the query", lambda r: r.length),
     _of("text", "description", "", "description of the query", lambda r: r.description),
-    _of("whole number", "n_hits", "", "targets that it hit", lambda r: r.n_hits),
-    _of("whole number", "n_significant", "", "those of them that are significant", lambda r: r.n_significant),
+    _of("whole number", "n_hits", "", "targets that it hit", lambda r: r.n_hits if r.searched else None),
+    _of(
+        "whole number",
+        "n_significant",
+        "",
+        "those of them that are significant",
+        lambda r: r.n_significant if r.searched else None,
+    ),
     _of("number", "best_evalue", "", "lowest E-value", lambda r: _known(r.best_evalue)),
     _of("number", "best_score", "", "highest score", lambda r: _known(r.best_score)),
     _of(
@@ -239,7 +250,13 @@ TABLE: tuple[Column, ...] = (
         "what that score is in: bits, or raw, which is in units of the matrix where there are no statistics",
         lambda r: r.scale,
     ),
-    _of("percent", "coverage", "%", "share of the query that its hits cover together", lambda r: r.coverage),
+    _of(
+        "percent",
+        "coverage",
+        "%",
+        "share of the query that its hits cover together",
+        lambda r: r.coverage if r.searched else None,
+    ),
     _of(
         "percent",
         "identity",

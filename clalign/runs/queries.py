@@ -199,7 +199,7 @@ class HitQueries:
         """
         which = "1" if number is None else f"id = {int(number)}"
         counts = dict(self._all(
-            "SELECT id, (SELECT total(last - first) FROM batches WHERE query = id) AS count FROM queries"
+            "SELECT id, (SELECT coalesce(sum(last - first), 0) FROM batches WHERE query = id) AS count FROM queries"
             f" WHERE {which} ORDER BY id"
         ))  # fmt: skip
         if self._connection.fact("state") == "done":

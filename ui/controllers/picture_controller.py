@@ -21,8 +21,10 @@ from .. import formatting
 from ..desk.app_context import AppContext, Controller
 from ..desk.picture_files import ask_picture_file, copy_picture
 from ..formatting import told
+from ..models.searched import unsearched_words
 
 if TYPE_CHECKING:
+    from ..models.run_view import RunView
     from ..views.pictures_view import PicturesView
     from ..views.results_page import ResultsPage
 
@@ -30,6 +32,14 @@ OF_ALL = "score-coverage"
 """What is shown first of a run of many queries, when all of them are in view."""
 
 TAXONOMY_FILTER = "Tables of taxonomy (*.tsv *.txt *.tab *.gz);;All files (*)"
+
+
+def _nothing(run: RunView, asked: Asked) -> tuple[str, str] | None:
+    """Return heading and text where a run without hits in view gives nothing to be drawn."""
+    if not KINDS[asked.kind].needs_hits and run.share_searched() != 0.0:
+        return None
+    higher = "No hits to be drawn", "Choose another one above, or search with a higher limit."
+    return unsearched_words(run) or higher
 
 
 class PictureController(Controller):
@@ -96,8 +106,8 @@ class PictureController(Controller):
             view.waiting.end()
             if isinstance(answer, Exception):
                 view.say("There is no picture", told(answer, "The hits could not be read"))
-            elif KINDS[asked.kind].needs_hits and not page.run.hits.n_all and not page.run.hits.is_busy:
-                view.say("No hits to be drawn", "Choose another one above, or search with a higher limit.")
+            elif not run.hits.n_all and not run.hits.is_busy and (why := _nothing(run, asked)):
+                view.say(*why)
             else:
                 view.show_picture(answer)
 

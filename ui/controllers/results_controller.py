@@ -26,6 +26,7 @@ from ..models.hit_pages import HitRow
 from ..models.overview import question as overview_question
 from ..models.row_measures import SPECIES, order_by_species
 from ..models.rows_view import RowsView
+from ..models.searched import unsearched_words
 
 if TYPE_CHECKING:
     from ..views.aligned_hits import AlignedHits
@@ -255,7 +256,9 @@ class ResultsController(Controller):
             alignment, scores, by_species = answer
             if not alignment.n_rows:
                 view.close_view()
-                view.say("No hits to be aligned", f"This {noun} has no significant hits.")
+                which = "significant hits" if significant and _judges(page) else "hits"
+                none = "No hits to be aligned", f"This {noun} has no {which}."
+                view.say(*(unsearched_words(run) or none))
                 return
             rows = RowsView(alignment, page)
             if (scores == scores).any():

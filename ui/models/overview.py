@@ -21,7 +21,7 @@ Index = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
 LINE_ROLE = Qt.ItemDataRole.UserRole + 1
 
-SPARK_COLUMN = "Scores"
+SPARK_COLUMN, SEARCHED_COLUMN = "Scores", "Searched %"
 
 
 def _optional(value: float, write: Callable[[float], str]) -> str:
@@ -34,9 +34,12 @@ Worth = Callable[[QueryLine], Any]
 COLUMNS: tuple[tuple[str, str, int, bool, Told, Worth, bool], ...] = (
     ("Query", "Profile or sequence that was looked for", 150, False, lambda r: r.name,
      lambda r: r.name.casefold(), True),
-    ("Hits", "Targets that it hit", 60, True, lambda r: formatting.count(r.n_hits), lambda r: r.n_hits, False),
+    (SEARCHED_COLUMN, "Share of the targets that it was compared with so far", 90, True,
+     lambda r: _optional(100 * r.searched, formatting.share), lambda r: r.searched, False),
+    ("Hits", "Targets that it hit", 60, True,
+     lambda r: formatting.count(r.n_hits) if r.searched else "—", lambda r: r.n_hits, False),
     ("Significant", "Those of them that are significant", 84, True,
-     lambda r: formatting.count(r.n_significant), lambda r: r.n_significant, False),
+     lambda r: formatting.count(r.n_significant) if r.searched else "—", lambda r: r.n_significant, False),
     ("Best E-value", "Lowest E-value", 94, True, lambda r: _optional(r.best_evalue, formatting.evalue),
      lambda r: math.inf if math.isnan(r.best_evalue) else r.best_evalue, True),
     ("Best score", "Highest score, in bits; without statistics in units of the matrix", 84, True,
@@ -97,13 +100,19 @@ class QueriesModel(QAbstractTableModel):
         """The highest score of all, which the little curves are drawn against."""
         return max((line.best_score for line in self.all if line.n_hits), default=1.0)
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether any query is not known to be searched to its end."""
+        return any(not line.searched >= 1.0 for line in self.all)
+
     def place_of(self, number: int) -> int | None:
         """Return the row of a query; None if it is not shown."""
         return next((place for place, line in enumerate(self.lines) if line.number == number), None)
 
     def tsv(self) -> str:
         """Return what is shown as tab-separated text with a header line."""
-        columns = [column for column in COLUMNS if column[0] != SPARK_COLUMN]
+        without = {SPARK_COLUMN} if self.is_partial else {SPARK_COLUMN, SEARCHED_COLUMN}
+        columns = [column for column in COLUMNS if column[0] not in without]
         lines = ["\t".join(column[0] for column in columns)]
         lines += [
             "\t".join(formatting.plain(column[4](line)) if column[3] else column[4](line) for column in columns)

@@ -30,6 +30,7 @@ from .hit_pages import ALL_PROFILES, HitRow
 from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
 from .reader import Reader
+from .searched import unsearched_words
 
 WATCH_MS = 1500
 """How often a run is looked at that another process writes."""
@@ -279,10 +280,8 @@ class RunView(QObject):
     @property
     def title(self) -> str:
         """The run's name: its own, or what was looked for x where, and in which part of it."""
-        if self.facts.get("name"):
-            return str(self.facts["name"])
-        if self.spec is None:
-            return self.path.stem
+        if self.spec is None or self.facts.get("name"):
+            return str(self.facts.get("name") or self.path.stem)
         part = shard_of(self.spec.to_dict())
         return " x ".join(map(stem, self.spec.paths)) + (f", {part.words}" if part is not None else "")
 
@@ -477,15 +476,15 @@ class RunView(QObject):
         """Return the name of the best target of a query without hits, if it can be explained; empty if not."""
         return ""
 
-    def _no_hits_so_far(self) -> tuple[str, str]:
-        """Return heading and text for a run that has not come to its end."""
-        if self.is_live or self.state == "elsewhere":
-            return "No hits yet", "Hits appear here while the search runs, best first."
-        return "No hits so far", "The search ended early. Continue it to look at the rest."
+    def share_searched(self) -> float:
+        """Return which share of the targets what is in view was compared with so far; not a number if unknown."""
+        if self.is_complete or self.shows_all:
+            return 1.0 if self.is_complete else math.nan
+        return self._asked(lambda run: HitQueries(run.connection).shares_searched(self.profile)[self.profile], 0.0)
 
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""
-        return ("No hits", "") if self.is_complete else self._no_hits_so_far()
+        return unsearched_words(self) or ("No hits", f"All targets were compared with this {self.noun.lower()}.")
 
     def hit_line(self, hit: Hit) -> str:
         """Return what is said of a hit in one sentence."""

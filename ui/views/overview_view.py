@@ -18,7 +18,8 @@ from clalign.engines.overview import Overview, QueryLine
 
 from .. import formatting, theme
 from ..models.heat_map import HeatMap
-from ..models.overview import COLUMNS, LINE_ROLE, SPARK_COLUMN, QueriesModel
+from ..models.overview import COLUMNS, LINE_ROLE, SEARCHED_COLUMN, SPARK_COLUMN, QueriesModel
+from ..models.searched import left_words
 from .heat_map_view import HeatMapView
 from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, set_up_rows, show_titles, split, stacked
 from .wait_sign import WaitSign
@@ -193,15 +194,20 @@ class OverviewView(AskedView):
 
     def show_content(self, content: Overview, heat: HeatMap, noun: str, nouns: str, judges: bool) -> None:
         """Show the queries of a run, with significance if hits are judged; the one that was chosen stays chosen."""
-        self.table.setColumnHidden(next(i for i, one in enumerate(COLUMNS) if one[0] == "Significant"), not judges)
         index = self.table.currentIndex()
         chosen = index.data(LINE_ROLE) if index.isValid() else None
         self.content = content
         self.model.set_lines(content.lines)
+        hidden = {"Significant": not judges, SEARCHED_COLUMN: not self.model.is_partial}
+        for column, one in enumerate(COLUMNS):
+            self.table.setColumnHidden(column, hidden.get(one[0], False))
         if isinstance(chosen, QueryLine) and (place := self.model.place_of(chosen.number)) is not None:
             self.table.selectRow(place)
+        left = left_words([line.searched for line in content.lines])
         found = sum(line.n_hits > 0 for line in content.lines)
-        self.words.setText(f"{formatting.count(found)} of {formatting.count(len(content.lines))} {nouns} have hits")
+        self.words.setText(
+            f"{formatting.count(found)} of {formatting.count(len(content.lines))} {nouns} have hits{left}"
+        )
         n_rows, n_columns = content.matrix.shape
         self.map.show_map(heat, self.query_names)
         self.map_words.setText(

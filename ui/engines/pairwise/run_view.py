@@ -190,7 +190,7 @@ class PairRunView(RunView):
         """Return heading and text for a table without hits."""
         spec = self.spec
         if not self.is_complete or spec is None:
-            return self._no_hits_so_far()
+            return super().empty_words()
         limits = [f"E ≤ {formatting.limit(spec.evalue)}"] if self.card.get("statistics") else []
         limits += [f"a score of {spec.score} or more"] if spec.score is not None else []
         heading = f"No hits at {' and '.join(limits)}" if limits else "No hits"

@@ -163,7 +163,7 @@ class ProfileRunView(RunView):
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""
         if not self.is_complete:
-            return self._no_hits_so_far()
+            return super().empty_words()
         spec = self.facts.get("spec") or {}
         limit = (
             f"E ≤ {formatting.limit(spec.get('evalue', 10))}"

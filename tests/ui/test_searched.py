@@ -1,0 +1,87 @@
+"""What was not searched (yet) is not told to have no hits, anywhere."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from clalign.engines.overview import read_overview
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import open_run
+from clalign.ui.engines.plan7.page import SearchPage
+from clalign.ui.models.overview import COLUMNS, SEARCHED_COLUMN
+from clalign.ui.shell.main_window import MainWindow
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def stopped(families: Path) -> Path:
+    """A run of three profiles that ended after half of the second one."""
+    with open_run(families, writable=True) as run:
+        run.connection.execute("DELETE FROM batches WHERE query = 2")
+        run.connection.execute("UPDATE batches SET last = last / 2 WHERE query = 1")
+        run.connection.commit()
+        run.set_facts(state="stopped")
+    return families
+
+
+@pytest.fixture
+def page(qtbot: Any, window: MainWindow, stopped: Path) -> SearchPage:
+    window.controller.open_run_page(str(stopped))
+    made = window.controller.page
+    assert isinstance(made, SearchPage)
+    qtbot.waitUntil(lambda: made.run.hits.n_all == 5 and not made.run.hits.is_busy)
+    return made
+
+
+def test_the_share_that_each_query_was_compared_with_is_known(stopped: Path) -> None:
+    with open_run(stopped) as run:
+        questions = HitQueries(run.connection)
+        assert questions.shares_searched() == {0: 1.0, 1: pytest.approx(0.5, abs=0.01), 2: 0.0}
+        assert questions.shares_searched(2) == {2: 0.0}
+    with open_run(stopped, writable=True) as run:
+        run.set_facts(database=None)
+    with open_run(stopped) as run:
+        unknown = HitQueries(run.connection).shares_searched()
+        assert math.isnan(unknown[0])
+        assert unknown[2] == 0.0
+    with open_run(stopped, writable=True) as run:
+        run.set_facts(state="done")
+    with open_run(stopped) as run:
+        assert set(HitQueries(run.connection).shares_searched().values()) == {1.0}
+    assert [line.searched for line in read_overview(stopped).lines] == [1.0, 1.0, 1.0]
+
+
+def test_the_overview_tells_what_is_not_searched(qtbot: Any, page: SearchPage) -> None:
+    page.show_tab("overview")
+    view: Any = page._overview.content
+    qtbot.waitUntil(lambda: view.content is not None)
+    assert view.words.text() == "2 of 3 profiles have hits; 1 not searched yet, 1 only in part"
+    QTest.mouseClick(view.with_hits, LEFT, pos=QPoint(8, view.with_hits.height() // 2))
+    place = next(place for place, column in enumerate(COLUMNS) if column[0] == SEARCHED_COLUMN)
+    assert not view.table.isColumnHidden(place)
+    assert [view.model.index(row, place).data() for row in range(3)] == ["100", "50", "0"]
+    assert [view.model.index(row, place + 1).data() for row in range(3)] == ["5", "1", "—"]
+    assert view.model.tsv().splitlines()[3].startswith("None-3\t0\t—\t—\t")
+
+
+@pytest.mark.parametrize("tab", ["hits", "pictures", "aligned", "funnel"])
+def test_a_profile_that_was_not_searched_is_told_to_be_so(qtbot: Any, page: SearchPage, tab: str) -> None:
+    page.show_tab(tab)
+    page.run.set_profile(2)
+    views: dict[str, Any] = {
+        "hits": lambda: page, "pictures": lambda: page._pictures.content, "aligned": lambda: page._aligned.content,
+        "funnel": lambda: page.funnel,
+    }  # fmt: skip
+    qtbot.waitUntil(lambda: views[tab]().empty._heading.text() == "Not searched yet")
+    assert "Continue it" in views[tab]().empty._words.text()
+    if tab == "pictures":
+        views[tab]().choose_kind("scores")  # needs no hits
+        qtbot.waitUntil(lambda: page.run.hits.n_all == 0 and views[tab]().picture is None)
+        assert views[tab]().empty._heading.text() == "Not searched yet"
