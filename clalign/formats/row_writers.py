@@ -34,6 +34,8 @@ MOST_GAPS = 0.5
 
 _GAP, _PAD, _SMALL = np.uint8(ord("-")), np.uint8(ord(".")), np.uint8(0x20)
 
+_STOP, _MISSING = np.uint8(ord("*")), np.uint8(ord("?"))
+
 _MODULUS = 10_000
 """Of GCG's checksums."""
 
@@ -182,36 +184,49 @@ def check_names(alignment: RowAlignment, part: Part) -> None:
 
 
 def insert_columns(cells: Bytes) -> npt.NDArray[np.bool_]:
-    """Return which columns are inserts: those of small letters or ``.``, else those with more gaps than residues."""
+    """Return which columns are inserts: those of small letters or ``.`` where others have capitals, else those with
+    more gaps than residues.
+    """
     residues = is_residue(cells)
     small = residues & ((cells & _SMALL) != 0)
-    capital = residues & ~small
-    told = (small.any(axis=0) | (cells == _PAD).any(axis=0)) & ~capital.any(axis=0)
-    if told.any() or not len(cells):
+    has_capital = (residues & ~small).any(axis=0)
+    told = (small.any(axis=0) | (cells == _PAD).any(axis=0)) & ~has_capital
+    if not len(cells) or (told.any() and has_capital.any()):
         return np.asarray(told, bool)
-    few: npt.NDArray[np.bool_] = residues.mean(axis=0) < 1.0 - MOST_GAPS
+    few: npt.NDArray[np.bool_] = _is_held(cells).mean(axis=0) < 1.0 - MOST_GAPS
     return few
 
 
-def _with_cases(alignment: RowAlignment, part: Part) -> Iterator[tuple[int, Bytes, npt.NDArray[np.bool_]]]:
-    """Yield rows with capitals and ``-`` in match columns, small letters and ``.`` in inserts."""
-    inserts = insert_columns(alignment.cells[:, part.cut])
+def _is_held(cells: Bytes) -> npt.NDArray[np.bool_]:
+    """Return which bytes are no gaps: residues, stops, missing data."""
+    held: npt.NDArray[np.bool_] = is_residue(cells) | (cells == _STOP) | (cells == _MISSING)
+    return held
+
+
+def _unknown(alignment: RowAlignment, part: Part) -> np.uint8:
+    """Return the letter for any residue."""
+    return np.uint8(ord("N" if _is_nucleic(alignment, part) else "X"))
+
+
+def _with_cases(alignment: RowAlignment, part: Part) -> Iterator[tuple[int, Bytes]]:
+    """Yield rows with capitals and ``-`` in match columns, small letters and ``.`` in inserts, and no other marks."""
+    inserts, unknown = insert_columns(alignment.cells[:, part.cut]), _unknown(alignment, part)
     for row in part.rows.tolist():
         cells = alignment.cells[row, part.cut]
-        letters = is_residue(cells)
-        upper = np.where(letters, cells & UPPER, _GAP)
-        yield row, np.where(inserts, np.where(letters, upper | _SMALL, _PAD), upper), inserts
+        held = _is_held(cells)
+        upper = np.where(is_residue(cells), cells & UPPER, np.where(held, unknown, _GAP))
+        yield row, np.where(inserts, np.where(held, upper | _SMALL, _PAD), upper)
 
 
 def a2m_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     """Yield the records of A2M: inserts are small letters, filled up with ``.``."""
-    for row, cells, _ in _with_cases(alignment, part):
+    for row, cells in _with_cases(alignment, part):
         yield fasta_record(alignment.names[row], alignment.descriptions[row], text_of(cells))
 
 
 def a3m_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     """Yield the records of A3M: as A2M, without the ``.``."""
-    for row, cells, _ in _with_cases(alignment, part):
+    for row, cells in _with_cases(alignment, part):
         yield fasta_record(alignment.names[row], alignment.descriptions[row], text_of(cells[cells != _PAD]))
 
 
@@ -220,7 +235,7 @@ def _plain_rows(alignment: RowAlignment, part: Part) -> Iterator[tuple[str, Byte
     check_names(alignment, part)
     for row in part.rows.tolist():
         cells = alignment.cells[row, part.cut]
-        yield "_".join(alignment.names[row].split()), np.where(is_residue(cells) | (cells == ord("*")), cells, _GAP)
+        yield "_".join(alignment.names[row].split()), np.where(_is_held(cells), cells, _GAP)
 
 
 def phylip_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
@@ -245,8 +260,11 @@ def nexus_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
 
 def msf_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     """Yield the lines of MSF, with GCG's checksums."""
-    nucleic, n_columns = _is_nucleic(alignment, part), len(part.columns)
-    rows = [(name, np.where(cells == _GAP, _PAD, cells)) for name, cells in _plain_rows(alignment, part)]
+    nucleic, n_columns, unknown = _is_nucleic(alignment, part), len(part.columns), _unknown(alignment, part)
+    rows = [
+        (name, np.where(cells == _GAP, _PAD, np.where(cells == _MISSING, unknown, cells)))
+        for name, cells in _plain_rows(alignment, part)
+    ]
     if not rows:
         raise InputError("alignment", "it has no rows.", "Choose rows.")
     sums = [_checksum(cells) for _, cells in rows]

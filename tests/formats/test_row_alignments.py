@@ -131,6 +131,29 @@ def test_a_block_is_written_in_the_order_asked_for(stockholm: Path, tmp_path: Pa
         assert again.notes.residues["SS"].of(1) == b".ECC"
 
 
+@pytest.mark.parametrize("gap", [b"-", b"."])
+def test_inserts_are_columns_of_many_gaps_where_no_letter_is_a_capital(gap: bytes) -> None:
+    rows = [row.replace(b"-", gap) for row in (b"acd--fg", b"ac-e-fg", b"-cd-hfg")]
+    given = RowAlignment.of_rows(["a", "b", "c"], rows)
+    assert written(given, "a2m") == ">a\nACD..FG\n>b\nAC-e.FG\n>c\n-CD.hFG\n"
+    assert written(given, "a3m") == ">a\nACDFG\n>b\nAC-eFG\n>c\n-CDhFG\n"
+
+
+HELD = {
+    "fasta": b"AC?*G-T?", "stockholm": b"AC?*G-T?", "clustal": b"AC?*G-T?", "phylip": b"AC?*G-T?", "nexus": b"AC?*G-T?",
+    "msf": b"ACN*G-TN", "a2m": b"ACNNG-Tn", "a3m": b"ACNNG-Tn",
+}  # fmt: skip
+"""What becomes of missing data and a stop: A2M, A3M and MSF know no ``?``, the first two no ``*`` either."""
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_missing_data_and_stops_are_no_gaps(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"held{ENDINGS[form][0]}"
+    names = [f"r{number}" for number in range(4)]
+    path.write_text(written(RowAlignment.of_rows(names, [b"AC?*G-T?", *[b"ACGTGAT-"] * 3]), form))
+    assert rows_of(read_rows(str(path)))[0] == HELD[form]
+
+
 def test_names_that_occur_twice_are_shown_but_not_written_where_they_must_differ(tmp_path: Path) -> None:
     path = tmp_path / "twice.fa"
     path.write_text(">a\nAC-\n>a again\nACG\n")
