@@ -152,10 +152,11 @@ def alphabet_of(counts: npt.NDArray[np.int64]) -> Alphabet | None:
     Parameters
     ----------
     counts : int64[256]
-        How often each upper-case letter occurs.
+        How often each byte occurs, letters as upper-case ones; others, such as ``?`` and ``-``, do not matter.
     """
+    n_letters = counts[ord("A") : ord("Z") + 1].sum()
     for alphabet, unknown in ((DNA, "N"), (RNA, "N"), (AMINO, "X")):
         own = counts[[ord(letter) for letter in alphabet.canonical + unknown]].sum()
-        if own >= ENOUGH * counts.sum():
+        if own >= ENOUGH * n_letters:
             return alphabet
     return None

@@ -31,6 +31,8 @@ def counts(text: str) -> np.ndarray:
         ("A" * 19 + "B", "dna"),
         ("MKVL" * 5 + "BB", None),
         ("", "dna"),
+        ("ACGT?" * 5, "dna"),
+        ("MKVL-*.?" * 5, "amino"),
     ],
 )
 def test_alphabet_has_nearly_all_letters(letters: str, name: str | None) -> None:
