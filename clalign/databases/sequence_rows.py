@@ -14,6 +14,7 @@ from clalign.formats.balibase import core_columns
 from clalign.formats.blocks import DROPPED, Block, Reading, text_of
 from clalign.formats.readers import GATHERED, gather_rows, read_blocks
 from clalign.formats.recognize import identify
+from clalign.formats.row_alignments import check_only
 from clalign.formats.sources import TAKE_AGAIN, TextReader, opened
 from clalign.formats.tally import GAPS
 from clalign.jobs import JobContext, QuietContext
@@ -54,9 +55,10 @@ def read_alignment(path: str, context: JobContext | None = None) -> list[Sequenc
     Raises
     ------
     InputError
-        If the rows differ in length, or two have the same name.
+        If the rows differ in length, two have the same name, or there is more than one alignment.
     """
     context = context or QuietContext()
+    check_only(path, context)
     with opened(path, None, context) as source:
         form = identify(source).alignment_format()
         if form == "fasta" and is_a3m(TextReader(source, context)):

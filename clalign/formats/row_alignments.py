@@ -317,3 +317,21 @@ def list_alignments(path: str, context: JobContext | None = None) -> list[str]:
             elif titles and not titles[-1] and line.startswith((b"#=GF ID", b"#=GF AC")):
                 titles[-1] = text_of(line[7:].strip())
         return titles
+
+
+def check_only(path: str, context: JobContext | None = None) -> None:
+    """Refuse a file of several alignments where one is wanted.
+
+    Raises
+    ------
+    InputError
+        With their names.
+    """
+    titles = list_alignments(path, context)
+    if len(titles) > 1:
+        some = ", ".join(title or f"number {place}" for place, title in enumerate(titles[:3], 1))
+        more = ", ..." if len(titles) > 3 else ""
+        raise InputError(
+            path, f"it holds {len(titles):,} alignments ({some}{more}), and one is wanted.",
+            "Give the one that is meant a file of its own.",
+        )  # fmt: skip

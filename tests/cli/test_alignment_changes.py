@@ -128,3 +128,14 @@ def test_mistakes_are_said(
     assert main([words[0], "-q", "--device", "reference", *words[1:]]) == code
     assert said in capsys.readouterr().err
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("words", ["add two.sto new.fa", "realign --columns 1-2 two.sto", "tree two.sto",
+                                   "accuracy two.sto old.sto"])  # fmt: skip
+def test_one_of_several_alignments_is_not_taken_for_all(
+    words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = (folder / "old.sto").read_text()
+    (folder / "two.sto").write_text(one.replace("1.0\n", "1.0\n#=GF ID first\n") + one)
+    assert main(words.split()) == ExitCode.UNREADABLE
+    assert "two.sto: it holds 2 alignments (first, number 2), and one is wanted." in capsys.readouterr().err

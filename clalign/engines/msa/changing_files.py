@@ -12,7 +12,7 @@ from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.sequence_rows import SequenceRow, read_sequences
 from clalign.engines.msa.changing import ChangeChoice, ChangedRows, with_added, with_realigned
-from clalign.formats.row_alignments import read_rows
+from clalign.formats.row_alignments import check_only, read_rows
 from clalign.formats.row_writers import write_rows
 from clalign.formats.writers import whole_file
 from clalign.jobs import JobContext
@@ -48,6 +48,7 @@ def add_sequences(
     dict
         ``output``, ``device``, ``n_sequences``, ``n_columns``, and of the alignment as it was ``n_rows`` and ``width``.
     """
+    check_only(alignment, context)
     old = read_rows(alignment, context=context)
     new = [SequenceRow(row.name, row.description, row.residues) for row in read_sequences(sequences, context)]
     change = partial(with_added, path=alignment, rows=_rows(old), new=new, choice=choice, context=context)
@@ -58,6 +59,7 @@ def realign_columns(
     alignment: str, columns: range, output: str, form: str, choice: ChangeChoice, device: Device, context: JobContext
 ) -> dict[str, Any]:
     """Align a block of columns of an alignment anew, and write all of it; see `add_sequences`."""
+    check_only(alignment, context)
     old = read_rows(alignment, context=context)
     change = partial(with_realigned, path=alignment, rows=_rows(old), columns=columns, choice=choice, context=context)
     return _changed(change, old, output, form, device, context)
