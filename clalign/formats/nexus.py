@@ -16,7 +16,16 @@ from clalign.formats.sources import decoded
 SEQUENCES = ("dna", "rna", "nucleotide", "protein")
 """Types of data that are read."""
 
-_QUOTED_OR_BRACKET = re.compile(r"('[^']*'|[\[\]])")
+_QUOTED = r"(?<!\w)'[^']*(?:''[^']*)*'"
+"""A word in which no other character has a meaning; an apostrophe within a word begins none."""
+
+_COMMAND = re.compile(rf"(?:[^;']+|{_QUOTED}|')*")
+"""Up to the semicolon."""
+
+_TEXT = re.compile(rf"(?:[^\[\]']+|{_QUOTED}|')*")
+"""Up to the bracket of a comment."""
+
+_COMMENT = re.compile(r"[^\[\]]*")
 
 _MATRIX = re.compile(r"\s*matrix(?=[\s;]|$)\s*", re.IGNORECASE)
 
@@ -47,7 +56,8 @@ def nexus_rows(reading: Reading) -> AlignedRows:
     lines = _without_comments(reading)
     for number, line in lines:
         start = 0
-        for piece in line.split(";"):
+        while start < len(line):
+            piece = _upto(_COMMAND, line, start)
             found = _MATRIX.match(line, start) if not command else None
             if found:
                 _check(reading, form, number)
@@ -68,16 +78,22 @@ def _without_comments(reading: Reading) -> Iterator[tuple[int, str]]:
     """Yield the lines without what stands in brackets, which may go on over lines."""
     depth = 0
     for number, line in reading.text.lines():
-        text = decoded(line)
-        if depth or "[" in text:
-            kept = []
-            for piece in _QUOTED_OR_BRACKET.split(text) if not depth else re.split(r"([\[\]])", text):
-                depth = max(0, depth + (piece == "[") - (piece == "]"))
-                if depth == 0 and piece not in "[]":
-                    kept.append(piece)
-            text = "".join(kept)
-        if text.strip():
-            yield number, text
+        text, kept, start = decoded(line), "", 0
+        while start < len(text):
+            piece = _upto(_COMMENT if depth else _TEXT, text, start)
+            if not depth:
+                kept += piece
+            start += len(piece) + 1
+            bracket = text[start - 1 : start]
+            depth = max(0, depth + (bracket == "[") - (bracket == "]"))
+        if kept.strip():
+            yield number, kept
+
+
+def _upto(pattern: re.Pattern[str], text: str, start: int) -> str:
+    found = pattern.match(text, start)
+    assert found is not None  # it matches nothing, too
+    return found[0]
 
 
 def _take(form: _Format, command: str) -> None:
@@ -138,10 +154,10 @@ def _matrix_lines(
     last = number
     text = rest
     while True:
-        before, end, _ = text.partition(";")
+        before = _upto(_COMMAND, text, 0)
         if before.strip():
             yield last, before
-        if end:
+        if before != text:
             return
         following = next(lines, None)
         if following is None:
