@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -12,6 +13,9 @@ from clalign.formats.blocks import Reading, text_of
 from clalign.formats.numbers import whole
 
 STRICT_NAME = 10
+
+_HEAD = re.compile(rb"\s*\d+\s+\d+\s*[A-Za-z]*\s*")
+"""The line that begins a data set; letters are options of old versions."""
 
 _Line = tuple[int, bytes]
 
@@ -35,8 +39,8 @@ def phylip_rows(reading: Reading) -> AlignedRows:
     Raises
     ------
     InputError
-        If no layout fits, or several that give other rows, or a row has dots, which stand for letters of the first row
-        in this format and for gaps in others.
+        If no layout fits, or several that give other rows, or there are several data sets, or a row has dots, which
+        stand for letters of the first row in this format and for gaps in others.
     """
     rows = AlignedRows(reading)
     lines: list[_Line] = []
@@ -53,10 +57,16 @@ def phylip_rows(reading: Reading) -> AlignedRows:
             lines[0][0],
         )
     if not fitting:
+        following = next((number for number, line in lines[1:] if _HEAD.fullmatch(line)), None)
+        if following is not None:
+            raise reading.text.error(
+                "another data set begins in this line, but of PHYLIP only files with one alignment are read.",
+                "Give each data set a file of its own.",
+                following,
+            )
         raise reading.text.error(
             f"the lines are not those of {n_rows:,} rows with {n_columns:,} columns, as the first line says.",
-            "Take the file from its source again; if it holds several alignments, give each a file of its own.",
-            lines[0][0],
+            line=lines[0][0],
         )
     names: set[str] = set()
     for place, (name, parts) in enumerate(fitting[0]):

@@ -86,6 +86,7 @@ REFUSED = {
     "phylip: a row too long": ("3 12\n" + "\n".join(f"{n}{r}" for n, r in TEN) + "X\n", 1, "3 rows with 12"),
     "phylip: dots": ("2 4\naaaaaaaaaaACGT\nbbbbbbbbbb..GT\n", 3, "dot"),
     "phylip: two ways": ("2 10\nabcdefghijAC\nACACACAC\nbbbbbbbbbb\nACACACACAC\n", 1, "rows"),
+    "phylip: two data sets": ("2 4\na  ACGT\nb  ACGT\n 2  5 I\na  ACGTA\nb  ACGTA\n", 4, "another data set"),
     "phylip: huge counts": ("999999999999 999999999999\na A\n", 1, "rows"),
     "msf: no names": ("x MSF: 4 Check: 1 ..\n//\na ACGT\n", 3, "Name:"),
     "msf: no rows": ("x MSF: 4 Check: 1 ..\n Name: a Check: 1\n", None, "//"),
