@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtTest import QAbstractItemModelTester, QTest
 
 from clalign.engines.plan7.tables import RUNS
 from clalign.jobs import JobContext
@@ -271,6 +271,25 @@ def test_a_hit_chosen_while_a_question_is_on_its_way_is_found_again(qtbot: Any, 
     model.keep(None)
     settled(qtbot, model)
     assert model.kept_row is None
+
+
+def test_what_is_wrong_with_a_filter_stands_below_it_and_leaves_it_its_room(qtbot: Any, model: HitsModel) -> None:
+    panel = HitsPanel(model)
+    qtbot.addWidget(panel)
+    panel.resize(600, 400)
+    panel.show()
+    qtbot.waitUntil(lambda: model.n_shown == 200)
+    width = panel.filter_box.width()
+    QTest.keyClicks(panel.filter_box, "nonsense>3")
+    qtbot.waitUntil(panel.none.isVisible)
+    assert "“nonsense” is not known here. Known: E, score," in panel.none.text()
+    assert panel.filter_box.width() == width
+    assert panel.none.height() >= panel.none.heightForWidth(panel.none.width())
+    panel.filter_box.clear()
+    qtbot.waitUntil(lambda: not panel.none.isVisible())
+    QTest.keyClicks(panel.filter_box, "score>1e6")
+    qtbot.waitUntil(panel.none.isVisible)
+    assert panel.none.text() == "No hit passes the filter and the threshold."
 
 
 def test_a_slow_order_is_told_and_can_be_given_up(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -102,6 +102,27 @@ class NameDelegate(RowDelegate):
         option.textElideMode = Qt.TextElideMode.ElideMiddle
         if option.fontMetrics.horizontalAdvance(LONG_NAME) > option.rect.width():
             option.text = formatting.short_name(option.text)
+
+
+class NoteDelegate(RowDelegate):
+    """Edits a note in its cell; the rows stay where they are as long."""
+
+    def __init__(self, table: QWidget, hits: HitsModel) -> None:
+        super().__init__(table)
+        self._hits = hits
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        """Return the field."""
+        made = super().createEditor(parent, option, index)
+        made.setAccessibleName("Note")
+        self._hits.hold(True)
+        return made
+
+    def destroyEditor(self, editor: QWidget, index: Index) -> None:
+        """Let the field go, and the rows."""
+        super().destroyEditor(editor, index)
+        # In a turn of its own: the table is not done with the row yet.
+        QTimer.singleShot(0, self._hits, lambda: self._hits.hold(False))
 
 
 class DomainDelegate(RowDelegate):

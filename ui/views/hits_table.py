@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QProgressBar,
-    QStyleOptionViewItem,
     QTableView,
     QWidget,
 )
@@ -32,8 +31,8 @@ from clalign.runs.pages import PickedHits
 from .. import formatting
 from ..models.hit_pages import HitRow
 from ..models.hit_table import TableKind
-from ..models.hits_model import HitsModel, Index
-from .domain_strip import DomainDelegate, NameDelegate, RowDelegate
+from ..models.hits_model import HitsModel
+from .domain_strip import DomainDelegate, NameDelegate, NoteDelegate, RowDelegate
 from .dragged_hits import DraggedHits
 from .parts import IconButton, button, label, row, set_role, set_up_rows, show_titles, stacked, title_width
 from .row_numbers import RowNumbers, ranges_of
@@ -67,27 +66,6 @@ FIRST_ROWS = 20
 """Rows whose numbers are looked at for the width of their columns."""
 
 
-class NoteDelegate(RowDelegate):
-    """Edits a note in its cell; the rows stay where they are as long."""
-
-    def __init__(self, table: HitsTable) -> None:
-        super().__init__(table)
-        self._table = table
-
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        """Return the field."""
-        made = super().createEditor(parent, option, index)
-        made.setAccessibleName("Note")
-        self._table.hits.hold(True)
-        return made
-
-    def destroyEditor(self, editor: QWidget, index: Index) -> None:
-        """Let the field go, and the rows."""
-        super().destroyEditor(editor, index)
-        # In a turn of its own: the table is not done with the row yet.
-        QTimer.singleShot(0, self._table.hits, lambda: self._table.hits.hold(False))
-
-
 class HitsTable(QTableView):
     """Rows of hits; a header click sorts, again reverses, a third one restores the original order."""
 
@@ -105,7 +83,7 @@ class HitsTable(QTableView):
             self.setItemDelegateForColumn(strip, DomainDelegate(self))
         for key in NAMES:
             self.setItemDelegateForColumn(self._place(key), NameDelegate(self))
-        self.setItemDelegateForColumn(self._place("note"), NoteDelegate(self))
+        self.setItemDelegateForColumn(self._place("note"), NoteDelegate(self, model))
         self.setDragEnabled(True)
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
         self.fasta_of: Callable[[HitRow], str] = lambda hit: ""
@@ -379,7 +357,7 @@ class HitsPanel(QWidget):
         self.filter_box.setClearButtonEnabled(True)
         self.filter_box.setAccessibleName("Filter hits")
         self.counts = label("", "muted")
-        self.none = label("No hit passes the filter and the threshold.", "muted")
+        self.none = label("", "muted", wrap=True)
         self.none.setContentsMargins(12, 4, 12, 12)
         self.none.hide()
         self.table = HitsTable(model)
@@ -390,8 +368,7 @@ class HitsPanel(QWidget):
         model.shown_changed.connect(self._follow)
         model.modelAboutToBeReset.connect(self._remember)
         self.table.selectionModel().selectionChanged.connect(self._choose)
-        self._place = 0
-        self._quiet = False
+        self._place, self._quiet, self._problem = 0, False, ""
         self._make_busy_sign()
         self.all_again = IconButton(
             "close", "Only hits that were picked in a picture are listed. Click to list all again",
@@ -447,8 +424,13 @@ class HitsPanel(QWidget):
         self._typing.stop()
         parsed = self.model.set_filter(self.filter_box.text())
         set_role(self.filter_box, "state", "wrong" if parsed.problem else "")
-        if parsed.problem:
-            self.counts.setText(parsed.problem)
+        self._say_none(parsed.problem)
+
+    def _say_none(self, problem: str) -> None:
+        """Say below the filter what is wrong with it, or that it lets nothing through."""
+        self._problem = problem
+        self.none.setText(problem or "No hit passes the filter and the threshold.")
+        self.none.setVisible(bool(problem) or (bool(self.model.n_all) and not self.model.n_shown))
 
     def _remember(self) -> None:
         self._place = self.table.verticalScrollBar().value()
@@ -469,7 +451,7 @@ class HitsPanel(QWidget):
             if self._picked is not None and model.listed is self._picked and model.n_shown:
                 self.table.selectAll()
             self._picked = None  # also if they could not be listed, or something else was asked for since
-        self.none.setVisible(bool(model.n_all) and not model.n_shown)
+        self._say_none(self._problem)
         if model.is_filtered:
             self.counts.setText(f"{formatting.count(model.n_shown)} of {formatting.plural(model.n_all, 'hit')}")
         else:
