@@ -109,7 +109,7 @@ def test_the_ending_says_what_is_written(name: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("add", "old.sto", "old.sto"), ExitCode.UNREADABLE, 'two sequences are named "a"'),
+        (("add", "old.sto", "old.sto"), ExitCode.UNREADABLE, '"a" is the name of a row of'),
         (("add", "new.fa", "old.sto"), ExitCode.UNREADABLE, "differ in length"),
         (("add", "--gapfactor", "-1", "old.sto", "new.fa"), ExitCode.INPUT, "--gapfactor is -1"),
         (("add", "--refinement", "-2", "old.sto", "new.fa"), ExitCode.INPUT, "--refinement is -2"),

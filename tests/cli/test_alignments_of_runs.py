@@ -8,7 +8,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.errors import ExitCode
-from clalign.formats.row_forms import FORMS
+from clalign.formats.row_forms import ENDINGS, FORMS
 from clalign.runs.run_file import open_run
 
 FAMILY = (
@@ -72,11 +72,11 @@ def test_runs_without_an_alignment_are_refused(folder: Path, capsys: pytest.Capt
     assert main(["sw", "-q", "--device", "reference", "--run", "s.clalign", "family.fa", "family.fa"]) == 0
     capsys.readouterr()
     assert main(["tree", "s.clalign"]) == ExitCode.UNREADABLE
-    assert capsys.readouterr().err.startswith("clalign: s.clalign: two sequences are named")
+    assert capsys.readouterr().err.startswith("clalign: s.clalign: it holds 4 alignments (a, b, c, ...)")
     (folder / "new.fa").write_text(">a\nMKV\n")
     assert main(["add", "-q", "f.clalign", "new.fa"]) == ExitCode.UNREADABLE
     error = capsys.readouterr().err
-    assert error.startswith('clalign: f.clalign: two sequences are named "a"')
+    assert 'new.fa: "a" is the name of a row of f.clalign, too.' in error
 
 
 @pytest.mark.parametrize("words", [("qq",), ("coverage", "--query", "1"), ("species", "--query", "nobody")])
@@ -127,6 +127,8 @@ def test_alignments_are_written_in_one_list_of_formats(folder: Path, capsys: pyt
         again = ("--gapfactor", "1", "--run", f"{form}.clalign", f"--{form}", "-")
         assert made == said(capsys, "anneal", *words, *again, "f.clalign")
         assert said(capsys, "realign", *words, "--format", form, "--columns", "1-1", "f.clalign")
+        assert main(["align", *words, "-o", f"by_ending{ENDINGS[form][0]}", "family.fa"]) == 0
+        assert Path(f"by_ending{ENDINGS[form][0]}").read_text() == made
     assert main(["align", "--stockholm", "--format", "msf", "family.fa"]) == ExitCode.INPUT
     assert "--stockholm is given, and --format msf" in capsys.readouterr().err
 

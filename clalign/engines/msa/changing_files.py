@@ -12,6 +12,7 @@ from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.sequence_rows import SequenceRow, read_sequences
 from clalign.engines.msa.changing import ChangeChoice, ChangedRows, with_added, with_realigned
+from clalign.errors import InputError, quoted
 from clalign.formats.row_alignments import check_only, read_rows
 from clalign.formats.row_writers import write_rows
 from clalign.formats.writers import whole_file
@@ -51,6 +52,10 @@ def add_sequences(
     check_only(alignment, context)
     old = read_rows(alignment, context=context)
     new = [SequenceRow(row.name, row.description, row.residues) for row in read_sequences(sequences, context)]
+    if known := set(old.names).intersection(row.name for row in new):
+        raise InputError(
+            sequences, f"{quoted(min(known))} is the name of a row of {alignment}, too.", "Give each a name of its own."
+        )
     change = partial(with_added, path=alignment, rows=_rows(old), new=new, choice=choice, context=context)
     return _changed(change, old, output, form, device, context)
 

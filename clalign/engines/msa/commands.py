@@ -9,7 +9,7 @@ from typing import Any
 from clalign.engines.commands import Command, Files, Input, Output
 from clalign.engines.msa.spec import ALIGNING
 from clalign.errors import OptionError
-from clalign.formats.row_forms import FORMS
+from clalign.formats.row_forms import FORMS, form_of
 
 _SEQUENCES = "sequences, also compressed; - is standard input; several files are joined"
 
@@ -20,7 +20,7 @@ def add_options(groups: Mapping[str, _ArgumentGroup]) -> None:
         "--stockholm", action="store_true", help="write Stockholm with the expected accuracy in place of aligned FASTA"
     )
     groups[ALIGNING].add_argument("--format", choices=tuple(FORMS), metavar="|".join(FORMS),
-                                  help="what to write [fasta]")  # fmt: skip
+                                  help="what to write [by the ending of F, else fasta]")  # fmt: skip
     groups[ALIGNING].add_argument(
         "--gui", action="store_true",
         help="write merges and posterior probabilities, too, beside the first file: SEQS.gui and SEQS.probs",
@@ -42,9 +42,10 @@ def written(files: Files, given: Namespace, inputs: tuple[str, ...]) -> Files:
     OptionError
         If two formats are asked for, or there is no file that merges could be written beside.
     """
-    main = given.format or ("stockholm" if given.stockholm else "fasta")
-    if given.stockholm and main != "stockholm":
-        raise OptionError(f"--stockholm is given, and --format {main}.", "Leave out one of the two.")
+    if given.stockholm and given.format not in (None, "stockholm"):
+        raise OptionError(f"--stockholm is given, and --format {given.format}.", "Leave out one of the two.")
+    asked_for = "stockholm" if given.stockholm else given.format
+    main = asked_for or form_of(dict(files).get("text", "")) or "fasta"
     files = tuple((main if name == "text" else name, path) for name, path in files)
     asked = {"gui": given.gui, "probs": given.gui, "params": given.write_params}
     if any(asked.values()) and inputs[0] == "-":

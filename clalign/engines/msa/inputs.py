@@ -96,7 +96,7 @@ def read_input(
         If there are fewer than two sequences, two of the same name, or letters of no alphabet.
     """
     rows = [row for path in paths for row in read_sequences(path, context)]
-    return checked_input(paths[0], rows, alphabet, seed)
+    return checked_input(" and ".join(paths), rows, alphabet, seed)
 
 
 def checked_input(path: str, rows: list[SequenceRow], alphabet: str = "auto", seed: int = 1) -> AlignmentInput:
