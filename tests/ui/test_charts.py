@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionComboBox
 
 from clalign.ui import formatting, theme
 from clalign.ui.engines.plan7.calibration import fit_chart
@@ -20,8 +21,9 @@ from clalign.ui.views.alignment_painter import LinePainter
 from clalign.ui.views.details import LEAST_WIDTH, FactsCard
 from clalign.ui.views.facts_paragraph import FACTS, WORDS, FactsParagraph
 from clalign.ui.views.figure_painter import paint_swatch
-from clalign.ui.views.histogram_plot import HIGHEST_CURVE, ScorePlot
+from clalign.ui.views.histogram_plot import HIGHEST_CURVE, CountAxis, ScorePlot
 from clalign.ui.views.histogram_view import HistogramView
+from clalign.ui.views.plot_tags import EDGE
 from clalign.values.evalues import GumbelFit
 from clalign.values.profiles import Calibration
 
@@ -152,6 +154,97 @@ def test_a_zoom_is_bounded_and_taken_back(view: HistogramView) -> None:
     assert view.back.isHidden()
     QTest.keyClick(plot, Qt.Key.Key_End)
     assert plot.view.viewRange()[0][0] <= -40 < 60 <= plot.view.viewRange()[0][1]
+
+
+@pytest.mark.parametrize("compact", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "n_random", "why"),
+    [("msv", 0.0, "No sequence has a score."), ("forward", 9.0, "No sequence came as far as Forward.")],
+)
+def test_no_bars_stay_where_nothing_has_a_score(
+    qtbot: Any, compact: bool, kind: str, n_random: float, why: str
+) -> None:
+    made = HistogramView(compact)
+    qtbot.addWidget(made)
+    made.show()
+    made.show_histogram(histogram("msv"), "What it shows.")
+    assert made.plot.isVisible()
+    none = ProfileHistogram(np.zeros(0), np.zeros(0, np.int64), 0, 20.0, 22.0, {}, kind, 1e4, n_random=n_random)
+    made.show_histogram(none, "What it shows.")
+    assert not made.plot._bars.isVisible()
+    assert not any(curve.isVisible() for curve in made.plot._curves.values())
+    assert [words.text() for words in made.findChildren(QLabel) if words.isVisible() and words.text().strip()] == [why]
+    assert made.kinds.isVisible(), "the other scores can be chosen"
+    made.show_histogram(histogram("msv"), "What it shows.")
+    assert made.plot.isVisible()
+    assert made.plot._bars.isVisible()
+
+
+def test_an_axis_title_that_grows_longer_is_not_cut(view: HistogramView) -> None:
+    axis = view.plot.score_axis
+    view.show_histogram(histogram("forward"), "")
+    assert axis.label.x() + axis.label.boundingRect().width() <= axis.size().width() + 1
+
+
+def test_few_sequences_have_more_than_one_number_beside_a_logarithmic_axis() -> None:
+    axis = CountAxis()
+    ((_, places),) = axis.tickValues(-0.3, 1.0, 300.0)
+    assert axis.tickStrings(places, 1.0, 1.0) == ["1", "2", "5", "10"]
+    ((_, places),) = axis.tickValues(-0.3, 6.5, 100.0)
+    assert axis.tickStrings(places, 1.0, 1.0) == ["1", "100", "10,000", "1,000,000"]
+
+
+def test_a_curve_of_which_nothing_is_seen_is_not_in_the_legend(view: HistogramView) -> None:
+    plot, kinds = view.plot, lambda: [kind for kind, _ in view.legend.entries]
+    few = histogram()
+    few = ProfileHistogram(few.edges, few.counts // 100, 40, 20.0, 22.0, kind="forward", n_random=100.0,
+                           calibration=Calibration("exponential", -50.0, 0.7))  # fmt: skip
+    view.show_histogram(few, "")
+    assert few.legend()
+    assert kinds() == ["bars"]
+    assert not plot._curves["calibration"].isVisible()
+    view.show_histogram(histogram(), "")
+    assert kinds() == ["bars", "calibration", "fit"]
+    low = histogram()
+    low = ProfileHistogram(low.edges, low.counts, 5, 20.0, 22.0, fit=GumbelFit(-2.0, 0.4, 5, "Fit is good"))
+    view.show_histogram(low, "")
+    assert kinds() == ["bars"]
+    plot.set_log(False)
+    assert kinds() == ["bars", "fit"], "the other scale shows it"
+
+
+def test_no_line_is_drawn_through_the_title_of_the_counts(view: HistogramView) -> None:
+    plot = view.plot
+    low = plot.view.viewRange()[0][0]
+    plot.set_line("report", low + 0.5, "shown from some score")
+    ((_, x, _),) = [placed for placed in plot.lane.placed if placed[0].text == "shown from some score"]
+    lane = plot.lane
+
+    def column(title: str) -> set[str]:
+        lane.title = title
+        image = QImage(700, 200, QImage.Format.Format_RGB32)
+        image.fill(theme.current().surface)
+        painter = QPainter(image)
+        lane.paint(painter)
+        painter.end()
+        middle = round(lane.size().height() - EDGE - lane._height / 2)
+        return {image.pixelColor(round(x) + i, middle).name().upper() for i in (-1, 0, 1)}
+
+    assert theme.current().muted in column("")
+    assert column("s" + " " * 30 + "s") == {theme.current().surface}
+
+
+def test_letters_of_the_box_below_the_table_are_whole(qtbot: Any) -> None:
+    made = HistogramView(compact=True)
+    made.setStyleSheet(theme.style_sheet(theme.LIGHT))
+    qtbot.addWidget(made)
+    made.show_histogram(histogram("msv"), "")
+    made.show()
+    option = QStyleOptionComboBox()
+    made.kinds.initStyleOption(option)
+    part = QStyle.SubControl.SC_ComboBoxEditField
+    room = made.kinds.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, part, made.kinds)
+    assert room.height() >= made.kinds.fontMetrics().height()
 
 
 def colors_of(kind: str, tokens: theme.Tokens) -> set[str]:

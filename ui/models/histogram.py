@@ -76,6 +76,11 @@ class Histogram:
         """What the bars count."""
         return "sequence"
 
+    @property
+    def nothing_words(self) -> str:
+        """What is said in place of a plot without bars."""
+        return f"No {self.noun} has a score."
+
     def tick_words(self, place: float) -> str:
         """Return the number at a place of the axis of scores."""
         return tick_text(round(place, 6))
@@ -178,6 +183,11 @@ class HitHistogram(Histogram):
     def axis(self) -> str:
         """What stands at the axis."""
         return "E-value" if self.kind == "evalue" else "score"
+
+    @property
+    def nothing_words(self) -> str:
+        """What is said in place of a plot without bars."""
+        return "There are no hits."
 
     @property
     def unit(self) -> str:

@@ -14,7 +14,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
 from PySide6.QtWidgets import QLineEdit
 
-from clalign.values.axes import linear_ticks, tick_text
+from clalign.values.axes import linear_ticks, log_ticks, tick_text
 
 from .. import formatting, theme
 from ..models.histogram import Histogram, grouped_cutoffs
@@ -31,6 +31,9 @@ ROOM = 0.1
 
 ACROSS, NARROW = 38, 19
 """Pixels below the plot for the scores and what they are; for the scores alone."""
+
+SPECK = 0.01
+"""A curve that is seen on no more than this share of the scores in view is taken for dirt."""
 
 LINE_COLORS = {"report": "muted", "significant": "text"}
 
@@ -85,13 +88,12 @@ class CountAxis(ChartAxis):
         """Return where the ticks are."""
         if not self.is_log:
             return super().tickValues(low, high, size)
-        powers = range(max(0, math.ceil(low)), math.floor(high) + 1)
-        step = max(1, math.ceil(len(powers) * self._every / 2 / max(1.0, size)))
-        return [(1.0, [float(power) for power in powers if power % step == 0])]
+        ticks = log_ticks(10 ** max(0.0, low), 10**high, max(2, int(size / self._every * 2)))
+        return [(1.0, [math.log10(tick) for tick in ticks])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the counts at the ticks; half a sequence is none."""
-        counts = [10**v if self.is_log else v for v in values]
+        counts = [round(10**v) if self.is_log else v for v in values]
         return [formatting.count(n) if n == round(n) else "" for n in counts]
 
 
@@ -128,6 +130,7 @@ class ScorePlot(pg.GraphicsView):
     bar_clicked = Signal(float, float)
     """With its bounds."""
     zoomed = Signal()
+    drawn = Signal()
 
     def __init__(self, titled: bool = True) -> None:
         self._dressed: theme.Tokens | None = None
@@ -176,9 +179,8 @@ class ScorePlot(pg.GraphicsView):
 
     def _make_items(self) -> None:
         self._bars = pg.PlotCurveItem([0.0, 1.0], [0.0], stepMode="center", fillLevel=FLOOR)
-        self._calibrated = pg.PlotCurveItem()
-        self._fitted = pg.PlotCurveItem()
-        for item in (self._bars, self._calibrated, self._fitted):
+        self._curves = {"calibration": pg.PlotCurveItem(), "fit": pg.PlotCurveItem()}
+        for item in (self._bars, *self._curves.values()):
             self.view.addItem(item)
             item.hide()
         if self._titled:
@@ -209,8 +211,8 @@ class ScorePlot(pg.GraphicsView):
             axis.setTextPen(QPen(QColor(colors.muted)))
         self._bars.setPen(pg.mkPen(colors.accent, width=1))
         self._bars.setBrush(QColor(colors.bar))
-        self._calibrated.setPen(pg.mkPen(colors.caution, width=2))
-        self._fitted.setPen(pg.mkPen(colors.caution, width=2, style=Qt.PenStyle.DashLine))
+        self._curves["calibration"].setPen(pg.mkPen(colors.caution, width=2))
+        self._curves["fit"].setPen(pg.mkPen(colors.caution, width=2, style=Qt.PenStyle.DashLine))
         for name, line in self.lines.items():
             line.setPen(pg.mkPen(getattr(colors, LINE_COLORS[name]), width=1.5))
             line.setHoverPen(pg.mkPen(colors.accent, width=3))
@@ -237,6 +239,7 @@ class ScorePlot(pg.GraphicsView):
             self._show_cutoffs(data)
         if self._titled:
             self.score_axis.setLabel(html.escape(data.axis))  # it is taken for HTML
+            self.score_axis.resizeEvent()  # a longer title ends where the axis does
         self._draw()
         self._say_hovered()
 
@@ -260,20 +263,34 @@ class ScorePlot(pg.GraphicsView):
         data = self.data
         self._show_numbers(data is not None and len(data.counts) > 0)
         if data is None or not len(data.counts):
+            for item in (self._bars, *self._curves.values()):
+                item.hide()
+            self.drawn.emit()
             return
         self._bars.setFillLevel(FLOOR if self.log_counts else 0)
         heights = self._heights(data.counts.astype(np.float64))
         self._bars.setData(data.edges, heights)
         self._bars.show()
-        for item, name in ((self._calibrated, "calibration"), (self._fitted, "fit")):
-            curve = data.curve(name)
-            item.setVisible(curve is not None)
-            if curve is not None:
-                item.setData(curve[0], self._curve(curve[1]), connect="finite")
         low = FLOOR if self.log_counts else 0.0
         self.view.setYRange(low, max(self._top(data, heights.max()) * 1.06, low + 1), padding=0)
         if not self.is_zoomed:
             self._show_all(data)
+        self._draw_curves(data)
+        self.drawn.emit()
+
+    def _draw_curves(self, data: Histogram) -> None:
+        """Draw each curve of which more than a speck lies above the axis."""
+        least = SPECK * float(np.ptp(self.view.viewRange()[0]))
+        for name, item in self._curves.items():
+            scores, expected = data.curve(name) or (np.zeros(0), np.zeros(0))
+            heights = self._curve(expected)
+            above = scores[np.isfinite(heights)]
+            item.setVisible(bool(len(above) and np.ptp(above) >= least))
+            item.setData(scores, heights, connect="finite")
+
+    def has_drawn(self, name: str) -> bool:
+        """Return whether a curve of the legend is seen."""
+        return name not in self._curves or self._curves[name].isVisible()
 
     def _top(self, data: Histogram, highest: float) -> float:
         """Return how high the plot must be for bars and curves."""

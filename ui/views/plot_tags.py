@@ -107,12 +107,14 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         """Draw the lines, and then the words over them."""
         colors, bottom = theme.current(), self.size().height()
         painter.translate(0, bottom - EDGE)
-        painter.setPen(QColor(colors.muted))
-        painter.drawText(QRectF(2, -self._height, 400, self._height), int(LEFT), self.title)
         for tag, x, box in self.placed:
             painter.setPen(QPen(QColor(getattr(colors, tag.color)), 1))
             painter.drawLine(QPointF(x, box.top()), QPointF(x, EDGE))
-        for tag, _, box in self.placed:
+        title = QRectF(2, -self._height, self._metrics.horizontalAdvance(self.title) + 2, self._height)
+        for text, color, box in (
+            (self.title, "muted", title),
+            *((tag.text, tag.color, box) for tag, _, box in self.placed),
+        ):
             painter.fillRect(box, QColor(colors.surface))
-            painter.setPen(QColor(getattr(colors, tag.color)))
-            painter.drawText(box, int(LEFT), tag.text)
+            painter.setPen(QColor(getattr(colors, color)))
+            painter.drawText(box, int(LEFT), text)

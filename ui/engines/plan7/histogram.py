@@ -81,6 +81,13 @@ class ProfileHistogram(Histogram):
         return AXES[self.kind]
 
     @property
+    def nothing_words(self) -> str:
+        """What is said in place of a plot without bars."""
+        if self.kind == "forward" and self.n_random:
+            return "No sequence came as far as Forward."
+        return super(ProfileHistogram, self).nothing_words
+
+    @property
     def unit(self) -> str:
         """What scores are counted in."""
         return "bits"
