@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from clalign.formats.tables import digits
+from clalign.formats.writers import line_name
 
 GFF3_HEAD = "##gff-version 3"
 
@@ -56,17 +57,11 @@ def gff3_line(
     return "\t".join((gff3_name(name), "clalign", kind, places, digits(score) or ".", strand, ".", said))
 
 
-def bed_name(text: str) -> str:
-    """Return a text as it stands in a column: without blanks, and not as what begins a comment."""
-    name = "_".join(text.split())
-    return f"%23{name[1:]}" if name.startswith("#") else name
-
-
 def bed_line(name: str, spans: Iterable[tuple[int, int]], what: str, score: float, strand: str, blocks: bool) -> str:
     """Return a line of BED: six columns, or twelve with `blocks`; the score is the bits, at most 1000."""
     parts = list(spans)
     start, end = parts[0][0], parts[-1][1]
-    columns = [bed_name(name), start, end, bed_name(what), max(0, min(MOST_BED, round(score))), strand]
+    columns = [line_name(name), start, end, line_name(what), max(0, min(MOST_BED, round(score))), strand]
     if blocks:
         sizes = ",".join(str(stop - begin) for begin, stop in parts)
         starts = ",".join(str(begin - start) for begin, _ in parts)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.errors import InputError
-from clalign.formats.writers import fasta_record
+from clalign.formats.writers import fasta_record, line_name
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, is_residue
 
@@ -106,26 +106,26 @@ def stockholm_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     """
     names, notes = alignment.names, alignment.notes
     check_names(alignment, part)
-    written = {names[row] for row in part.rows.tolist()}
+    written = {names[row]: line_name(names[row]) for row in part.rows.tolist()}
     yield "# STOCKHOLM 1.0\n"
     for tag, said in notes.file:
         yield f"#=GF {tag} {said}".rstrip() + "\n"
-    said_of = [entry for entry in notes.rows if entry[0] in written]
+    said_of = [(written[name], tag, said) for name, tag, said in notes.rows if name in written]
     widest = max((len(name) for name, _, _ in said_of), default=0)
     for name, tag, said in said_of:
         yield f"#=GS {name:<{widest}s} {tag} {said}".rstrip() + "\n"
     described = {name for name, tag, _ in notes.rows if tag == "DE"}
     for row in part.rows.tolist():
         if alignment.descriptions[row] and names[row] not in described:
-            yield f"#=GS {names[row]} DE {alignment.descriptions[row]}\n"
-    width = max(map(len, written), default=0)
+            yield f"#=GS {written[names[row]]} DE {alignment.descriptions[row]}\n"
+    width = max(map(len, written.values()), default=0)
     tags = max((len(tag) for tag in (*notes.residues, *notes.columns)), default=0)
     label = max(width, (width + 6 + tags) if notes.residues else 0, (5 + tags) if notes.columns else 0)
     for row in part.rows.tolist():
-        yield f"{names[row]:<{label}s} {text_of(alignment.cells[row, part.cut])}\n"
+        yield f"{written[names[row]]:<{label}s} {text_of(alignment.cells[row, part.cut])}\n"
         for tag, texts in notes.residues.items():
             if text := texts.of(row):
-                yield f"{f'#=GR {names[row]:<{width}s} {tag}':<{label}s} {text[part.cut].decode('latin-1')}\n"
+                yield f"{f'#=GR {written[names[row]]:<{width}s} {tag}':<{label}s} {text[part.cut].decode('latin-1')}\n"
     for tag, text in notes.columns.items():
         yield f"{f'#=GC {tag}':<{label}s} {text[part.cut].decode('latin-1')}\n"
     yield "//\n"

@@ -322,6 +322,12 @@ def fasta_record(name: str, description: str, text: str) -> str:
     return f"{head}\n{body}"
 
 
+def line_name(name: str) -> str:
+    """Return a name as it can begin a line: without blanks, and not as what begins a comment or ends an alignment."""
+    word = "_".join(name.split())
+    return f"%{ord(word[0]):02X}{word[1:]}" if word.startswith(("#", "//")) else word
+
+
 class AlignedRow(Struct, frozen=True):
     """One domain on its way into a multiple alignment.
 
@@ -474,4 +480,4 @@ def _named(rows: Iterable[AlignedRow]) -> Iterator[tuple[str, AlignedRow]]:
         place = f"{row.start}-{row.end}"
         key = f"{row.name}/{place}"
         seen[key] = seen.get(key, 0) + 1
-        yield key if seen[key] == 1 else f"{row.name}_{seen[key]}/{place}", row
+        yield line_name(key if seen[key] == 1 else f"{row.name}_{seen[key]}/{place}"), row

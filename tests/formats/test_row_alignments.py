@@ -10,7 +10,7 @@ from clalign.formats.row_alignments import list_alignments, read_rows
 from clalign.formats.row_forms import ENDINGS, FORMS, form_of
 from clalign.formats.row_writers import Part, column_marks, write_rows
 from clalign.jobs import Job
-from clalign.values.row_alignments import RowAlignment, is_residue
+from clalign.values.row_alignments import RowAlignment, RowTexts, is_residue
 
 STOCKHOLM = """# STOCKHOLM 1.0
 #=GF ID   Made
@@ -96,6 +96,19 @@ def test_stockholm_is_written_back_without_loss(stockholm: Path, tmp_path: Path)
             assert line in said
     assert "#=GR one/1-4 SS HH.ECCCC" in said
     assert said.index("#=GR one/1-4 PP 9*.70000") < said.index("two/2-4 ACG.--GH") < said.index("#=GC own ab.defgh")
+
+
+def test_names_that_would_begin_another_line_of_stockholm_are_read_back(tmp_path: Path) -> None:
+    names, path = ["#a", "//", "%23b", "two words"], tmp_path / "names.sto"
+    given = RowAlignment.of_rows(names, [b"AC-D"] * 4, ["one", "", "", ""])
+    given.notes.rows.append(("#a", "WT", "0.5"))
+    given.notes.residues["SS"] = RowTexts(np.array([0]), np.frombuffer(b"HH.E", np.uint8).reshape(1, 4))
+    path.write_text(written(given, "stockholm"))
+    again = read_rows(str(path))
+    assert again.names == ["%23a", "%2F/", "%23b", "two_words"]
+    assert again.descriptions[0] == "one"
+    assert ("%23a", "WT", "0.5") in again.notes.rows
+    assert again.notes.residues["SS"].of(0) == b"HH.E"
 
 
 LETTER_BY_LETTER = ("fasta", "stockholm", "clustal")

@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 
 from clalign.engines.plan7 import hmmer3_text
+from clalign.engines.plan7.hmmer3_stockholm import hmmer3_stockholm_lines
 from clalign.errors import OutputError
 from clalign.formats import writers
-from clalign.formats.writers import check_writable, whole_file
+from clalign.formats.row_alignments import read_rows
+from clalign.formats.writers import AlignedRow, check_writable, whole_file
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit
 
@@ -123,6 +125,20 @@ def interrupted(act: Callable[[], None], moment: int) -> int:
     finally:
         sys.settrace(before)
     return n
+
+
+@pytest.mark.parametrize("is_hmmer3", [True, False])
+@pytest.mark.parametrize("n_rows", [1, 2])
+def test_domains_whose_names_would_begin_another_line_stay_in_stockholm(
+    tmp_path: Path, is_hmmer3: bool, n_rows: int
+) -> None:
+    row = AlignedRow("#a", "", "", 1, 3, 0, "MMM", "ACD", "***")
+    card = {"name": "p", "accession": "", "description": "", "length": 3}
+    write = (lambda *given: hmmer3_stockholm_lines(*given, "clalign")) if is_hmmer3 else writers.stockholm_lines
+    path = tmp_path / "a.sto"
+    path.write_text("".join(f"{line}\n" for line in write(card, lambda: [row] * n_rows)))
+    names = {1: ["%23a/1-3"], 2: ["0|%23a/1-3", "1|%23a/1-3"] if is_hmmer3 else ["%23a/1-3", "%23a_2/1-3"]}
+    assert read_rows(str(path)).names == names[n_rows]
 
 
 def test_a_row_of_deletions_ends_at_the_right() -> None:

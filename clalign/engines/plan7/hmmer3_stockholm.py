@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from clalign.formats.tables import Card
-from clalign.formats.writers import AlignedRow, annotation_text, consensus_text, inserts_of, make_room, woven
+from clalign.formats.writers import (
+    AlignedRow,
+    annotation_text,
+    consensus_text,
+    inserts_of,
+    line_name,
+    make_room,
+    woven,
+)
 
 BLOCK = 200
 """Columns of a block."""
@@ -74,7 +82,7 @@ def hmmer3_stockholm_lines(
     for row in rows():
         make_room(row, inserts)
         means.add(row)
-        places.add(row.place)
+        places.add(line_name(row.place))
         n_rows += 1
         n_accessions += bool(row.accession)
     n_digits = len(str(n_rows)) if len(places) < n_rows else 0
@@ -82,7 +90,8 @@ def hmmer3_stockholm_lines(
 
     def named() -> Iterator[tuple[str, AlignedRow]]:
         for number, row in enumerate(rows()):
-            yield f"{number:0{n_digits}d}|{row.place}" if n_digits else row.place, row
+            name = line_name(row.place)
+            yield f"{number:0{n_digits}d}|{name}" if n_digits else name, row
 
     yield "# STOCKHOLM 1.0"
     if n_digits:
