@@ -16,7 +16,7 @@ from clalign.control_characters import escaped
 from clalign.engines.engine import Engine, engines
 from clalign.errors import ClalignError
 from clalign.sizes import rate_text, size_text
-from clalign.values.sequences import short_name as short_name
+from clalign.values import sequences
 
 THIN = "\u202f"
 """Narrow no-break space before units."""
@@ -32,6 +32,11 @@ def tip(text: str) -> str:
     lines = [line for part in text[: TIP_LETTERS * TIP_LINES].split("\n") for line in textwrap.wrap(part, TIP_LETTERS)]
     is_whole = len(lines) <= TIP_LINES and len(text) <= TIP_LETTERS * TIP_LINES
     return "\n".join(lines if is_whole else [*lines[: TIP_LINES - 1], "…"])
+
+
+def short_name(name: str) -> str:
+    """Return the part of a name that says most, as it is shown everywhere: with control characters as escapes."""
+    return escaped(sequences.short_name(name))
 
 
 def short_text(text: str, most: int = 60) -> str:

@@ -5,20 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QHelpEvent
+from PySide6.QtCore import QEvent, QPoint, QRectF, Qt
+from PySide6.QtGui import QHelpEvent, QImage, QPainter
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QTextEdit, QToolTip, QWidget
 
+from clalign.engines.overview import HitMatrix
 from clalign.runs.run_file import open_run
-from clalign.ui import formatting
+from clalign.ui import formatting, theme
+from clalign.ui.engines.msa.pair_view import PairView
+from clalign.ui.models.heat_map import HeatMap
 from clalign.ui.models.text_table import TextColumn, TextTable
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.architecture_painter import BarStyle, paint_bar
+from clalign.ui.views.choices import QueryChooser
+from clalign.ui.views.heat_map_view import Frame, paint_map
 from clalign.ui.views.message_bar import MessageBar
 from clalign.ui.views.parts import ElidedLabel, label
 from clalign.ui.views.pictures import readable_svg
+from clalign.values.architectures import Architecture, PlacedDomain
 
 IMAGE = '<img src="{}">EVIL'
 
@@ -111,6 +120,54 @@ def test_the_window_shows_control_characters_as_escapes(qtbot: Any) -> None:
     assert r"fa\u202eke\x1b[31m" in shown
     assert (line.text(), label("\x07").text(), formatting.tip("\x9b")) == (r"a\u202eb", r"\x07", r"\x9b")
     assert table.index(0, 0).data() == r"x\x1b[2J"
+
+
+class SizedNames(list[str]):
+    """The names of some sequences."""
+
+    @property
+    def names(self) -> list[str]:
+        return self
+
+
+class NotingPainter(QPainter):
+    """Notes what is written."""
+
+    def __init__(self) -> None:
+        self.image = QImage(400, 400, QImage.Format.Format_RGB32)
+        super().__init__(self.image)
+        self.texts: list[str] = []
+
+    def drawText(self, *given: Any) -> None:
+        self.texts.append(given[-1])
+
+
+def test_one_name_is_written_in_one_way_in_all_pictures(qtbot: Any) -> None:
+    name, shown = "sp|X1|rtl\u202egnp.exe", r"rtl\u202egnp.exe"
+    painter = NotingPainter()
+    one = np.zeros(1, np.int64)
+    matrix = HitMatrix(one, one, [name], np.zeros((1, 2), np.int64), np.ones(1), np.ones(1), one)
+    frame = Frame(1, 1)
+    frame.fit(40, 40)
+    paint_map(painter, QRectF(150, 150, 40, 40), HeatMap(matrix), frame, [name], theme.LIGHT, 140)
+    assert painter.texts == [shown, shown]
+    painter.texts.clear()
+    domain = PlacedDomain(1, 0, 1, name, "", 100, (0, 100), (0, 100), (0, 100), 9.0, 0.1)
+    style = BarStyle(theme.LIGHT, {}, 2.0)
+    paint_bar(painter, QRectF(0, 0, 400, 30), Architecture(0, name, "", "", 100, (domain,), 1), style)
+    assert painter.texts[:2] == [shown, shown]
+    painter.end()
+    chooser = QueryChooser("Query")
+    qtbot.addWidget(chooser)
+    chooser.offer([(name, 3)])
+    assert chooser.itemText(0) == r"sp|X1|rtl\u202egnp.exe"
+    signal = SimpleNamespace(connect=lambda heard: None)
+    run: Any = SimpleNamespace(aligned=None, shown=None, aligned_changed=signal, shown_changed=signal)
+    pairs = PairView(run)
+    qtbot.addWidget(pairs)
+    run.aligned = SimpleNamespace(given=SizedNames([name]))
+    pairs.fill()
+    assert pairs.first.itemText(0) == chooser.itemText(0)
 
 
 def test_an_svg_holds_no_control_characters() -> None:

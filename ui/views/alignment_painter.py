@@ -5,10 +5,18 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
+from clalign.control_characters import escaped
+
 from .. import formatting, theme
 from ..formatting import short_name
 from ..models.alignment_layout import Line, confidence
 from ..models.residue_colors import background_of, letter_on
+
+
+def _fitting(name: str, most: int) -> str:
+    """Return a name that is shown with so many letters, or the part of it that says most."""
+    whole = escaped(name)
+    return whole if len(whole) <= most else short_name(name)
 
 
 class LinePainter:
@@ -50,9 +58,7 @@ class LinePainter:
         largest : int
             The largest number there is.
         """
-        self.letters = min(
-            most, max((len(name if len(name) <= most else short_name(name)) for name in names), default=0)
-        )
+        self.letters = min(most, max((len(_fitting(name, most)) for name in names), default=0))
         self.digits = len(formatting.count(largest))
         self.margin = (self.letters + (self.letters > 0) + self.digits + 1) * self.cell
 
@@ -96,7 +102,7 @@ class LinePainter:
         if self.letters:
             # Where no number follows, its room is the name's, too.
             letters = self.letters if shown.first is not None else self.letters + self.digits + 1
-            label = shown.label if len(shown.label) <= letters else short_name(shown.label)
+            label = _fitting(shown.label, letters)
             names = QRectF(x, y, letters * self.cell + 4, self.height)
             label = painter.fontMetrics().elidedText(label, Qt.TextElideMode.ElideRight, int(names.width()))
             painter.drawText(names, Qt.AlignmentFlag.AlignVCenter, label)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
+from clalign.control_characters import escaped
 from clalign.values.architectures import Architecture, PlacedDomain
 from clalign.values.axes import linear_ticks
 
@@ -128,7 +129,7 @@ class ArchitecturePicture:
         """Return where the entries of the legend stand."""
         x, y, entries = EDGE, 0.0, []
         for name in self._families:
-            needed = SWATCH + 6 + metrics.horizontalAdvance(name) + 18
+            needed = SWATCH + 6 + metrics.horizontalAdvance(escaped(name)) + 18
             if x + needed > self.width - EDGE and x > EDGE:
                 x, y = EDGE, y + 18
             entries.append((x, y, name))
@@ -162,7 +163,7 @@ class ArchitecturePicture:
             painter.setBrush(QColor(self.style.colors.get(name, theme.LIGHT.muted)))
             painter.drawRoundedRect(QRectF(x, y + below + 2, SWATCH, SWATCH), 3, 3)
             painter.setPen(QColor(theme.LIGHT.text))
-            painter.drawText(QRectF(x + SWATCH + 6, y + below, self.width, 16), int(LEFT), name)
+            painter.drawText(QRectF(x + SWATCH + 6, y + below, self.width, 16), int(LEFT), escaped(name))
 
 
 def _font(font: QFont) -> QFont:

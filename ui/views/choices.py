@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
     QStylePainter,
 )
 
+from clalign.control_characters import escaped
+
 from .. import formatting, theme
 from .parts import shrinking, stacked
 
@@ -180,7 +182,7 @@ class QueryChooser(NarrowBox):
 
     def offer(self, entries: Iterable[tuple[str, int]]) -> None:
         """Offer names and their numbers, unless they are offered already."""
-        found = list(entries)
+        found = [(escaped(text), number) for text, number in entries]
         if [text for text, _ in found] != [self.itemText(place) for place in range(self.count())]:
             self.clear()
             for text, number in found:

@@ -76,7 +76,7 @@ class Frame:
 
 def head_for(names: Sequence[str], height: float) -> float:
     """Return the pixels that names of queries get above the cells, of those that there are."""
-    longest = max(map(len, names), default=0)
+    longest = max((len(formatting.short_name(name)) for name in names), default=0)
     return max(LEAST_HEAD, min(LETTER * longest + 16, MOST_HEAD, HEAD_SHARE * height))
 
 
@@ -136,7 +136,7 @@ def _paint_names(
             painter.save()
             painter.translate(x + frame.cell_x / 2, area.top() - 4)
             painter.rotate(-90)
-            text = metrics.elidedText(names[column], Qt.TextElideMode.ElideMiddle, head - 10)
+            text = metrics.elidedText(formatting.short_name(names[column]), Qt.TextElideMode.ElideMiddle, head - 10)
             box = QRectF(0, -frame.cell_x / 2, head - 8, frame.cell_x)
             painter.drawText(box, int(Qt.AlignmentFlag.AlignLeft | whole), text)
             painter.restore()

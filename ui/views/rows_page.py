@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from clalign.control_characters import escaped
 from clalign.formats.row_writers import Part, fasta_lines
 from clalign.values.row_alignments import RowAlignment
 
@@ -404,7 +405,7 @@ class RowsPage(QWidget):
     def show_titles(self, titles: list[str], number: int) -> None:
         """Let one of several alignments be chosen."""
         self.numbers.clear()
-        self.numbers.addItems([title or f"Alignment {place + 1}" for place, title in enumerate(titles)])
+        self.numbers.addItems([escaped(title) or f"Alignment {place + 1}" for place, title in enumerate(titles)])
         self.numbers.setCurrentIndex(number)
         self.numbers.setVisible(len(titles) > 1)
 

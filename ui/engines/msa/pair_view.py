@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from clalign.control_characters import escaped
 
 from ... import formatting, theme
-from ...views.parts import ElidedLabel, IconButton, label, row, shrinking, stacked
+from ...views.choices import NarrowBox
+from ...views.parts import ElidedLabel, IconButton, label, row, stacked
 from .pair_painter import PairShown, area_of, paint_pair
 from .run_data import path_of
 from .run_view import AlignedRunView
@@ -72,7 +75,7 @@ class PairView(QWidget):
     def __init__(self, run: AlignedRunView) -> None:
         super().__init__()
         self._run = run
-        self.first, self.second = shrinking(QComboBox()), shrinking(QComboBox())
+        self.first, self.second = NarrowBox(), NarrowBox()
         self.canvas = PairCanvas()
         self.words = ElidedLabel("", "muted")
         for box, name in ((self.first, "First sequence"), (self.second, "Second sequence")):
@@ -100,7 +103,7 @@ class PairView(QWidget):
         if run is None or self.first.count():
             return
         for box in (self.first, self.second):
-            box.addItems(list(run.given.names))
+            box.addItems(list(map(escaped, run.given.names)))
         self.second.setCurrentIndex(min(1, len(run.given) - 1))
         self.show_pair()
 

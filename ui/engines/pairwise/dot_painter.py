@@ -11,6 +11,7 @@ import numpy.typing as npt
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
 
+from clalign.control_characters import escaped
 from clalign.values.axes import linear_ticks
 
 from ... import formatting, theme
@@ -224,11 +225,11 @@ def _paint_axes(painter: QPainter, frame: QRectF, plot: DotPlot, shown: QRectF, 
         painter.drawLine(QPointF(frame.left() - 3, y), QPointF(frame.left(), y))
         painter.drawText(QRectF(frame.left() - 70, y - line / 2, 64, line), right, formatting.count(value))
     below = QRectF(frame.left(), frame.bottom() + 6 + line, frame.width(), line)
-    name = metrics.elidedText(plot.target_name, Qt.TextElideMode.ElideMiddle, int(frame.width()))
+    name = metrics.elidedText(escaped(plot.target_name), Qt.TextElideMode.ElideMiddle, int(frame.width()))
     painter.drawText(below, middle, name)
     painter.save()
     painter.translate(frame.left() - LEFT + 2, frame.bottom())
     painter.rotate(-90)
-    name = metrics.elidedText(plot.query_name, Qt.TextElideMode.ElideMiddle, int(frame.height()))
+    name = metrics.elidedText(escaped(plot.query_name), Qt.TextElideMode.ElideMiddle, int(frame.height()))
     painter.drawText(QRectF(0, 0, frame.height(), line), middle, name)
     painter.restore()

@@ -8,6 +8,8 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QLineEdit, QProgressBar, QWidget
 
+from clalign.control_characters import escaped
+
 from ... import formatting
 from ...models.figures import FitChart
 from ...models.workspace import Source, Workspace
@@ -192,7 +194,7 @@ class CalibrateSheet(Sheet):
         """Draw what was fitted."""
         self.fits = fits
         self.names.clear()
-        self.names.addItems([fit["name"] for fit in fits])
+        self.names.addItems([escaped(fit["name"]) for fit in fits])
         self.body.insertWidget(0, notice_row("good", f"The calibrated profile is in {formatting.short_path(output)}, "
                                                      "and searches use it from now on."))  # fmt: skip
         self.show_fit(0)
