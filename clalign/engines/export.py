@@ -56,6 +56,11 @@ CARDS_KEPT = 256
 """Cards of queries that are kept in memory."""
 
 
+SHAPING = ("columns", "safe_cells", "overlaps", "clans", "flank", "matched_by", "species", "taxonomy",
+           "taxonomy_column", "listed")  # fmt: skip
+"""What of a `Choice` shapes the contents of files, and is not told by the command that made the run."""
+
+
 class Choice(Struct, frozen=True):
     """Which hits to write, and how.
 
@@ -124,6 +129,12 @@ class Choice(Struct, frozen=True):
         if self.hits is not None and len(self.hits) < (n := run.n_hits()):
             parts.insert(0, f"{len(self.hits):,} of {n:,} hits{self.asked and f' ({in_one_line(self.asked)})'}")
         return ", ".join(parts)
+
+    @property
+    def shaped(self) -> dict[str, Any]:
+        """What of `SHAPING` is not as usual."""
+        usual = Choice()
+        return {name: value for name in SHAPING if (value := getattr(self, name)) != getattr(usual, name)}
 
 
 class Cards(Sequence[Card]):
@@ -393,17 +404,17 @@ def export(
             if not written(table):
                 source = engine_of(run).source(run, choice, context)
                 count, origin = writers[what](source, table), source.origin
-        _tell_origin(origin, what, str(out_path), choice.provenance, context)
+        _tell_origin(origin, what, str(out_path), choice, context)
         return count
 
 
-def _tell_origin(origin: Provenance, what: str, path: str, beside: bool, context: JobContext) -> None:
+def _tell_origin(origin: Provenance, what: str, path: str, choice: Choice, context: JobContext) -> None:
     """Say of a file what it has no place for: where it comes from, in one beside it, and that it is partial."""
     if origin.partial and what in WITHOUT_REMARKS:
         named = "What is written" if path == "-" else path
         context.warn(f"{named} has no place to say that it is partial: not everything was searched.")
-    if beside and has_neighbors(path):
-        facts = {"file": Path(path).name, "export": what, **origin.facts()}
+    if choice.provenance and has_neighbors(path):
+        facts = {"file": Path(path).name, "export": what, **origin.facts(), "options": choice.shaped}
         with whole_file(f"{path}{BESIDE}") as stream:
             stream.write(json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
 

@@ -154,6 +154,11 @@ def test_what_has_no_place_for_it_gets_a_file_beside_it_if_that_is_asked_for(
     inputs = (EXAMPLES / "rrm_1_hmmer3.hmm", EXAMPLES / "swissprot_sample.fasta.gz")
     sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in inputs]
     assert [one["sha256"] for one in said["inputs"]] == sums
+    assert said["options"] == {}
+    shaped = ["--with-provenance", "--flank", "5", "--with-matched-by", "--fasta-matched", str(tmp_path / "parts")]
+    assert main(["export", str(run), *shaped]) == ExitCode.DONE
+    said = json.loads((tmp_path / "parts.provenance.json").read_text("utf-8"))
+    assert said["options"] == {"flank": 5, "matched_by": True}
     words = ["--target", "sp|Q923K9|A1CF_RAT", "--significant", "--with-provenance", "--csv", str(made)]
     assert main(["export", str(run), *words]) == ExitCode.DONE
     said = json.loads((tmp_path / "hits.csv.provenance.json").read_text("utf-8"))
