@@ -97,6 +97,24 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
     view.close()
 
 
+@pytest.mark.parametrize(
+    ("profiles", "told"),
+    [
+        (1, "900 of 1,500 sequences searched so far on"),
+        (3, "for profile 1 of 3 · 300 of 500 sequences searched with it"),
+    ],
+)
+def test_what_is_said_of_one_profile_is_not_taken_for_the_whole_search(
+    qtbot: Any, made_run: Callable[..., Path], reader: Reader, profiles: int, told: str
+) -> None:
+    view = ProfileRunView(made_run(complete=False, profiles=profiles), reader)
+    view.refresh()
+    qtbot.waitUntil(lambda: view.histogram is not None and reader.is_idle, timeout=30000)
+    assert told in view.summary().replace("\u202f", "")
+    assert ("so far" in view.summary()) == (profiles == 1)
+    view.close()
+
+
 def test_no_hits_name_the_best_sequence(view: RunView) -> None:
     with open_run(view.path, writable=True) as run:
         run.set_best(0, {"name": "Q9XYZ1", "evalue": 38.0, "score": 9.2})

@@ -456,7 +456,7 @@ class RunView(QObject):
         done = formatting.count(self.histogram.n_looked_at) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
         of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
-        return f"{done}{of} {verb} so far{self._on_device()}"
+        return f"{done}{of} {verb} {'with it' if self._of_which() else 'so far'}{self._on_device()}"
 
     def _of_which(self) -> str:
         """Return which one of several queries the hits are of; empty of all, or of the only one."""
