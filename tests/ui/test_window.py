@@ -388,6 +388,8 @@ def test_an_unfinished_run_offers_to_continue(
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
     qtbot.waitUntil(lambda: page._unfinished_bar.isVisible(), timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hit is not None, timeout=30000)
+    assert page.hits.table.first_chosen() == 0, "the first hit is there to be looked at"
     press(page, "Continue")
     qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
     with open_run(path) as run:

@@ -288,9 +288,15 @@ class ResultsPage(QWidget):
         defer(self, lambda: self.strip)
 
     def _choose_first(self) -> None:
-        """Choose the first hit of each query once, when all its hits are there."""
+        """Choose the first hit of each query once, when no more hits will come."""
         run = self.run
-        if run.is_complete and run.hits.n_shown and self._hits.content is not None and run.profile != self._first_of:
+        if (
+            not run.is_live
+            and run.state != "elsewhere"
+            and run.hits.n_shown
+            and self._hits.content is not None
+            and run.profile != self._first_of
+        ):
             self._first_of = run.profile
             if run.hit is None and self.hits.table.first_chosen() is None:
                 self.hits.table.choose_row(0)
