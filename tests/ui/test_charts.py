@@ -1,6 +1,7 @@
 """How charts are drawn: what is said above a plot, what is in view, what a click in it does."""
 
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from clalign.ui.engines.plan7.histogram import ProfileHistogram
 from clalign.ui.engines.plan7.logo_painter import fitting
 from clalign.ui.models.figures import Bar, BarChart
 from clalign.ui.models.histogram import Histogram
-from clalign.ui.views import figure_painter
+from clalign.ui.views import figure_painter, source_card
 from clalign.ui.views.alignment_painter import LinePainter
 from clalign.ui.views.details import LEAST_WIDTH, FactsCard
 from clalign.ui.views.facts_paragraph import FACTS, WORDS, FactsParagraph
@@ -24,6 +25,7 @@ from clalign.ui.views.figure_painter import paint_swatch
 from clalign.ui.views.histogram_plot import HIGHEST_CURVE, CountAxis, ScorePlot
 from clalign.ui.views.histogram_view import HistogramView
 from clalign.ui.views.plot_tags import EDGE
+from clalign.ui.views.source_card import LengthBars
 from clalign.values.evalues import GumbelFit
 from clalign.values.profiles import Calibration
 
@@ -323,6 +325,18 @@ def test_a_paragraph_takes_a_second_line_before_it_leaves_anything_out(qtbot: An
             assert len(shown) <= 2
             assert shown[-1].endswith("…")
             assert all(metrics.horizontalAdvance(line.rstrip()) <= width for line in shown)
+
+
+def test_the_ends_of_a_distribution_are_the_shortest_and_the_longest(
+    qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bars = LengthBars([[13, 1000, 7], [1001, 2434, 2]], ("13", "2,358"))
+    qtbot.addWidget(bars)
+    seen: list[str] = []
+    monkeypatch.setattr(source_card, "QPainter", lambda widget: SimpleNamespace(
+        fillRect=lambda *_: None, setPen=lambda _: None, drawText=lambda _, side, text: seen.append(text)))  # fmt: skip
+    bars.paintEvent(None)
+    assert seen == ["13", "2,358 residues"]
 
 
 def test_long_names_of_files_push_nothing_out_of_details(qtbot: Any) -> None:

@@ -24,11 +24,19 @@ CUTOFFS = {"ga": "Gathering (GA)", "tc": "Trusted (TC)", "nc": "Noise (NC)"}
 
 
 class LengthBars(QWidget):
-    """The distribution of lengths as small bars."""
+    """The distribution of lengths as small bars.
 
-    def __init__(self, bins: list[list[int]]) -> None:
+    Parameters
+    ----------
+    bins : list
+        The bounds of each bar and how many sequences it holds.
+    ends : (str, str)
+        The shortest and the longest length, which lie within the bounds of the first and the last bar.
+    """
+
+    def __init__(self, bins: list[list[int]], ends: tuple[str, str]) -> None:
         super().__init__()
-        self._bins = bins
+        self._bins, self._ends = bins, ends
         self.setMinimumHeight(56)
         self.setAccessibleName("Distribution of lengths")
         self.setMaximumWidth(900)
@@ -55,8 +63,8 @@ class LengthBars(QWidget):
         painter.fillRect(QRectF(area.left(), area.bottom(), area.width(), 1), QColor(colors.border))
         painter.setPen(QColor(colors.muted))
         below = QRectF(self.rect()).adjusted(0, self.height() - 17, 0, 0)
-        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, formatting.count(self._bins[0][0]))
-        painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{formatting.count(self._bins[-1][1])} residues")
+        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, self._ends[0])
+        painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{self._ends[1]} residues")
 
 
 def file_words(report: dict[str, Any]) -> str:
@@ -73,19 +81,19 @@ def report_parts(report: dict[str, Any]) -> list[QWidget]:
     """Return widgets that show an input report."""
     if not report:
         return [label("Nothing was read yet.", "muted")]
+    ends = formatting.count(report["shortest"]), formatting.count(report["longest"])
     rows = [
         ("File", formatting.short_path(report["path"])),
         ("Sequences", formatting.count(report["n_sequences"])),
         ("Residues", formatting.count(report["n_residues"])),
-        ("Lengths", f"{formatting.count(report['shortest'])} to {formatting.count(report['longest'])}, "
-                    f"mean {formatting.count(report['mean'])}"),
+        ("Lengths", f"{ends[0]} to {ends[1]}, mean {formatting.count(report['mean'])}"),
         ("Alphabet", f"{formatting.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
         *([("Format", words)] if (words := file_words(report)) else []),
         ("SHA-256", report["digest"][:16] + "…" if len(report["digest"]) > 16 else report["digest"]),
     ]  # fmt: skip
     parts: list[QWidget] = [facts_grid(rows)]
     if report["length_histogram"]:
-        parts.append(LengthBars(report["length_histogram"]))
+        parts.append(LengthBars(report["length_histogram"], ends))
     parts += [notice_row(issue["severity"], issue_text(issue)) for issue in report["issues"]]
     if not report["issues"]:
         parts.append(notice_row("good", "Read without remarks"))
