@@ -13,7 +13,7 @@ from clalign.engines.plan7.estimate import estimate
 from clalign.engines.plan7.spec import PRESETS, SearchSpec
 from clalign.ui import formatting
 from clalign.ui.engines.plan7.form import SearchForm
-from clalign.ui.engines.plan7.notices import notices, reason_not_to_run
+from clalign.ui.engines.plan7.notices import notices, reason_not_to_run, source_offers
 from clalign.ui.models import device_words
 from clalign.ui.models.data_tree import told_apart
 from clalign.ui.models.file_names import names_apart
@@ -55,6 +55,22 @@ def test_values_go_in_and_come_out(qtbot: Any) -> None:
     assert form.values()[0]["cutoff"] == "none"
 
 
+@pytest.mark.parametrize(
+    ("n_bare", "n_all", "who"),
+    [(40, 80, "40 of the profiles have"), (1, 80, "1 of the profiles has"), (1, 1, "This HMMER2 profile has"),
+     (3, 3, "These HMMER2 profiles have")],
+)  # fmt: skip
+def test_card_and_form_say_the_same_of_missing_calibrations(n_bare: int, n_all: int, who: str) -> None:
+    known = {"calibration": {"mu": 1.0, "lambda": 0.7}}
+    cards = [{"name": str(i), "origin": "hmmer2", **(known if i >= n_bare else {})} for i in range(n_all)]
+    source = Source("/x.hmm", kind="profiles", state="ready", cards=cards)
+    (notice,) = notices(source, None, None)
+    (said,) = [offer.said[1] for offer in source_offers(source) if offer.said[0]]
+    assert notice.text == said
+    assert said.startswith(f"{who} no calibration, so ")
+    assert "E\u2011values" in said, "not broken after the E"
+
+
 def test_scripts_say_what_differs_from_the_defaults() -> None:
     spec = SearchSpec("my profile.hmm", "b.fasta", evalue=0.5, without_null2=True)
     assert as_command(spec) == "clalign hmmsearch -E 0.5 --nonull2 'my profile.hmm' b.fasta"
@@ -83,7 +99,7 @@ def test_notices_say_what_is_wrong_with_a_combination() -> None:
     bare = notices(profile(origin="hmmer3", calibration=None), sequences(), READY)[0]
     assert bare.blocks
     assert "Build it again with hmmbuild" in bare.text
-    assert "E-values are rough" in notices(profile(calibration=None), sequences(), READY)[0].text
+    assert "values are rough" in notices(profile(calibration=None), sequences(), READY)[0].text
     wrong = notices(profile(), sequences("dna"), READY)[0]
     assert wrong.blocks
     assert wrong.action == "take_as_amino"

@@ -279,7 +279,7 @@ def test_a_profile_is_calibrated_and_takes_its_place(
 ) -> None:
     window.controller.sources.open_paths([files["bare.hmm"]])
     qtbot.waitUntil(lambda: window.controller.workspace.profiles is not None, timeout=30000)
-    qtbot.waitUntil(lambda: "No calibration" in texts(window.details), timeout=30000)
+    qtbot.waitUntil(lambda: "This HMMER2 profile has no calibration" in texts(window.details), timeout=30000)
     manners(pause=0.1)
     press(window.details, "Calibrate…")
     sheet = window.sheets.sheet

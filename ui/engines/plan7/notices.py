@@ -43,9 +43,16 @@ def _profile_notices(profiles: Source) -> list[Notice]:
     rough = _not_calibrated(profiles)
     if not rough:
         return []
-    which = "This HMMER2 profile has" if len(profiles.cards) == 1 else f"{len(rough)} of the profiles have"
-    text = f"{which} no calibration, so E-values are rough (upper bounds)."
-    return [Notice("caution", text, action="calibrate", action_text="Calibrate…")]
+    return [Notice("caution", _rough_words(profiles, len(rough)), action="calibrate", action_text="Calibrate…")]
+
+
+def _rough_words(profiles: Source, n_rough: int) -> str:
+    """Return which profiles have no calibration, and what follows."""
+    which = f"{n_rough} of the profiles" if n_rough < len(profiles.cards) else "These HMMER2 profiles"
+    if len(profiles.cards) == 1:
+        which = "This HMMER2 profile"
+    has, whose = ("has", "its") if n_rough == 1 else ("have", "their")
+    return f"{which} {has} no calibration, so {whose} E\u2011values are rough (upper bounds)."
 
 
 def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
@@ -81,7 +88,7 @@ def source_offers(source: Source) -> list[Offer]:
     offers = [Offer("Show logo", "search.profiles.open_profile", tip="Letters and nodes", place="each")]
     if _without_statistics(source):
         offers.append(Offer(said=("stop", f"A HMMER3 profile {NO_STATISTICS}")))
-    if _not_calibrated(source):
-        said = ("caution", "No calibration: E-values are rough (upper bounds).")
+    if rough := _not_calibrated(source):
+        said = ("caution", _rough_words(source, len(rough)))
         offers.append(Offer("Calibrate…", "search.calibrating.calibrate", said=said))
     return offers
