@@ -101,7 +101,7 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
     ("profiles", "told"),
     [
         (1, "900 of 1,500 sequences searched so far on"),
-        (3, "for profile 1 of 3 · 300 of 500 sequences searched with it"),
+        (3, "for profile 1 of 3 · 900 of 1,500 sequences searched with it"),
     ],
 )
 def test_what_is_said_of_one_profile_is_not_taken_for_the_whole_search(
