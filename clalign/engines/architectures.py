@@ -17,12 +17,12 @@ from clalign.engines.engine import Writer, engine_of
 from clalign.engines.export import Choice, Source, write_lines, write_table
 from clalign.errors import ClalignError, DamagedRun, OptionError
 from clalign.formats import clans as clan_files
-from clalign.formats.genome_places import GenomePlace, genome_place
+from clalign.formats.genome_places import Exon, GenomePlace, Span, genome_place
 from clalign.formats.intervals import GFF3_HEAD, bed_line, gff3_line, gff3_name, gff3_value
 from clalign.formats.tables import PARTIAL, digits, plain
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import input_of
-from clalign.runs.placed_parts import PlacedPart, Target, parts_by_target, path_of
+from clalign.runs.placed_parts import PlacedPart, Target, longest_of_name, parts_by_target, path_of
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.architectures import RULES, Architecture, Clans, PlacedDomain, resolve, settled
 from clalign.values.hits import matched_places
@@ -244,9 +244,13 @@ def write_gff3(source: Source, stream: TextIO) -> int:
 
 def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], clans: Clans) -> int:
     write_lines(stream, [GFF3_HEAD, *_comments(source)])
-    count = 0
+    count, longest, told = 0, longest_of_name(source.keys), set[str]()
     for one in found:
-        write_lines(stream, [f"##sequence-region {gff3_name(one.name)} 1 {one.length}"])
+        if one.name not in told:  # GFF3 has one region for each name
+            end = longest.get(one.name, one.length)
+            write_lines(stream, [f"##sequence-region {gff3_name(one.name)} 1 {end}"])
+        if one.name in longest:
+            told.add(one.name)
         for domain in one.domains:
             count += 1
             line = gff3_line(
@@ -270,30 +274,28 @@ def write_gff3_genome(source: Source, stream: TextIO) -> int:
             count += 1
             attributes = _attributes(source, one, domain, clans, count)
             attributes["sequence"] = gff3_value(one.name)
-            strand = "+" if place.strand * domain.strand > 0 else "-"
-            for span, target in _exons(source, place, domain):
+            for (start, end, strand), target in _exons(source, place, domain):
                 attributes["Target"] = _target(domain, target) if target else ""
-                line = gff3_line(place.name, _kind(source), span, _evalue(domain), strand, attributes)
+                sign = "+" if strand * domain.strand > 0 else "-"
+                line = gff3_line(place.name, _kind(source), (start, end), _evalue(domain), sign, attributes)
                 write_lines(stream, [line])
     write_lines(stream, left_out.lines(source))
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return count
 
 
-def _exons(
-    source: Source, place: GenomePlace, domain: PlacedDomain
-) -> Iterator[tuple[tuple[int, int], tuple[int, int] | None]]:
+def _exons(source: Source, place: GenomePlace, domain: PlacedDomain) -> Iterator[tuple[Exon, tuple[int, int] | None]]:
     """Yield where the parts of a domain lie on a genome, and the part of its family that each is aligned to."""
     parts = place.parts(*domain.target_range)
     if len(parts) == 1:
         yield parts[0][0], domain.family_range
         return
     path, (first, last) = path_of(source.keys, domain.hit, domain.number), domain.family_range
-    for span, (start, end) in parts:
+    for exon, (start, end) in parts:
         found = matched_places(path, start - domain.target_range[0], end - domain.target_range[0])
         if found is not None and domain.strand < 0:
             found = last - first - found[1], last - first - found[0]
-        yield span, found and (first + found[0], first + found[1])
+        yield exon, found and (first + found[0], first + found[1])
 
 
 def write_bed(source: Source, stream: TextIO) -> int:
@@ -320,9 +322,11 @@ def write_bed_genome(source: Source, stream: TextIO) -> int:
         place = left_out.place(one, source.is_protein)
         for domain in one.domains if place is not None else ():
             assert place is not None
-            strand = "+" if place.strand * domain.strand > 0 else "-"
-            spans = place.spans(*domain.target_range)
-            write_lines(stream, [bed_line(place.name, spans, domain.family, domain.score, strand, blocks=True)])
+            if (blocks := left_out.blocks(place, domain)) is None:
+                continue
+            spans, strand = blocks
+            sign = "+" if strand * domain.strand > 0 else "-"
+            write_lines(stream, [bed_line(place.name, spans, domain.family, domain.score, sign, blocks=True)])
             count += 1
     write_lines(stream, left_out.lines(source))
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
@@ -330,10 +334,10 @@ def write_bed_genome(source: Source, stream: TextIO) -> int:
 
 
 class LeftOut:
-    """Counts the sequences that do not tell where on a genome they lie."""
+    """Counts the sequences that do not tell where on a genome they lie, and the domains that BED cannot have there."""
 
     def __init__(self) -> None:
-        self.n_sequences = self.n_domains = 0
+        self.n_sequences = self.n_domains = self.n_without_blocks = 0
 
     def place(self, one: Architecture, is_protein: bool) -> GenomePlace | None:
         """Return where a sequence lies; None for one that is counted."""
@@ -343,15 +347,28 @@ class LeftOut:
             self.n_domains += len(one.domains)
         return found
 
+    def blocks(self, place: GenomePlace, domain: PlacedDomain) -> tuple[list[Span], int] | None:
+        """Return the blocks of a domain and their strand; None for one that is counted."""
+        found = place.blocks(*domain.target_range)
+        self.n_without_blocks += found is None
+        return found
+
     def lines(self, source: Source) -> list[str]:
         """Return what is said of them, and warn."""
-        if not self.n_sequences:
-            return []
-        domains = f"{self.n_domains:,} domain{'s' * (self.n_domains != 1)}"
-        sequences = f"{self.n_sequences:,} sequence{'s' * (self.n_sequences != 1)}"
-        words = f"left out: {domains} of {sequences} whose names and descriptions tell no place on a genome"
-        source.context.warn(f"{words[:1].upper()}{words[1:]}.")
-        return [f"# {words}"]
+        said = []
+        if self.n_sequences:
+            whose = "whose names and descriptions tell no place on a genome"
+            said.append(f"{_number(self.n_domains, 'domain')} of {_number(self.n_sequences, 'sequence')} {whose}")
+        if self.n_without_blocks:
+            domains = _number(self.n_without_blocks, "domain")
+            said.append(f"{domains} on both strands or across the origin, for which BED has no blocks")
+        for words in said:
+            source.context.warn(f"Left out: {words}.")
+        return [f"# left out: {words}" for words in said]
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def _kind(source: Source) -> str:

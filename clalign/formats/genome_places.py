@@ -9,6 +9,8 @@ times as long for a protein, or with a stop codon more.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -18,13 +20,21 @@ Span = tuple[int, int]
 CODON = 3
 
 _PRODIGAL = re.compile(r"# (\d+) # (\d+) # (-?1) #")
-_LOCATION = re.compile(r"\[location=([^\]]+)\]")
-_RANGE = re.compile(r"<?(\d+)(?:\.\.>?(\d+))?")
+_LOCATION = re.compile(r"\[location=([a-z(),<>.\d]+)\]")
+_OPERATOR_OR_RANGE = re.compile(r"(\w*\()|\)|<?(\d+)(?:\.\.>?(\d+))?")
 _NCBI = re.compile(r"(?:lcl\|)?(.+?)_(?:prot|cds|gene)(?:_.*)?$")
 _ENSEMBL = re.compile(
     r"\b(?:chromosome|supercontig|scaffold|contig|plasmid|primary_assembly):[^:\s]*:([^:\s]+):(\d+):(\d+):(-?1)\b"
 )
 _PART = re.compile(r"(.+?)(?::|/)(\d+)(?:-|\.\.)(\d+)(?:\(([+-])\)|:([+-]))?$")
+
+
+class Exon(NamedTuple):
+    """A part of a gene; 0-based, half open, on the strand 1 or -1."""
+
+    start: int
+    end: int
+    strand: int
 
 
 class GenomePlace(Struct, frozen=True):
@@ -34,35 +44,51 @@ class GenomePlace(Struct, frozen=True):
     ----------
     name : str
         Of the chromosome or contig.
-    exons : tuple of Span
-        Rising.
-    strand : int
-        1 or -1.
+    exons : tuple of Exon
+        In the order in which they are read, which need not be that of the genome: a gene may lie across the origin of
+        a circular one, or be put together from transcripts of both strands.
     per_residue : int
         Nucleotides to a residue: 3 of a protein.
     """
 
     name: str
-    exons: tuple[Span, ...]
-    strand: int
+    exons: tuple[Exon, ...]
     per_residue: int
 
-    def spans(self, start: int, end: int) -> tuple[Span, ...]:
-        """Return where residues lie (0-based, half open), rising; several spans where introns part them."""
-        return tuple(span for span, _ in self.parts(start, end))
-
-    def parts(self, start: int, end: int) -> tuple[tuple[Span, Span], ...]:
-        """Return these spans, each with the residues that lie there; one that an intron parts belongs to two."""
-        first, last = start * self.per_residue, end * self.per_residue
+    def parts(self, start: int, end: int) -> list[tuple[Exon, Span]]:
+        """Return where residues lie (0-based, half open), and which of them in each part; one that an intron parts
+        belongs to two.
+        """
         found, passed = [], 0
-        for begin, stop in self.exons if self.strand > 0 else reversed(self.exons):
-            low, high = max(first, passed), min(last, passed + stop - begin)
+        for begin, stop, strand in self.exons:
+            low, high = max(start * self.per_residue, passed), min(end * self.per_residue, passed + stop - begin)
             if low < high:
-                inner, residues = (low - passed, high - passed), (low // self.per_residue, -(-high // self.per_residue))
-                span = (begin + inner[0], begin + inner[1]) if self.strand > 0 else (stop - inner[1], stop - inner[0])
-                found.append((span, residues))
+                residues = low // self.per_residue, -(-high // self.per_residue)
+                low, high = low - passed, high - passed
+                part = (begin + low, begin + high) if strand > 0 else (stop - high, stop - low)
+                found.append((Exon(*part, strand), residues))
             passed += stop - begin
-        return tuple(sorted(found))
+        return found
+
+    def blocks(self, start: int, end: int) -> tuple[list[Span], int] | None:
+        """Return where residues lie as rising blocks between which there is something, and their strand.
+
+        Parts that touch are one block, as are those that overlap where the ribosome slips. None if the parts are on
+        both strands, or are read in another order than that of the genome.
+        """
+        parts = [part for part, _ in self.parts(start, end)]
+        strand = parts[0].strand
+        rising = parts[::strand]
+        if any(part.strand != strand for part in parts):
+            return None
+        if any(one.start > other.start or one.end > other.end for one, other in pairwise(rising)):
+            return None
+        blocks: list[Span] = []
+        for begin, stop, _ in rising:
+            if blocks and begin <= blocks[-1][1]:
+                begin = blocks.pop()[0]
+            blocks.append((begin, stop))
+        return blocks, strand
 
 
 def genome_place(name: str, description: str, length: int, is_protein: bool) -> GenomePlace | None:
@@ -70,25 +96,40 @@ def genome_place(name: str, description: str, length: int, is_protein: bool) -> 
     told = _told(name, description)
     if told is None:
         return None
-    contig, exons, strand = told
-    n_bases = sum(end - start for start, end in exons)
-    if not contig or any(end <= start for start, end in exons):
+    contig, exons = told
+    n_bases = sum(exon.end - exon.start for exon in exons)
+    if not contig or any(exon.end <= exon.start for exon in exons):
         return None
     per_residue = CODON if is_protein else 1
     fits = n_bases == length * per_residue or (is_protein and n_bases == (length + 1) * CODON)
-    return GenomePlace(contig, tuple(sorted(exons)), strand, per_residue) if fits else None
+    return GenomePlace(contig, tuple(exons), per_residue) if fits else None
 
 
-def _told(name: str, description: str) -> tuple[str, list[Span], int] | None:
+def _told(name: str, description: str) -> tuple[str, list[Exon]] | None:
     if found := _PRODIGAL.search(description):
-        return name.rpartition("_")[0], [(int(found[1]) - 1, int(found[2]))], int(found[3])
+        return name.rpartition("_")[0], [Exon(int(found[1]) - 1, int(found[2]), int(found[3]))]
     if (found := _LOCATION.search(description)) and (of := _NCBI.match(name)):
-        exons = [(int(one[1]) - 1, int(one[2] or one[1])) for one in _RANGE.finditer(found[1])]
-        return of[1], exons, -1 if "complement" in found[1] else 1
+        return of[1], _exons(found[1])
     if found := _ENSEMBL.search(description):
-        return found[1], [(int(found[2]) - 1, int(found[3]))], int(found[4])
+        return found[1], [Exon(int(found[2]) - 1, int(found[3]), int(found[4]))]
     if found := _PART.match(name):
         first, last = int(found[2]), int(found[3])
         strand = -1 if first > last or "-" in (found[4], found[5]) else 1
-        return found[1], [(min(first, last) - 1, max(first, last))], strand
+        return found[1], [Exon(min(first, last) - 1, max(first, last), strand)]
     return None
+
+
+def _exons(location: str) -> list[Exon]:
+    """Return the parts of a location of GenBank as they are read: a complement from its end on."""
+    exons: list[Exon] = []
+    opened: list[tuple[str, int]] = []  # operators, and how many exons there were before each
+    for found in _OPERATOR_OR_RANGE.finditer(location):
+        if found[1]:
+            opened.append((found[1], len(exons)))
+        elif found[2]:
+            exons.append(Exon(int(found[2]) - 1, int(found[3] or found[2]), 1))
+        elif opened:
+            operator, n = opened.pop()
+            if operator == "complement(":
+                exons[n:] = [exon._replace(strand=-exon.strand) for exon in reversed(exons[n:])]
+    return exons

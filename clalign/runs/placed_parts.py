@@ -81,6 +81,12 @@ def path_of(hits: HitQueries, hit: int, number: int) -> str:
     return str(found[0] or "") if found else ""
 
 
+def longest_of_name(hits: HitQueries) -> dict[str, int]:
+    """Return the length of the longest of the targets that share a name, by that name."""
+    asked = "SELECT name, max(length) FROM targets GROUP BY name HAVING count(*) > 1"
+    return dict(hits.connection.execute(asked))
+
+
 def _in(numbers: list[int]) -> str:
     return f"IN ({','.join(map(str, numbers))})"
 

@@ -65,6 +65,37 @@ def test_each_line_of_a_domain_over_introns_names_its_part_of_the_family(tmp_pat
         assert len({line[8].split(";")[0] for line in records(made)}) == 1, "they are of one match"
 
 
+def test_each_part_of_a_gene_on_both_strands_has_its_own_in_gff3_and_none_in_bed(tmp_path: Path) -> None:
+    text = "MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA"
+    query, targets, gff3, bed = (tmp_path / name for name in ("q.fa", "t.fa", "genome.gff3", "genome.bed"))
+    query.write_text(f">q\n{text}\n")
+    places = ("join(complement(101..160),301..360)", "join(941..1000,1..60)", "join(1..60,60..119)")
+    targets.write_text("".join(f">lcl|c_prot_{n} [location={place}]\n{text}\n" for n, place in enumerate(places)))
+    assert sw("-o", str(tmp_path / "o"), "--genome-gff3", str(gff3), "--genome-bed", str(bed), str(query), str(targets)
+              ) == 0  # fmt: skip
+    lines = zip(records(gff3), attributes(gff3), strict=True)
+    said = [(*line[3:5], line[6], values["Target"]) for line, values in lines]
+    assert said == [
+        ("101", "160", "-", "q 1 20"), ("301", "360", "+", "q 21 40"), ("941", "1000", "+", "q 1 20"),
+        ("1", "60", "+", "q 21 40"), ("1", "60", "+", "q 1 20"), ("60", "119", "+", "q 21 40"),
+    ]  # fmt: skip
+    assert [line[1:3] + line[9:] for line in records(bed)] == [["0", "119", "1", "119", "0"]]
+    words = "# left out: 2 domains on both strands or across the origin, for which BED has no blocks\n"
+    assert bed.read_text().endswith(words)
+    assert "left out" not in gff3.read_text()
+
+
+def test_a_name_that_occurs_twice_has_one_region_in_gff3(tmp_path: Path) -> None:
+    text = "MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA"
+    query, targets, made = tmp_path / "q.fa", tmp_path / "t.fa", tmp_path / "a.gff3"
+    query.write_text(f">q\n{text}\n")
+    targets.write_text(f">t\n{text}\n>one\n{text}\n>t\n{text}AAA\n")
+    assert sw("-o", str(tmp_path / "o"), "--gff3", str(made), str(query), str(targets)) == 0
+    regions = [line for line in made.read_text().splitlines() if line.startswith("##sequence-region")]
+    assert regions == ["##sequence-region t 1 43", "##sequence-region one 1 40"]
+    assert len(records(made)) == 3
+
+
 @pytest.mark.parametrize(
     ("path", "places", "expected"),
     [("MMIIMDM", (0, 2), (0, 2)), ("MMIIMDM", (2, 4), None), ("MMIIMDM", (3, 6), (2, 5)), ("", (0, 3), None)],

@@ -10,7 +10,7 @@ import pytest
 
 from clalign.errors import InputError
 from clalign.formats.clans import beside, read_clans
-from clalign.formats.genome_places import genome_place
+from clalign.formats.genome_places import GenomePlace, genome_place
 from clalign.values.architectures import Architecture, Clans, PlacedDomain, grouped, resolve
 
 
@@ -130,32 +130,64 @@ def test_the_table_beside_the_profiles_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "description", "length", "found"),
     [
-        ("c_1_7", "# 100 # 129 # -1 # ID=1_7;partial=00", 9, ("c_1", ((99, 129),), -1)),
-        ("c_1_7", "# 100 # 129 # 1 # ID=1_7", 10, ("c_1", ((99, 129),), 1)),
+        ("c_1_7", "# 100 # 129 # -1 # ID=1_7;partial=00", 9, ("c_1", ((99, 129, -1),))),
+        ("c_1_7", "# 100 # 129 # 1 # ID=1_7", 10, ("c_1", ((99, 129, 1),))),
         ("c_1_7", "# 100 # 129 # 1 # ID=1_7", 12, None),  # not as long as it must be
-        ("lcl|NC_1.3_prot_NP_4.1_1", "[gene=thrL] [location=190..255]", 21, ("NC_1.3", ((189, 255),), 1)),
-        (
-            "lcl|NC_1.3_prot_NP_4.1_9",
-            "[location=complement(join(1..30,41..70))]",
-            20,
-            ("NC_1.3", ((0, 30), (40, 70)), -1),
-        ),
-        ("P1", "pep chromosome:GRCh38:X:101:160:-1 gene:G", 20, ("X", ((100, 160),), -1)),
-        ("chr1:11-40(-)", "", 10, ("chr1", ((10, 40),), -1)),
-        ("ctg/40-11", "", 10, ("ctg", ((10, 40),), -1)),
+        ("lcl|c_prot_1", "[gene=thrL] [location=190..255]", 21, ("c", ((189, 255, 1),))),
+        ("lcl|c_prot_9", "[location=complement(join(1..30,41..70))]", 20, ("c", ((40, 70, -1), (0, 30, -1)))),
+        ("lcl|c_prot_9", "[location=join(971..1000,<1..>30)]", 20, ("c", ((970, 1000, 1), (0, 30, 1)))),
+        ("lcl|c_prot_9", "[location=join(complement(41..70),81..110)]", 20, ("c", ((40, 70, -1), (80, 110, 1)))),
+        ("lcl|c_prot_9", "[location=join(complement(order(1..9,13..33)),81..110)]", 20,
+         ("c", ((12, 33, -1), (0, 9, -1), (80, 110, 1)))),
+        ("lcl|c_prot_9", "[location=join(41..70,J00194.1:81..110)]", 20, None),  # of another sequence
+        ("P1", "pep chromosome:GRCh38:X:101:160:-1 gene:G", 20, ("X", ((100, 160, -1),))),
+        ("chr1:11-40(-)", "", 10, ("chr1", ((10, 40, -1),))),
+        ("ctg/40-11", "", 10, ("ctg", ((10, 40, -1),))),
         ("sp|P00393|DHNA_ECOLI", "NADH dehydrogenase OS=Escherichia coli", 434, None),
     ],
-)
+)  # fmt: skip
 def test_places_on_genomes_are_read_from_headers(name: str, description: str, length: int, found: object) -> None:
     place = genome_place(name, description, length, is_protein=True)
-    assert (place and (place.name, place.exons, place.strand)) == found
+    assert (place and (place.name, place.exons)) == found
+
+
+def place_of(location: str) -> GenomePlace:
+    found = genome_place("lcl|c_prot_p_1", f"[location={location}]", 20, is_protein=True)
+    assert found is not None
+    return found
 
 
 def test_residues_lie_on_the_exons_of_their_gene() -> None:
-    minus = genome_place("lcl|c_prot_p_1", "[location=complement(join(1..30,41..70))]", 20, is_protein=True)
-    assert minus is not None
-    assert minus.spans(0, 2) == ((64, 70),)  # the gene begins at the right end
-    assert minus.spans(9, 11) == ((27, 30), (40, 43))
+    minus = place_of("complement(join(1..30,41..70))")
+    assert minus.parts(0, 2) == [((64, 70, -1), (0, 2))]  # the gene begins at the right end
+    assert minus.parts(9, 11) == [((40, 43, -1), (9, 10)), ((27, 30, -1), (10, 11))]
     plus = genome_place("chr1:11-20", "", 10, is_protein=False)
     assert plus is not None
-    assert plus.spans(2, 5) == ((12, 15),)
+    assert plus.parts(2, 5) == [((12, 15, 1), (2, 5))]
+
+
+def test_genes_lie_across_the_origin_and_on_both_strands() -> None:
+    assert place_of("join(971..1000,1..30)").parts(8, 12) == [((994, 1000, 1), (8, 10)), ((0, 6, 1), (10, 12))]
+    minus = place_of("complement(join(971..1000,1..30))")
+    assert minus.parts(8, 12) == [((0, 6, -1), (8, 10)), ((994, 1000, -1), (10, 12))]
+    both = place_of("join(complement(41..70),81..110)")
+    assert both.parts(8, 12) == [((40, 46, -1), (8, 10)), ((80, 86, 1), (10, 12))]
+
+
+@pytest.mark.parametrize(
+    ("location", "blocks"),
+    [
+        ("join(1..30,41..70)", ([(24, 30), (40, 46)], 1)),
+        ("complement(join(1..30,41..70))", ([(24, 30), (40, 46)], -1)),
+        ("join(1..30,30..59)", ([(24, 35)], 1)),  # the ribosome slips
+        ("complement(join(1..30,30..59))", ([(24, 35)], -1)),
+        ("join(1..30,31..60)", ([(24, 36)], 1)),
+        ("join(971..1000,1..30)", None),
+        ("complement(join(971..1000,1..30))", None),
+        ("join(complement(41..70),81..110)", None),
+    ],
+)
+def test_blocks_rise_and_do_not_touch(location: str, blocks: object) -> None:
+    place = place_of(location)
+    assert place.blocks(8, 12) == blocks
+    assert place.blocks(2, 3) is not None, "one exon alone"
