@@ -109,9 +109,14 @@ def caution(taken: Guess) -> str:
     )
 
 
-def taken_for(guess: Guess, database: SequenceDatabase, report: InputReport) -> tuple[SequenceDatabase, InputReport]:
-    """Return sequences as what they are taken for in place of what they look like."""
-    text = f"{caution(guess)} If that is wrong, say with --alphabet what both are."
+def taken_for(
+    guess: Guess, database: SequenceDatabase, report: InputReport, whose: str = "both are"
+) -> tuple[SequenceDatabase, InputReport]:
+    """Return sequences as what they are taken for in place of what they look like.
+
+    The report says so, and that ``--alphabet`` says `whose` letters they are.
+    """
+    text = f"{caution(guess)} If that is wrong, say with --alphabet what {whose}."
     issues = (*report.issues, Issue("alphabet", "caution", text))
     return replace(database, alphabet=guess.alphabet), msgspec.structs.replace(
         report, alphabet=guess.name, issues=issues

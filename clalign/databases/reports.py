@@ -115,8 +115,12 @@ class InputReport(Struct, frozen=True):
         """
         for issue in self.issues:
             if (issue.severity == "caution" or issue.kind == "digits") and issue.kind not in but:
-                line = f", line {issue.lines[0]:,}" if issue.lines else ""
-                yield f"{self.path}{line}: {issue.text}"
+                yield self.told(issue)
+
+    def told(self, issue: Issue) -> str:
+        """Return what an issue says, with the name of the file and the first line of it."""
+        line = f", line {issue.lines[0]:,}" if issue.lines else ""
+        return f"{self.path}{line}: {issue.text}"
 
 
 class Facts(Struct, frozen=True):

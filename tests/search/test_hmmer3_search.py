@@ -211,6 +211,16 @@ def test_records_that_hmmer3_refuses(tmp_path: Path) -> None:
         assert len(expected) >= 2
 
 
+@pytest.mark.parametrize(("bad", "told"), [(",", '","'), ("\u00e9", "a character outside ASCII")])
+def test_what_is_no_letter_is_named(bad: str, told: str, tmp_path: Path) -> None:
+    targets = tmp_path / "targets.fa"
+    targets.write_text(f">fine\nMKVLLA\n>bad\nMKV\nLL{bad}AW\n>other\nMK{bad}LL\n", "utf-8")
+    with pytest.raises(InputError) as refused:
+        searched(tmp_path / "refused.clalign", SearchSpec(str(RRM), str(targets)))
+    assert f'line 5: the record "bad" holds {told}, which HMMER3 does not take' in str(refused.value)
+    assert "(2 records hold such)" in str(refused.value)
+
+
 def test_a_batch_goes_when_nobody_needs_it() -> None:
     database = SequenceDatabase.from_sequences([Sequence(text, "", encode(text)) for text in ("MKV", "W")], AMINO)
     nothing, first = np.empty(0, np.int64), np.zeros(1, np.int64)
@@ -230,7 +240,9 @@ def test_digits_are_left_out_with_a_warning(tmp_path: Path) -> None:
     targets.write_text(BUILT.read_text() + ">numbered\n1 MKVLLA 6\n")
     context = Watching()
     with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets)), context) as run:
-        assert [text for text in context.warnings if "Digits" in text and "HMMER3" in text]
+        line = (BUILT.read_text() + "\n").count("\n") + 1
+        (told,) = [text for text in context.warnings if "Digits" in text]
+        assert told.startswith(f"{targets}, line {line}: Digits among the residues were left out. HMMER3 itself")
         assert funnel_of(run, 0)[0]["passed"] == 28
 
 

@@ -227,7 +227,7 @@ def of_the_profiles_kind(
         hint = f"{TRANSLATE} say with --alphabet {kind} what the sequences are."
         raise InputError(spec.profiles, f"{found.text[0].lower()}{found.text[1:]}", hint)
     if found.taken.alphabet != database.alphabet:
-        database, report = taken_for(found.taken, database, report)
+        return *taken_for(found.taken, database, report, "the sequences are"), []
     return database, report, [f"{found.text} If that is wrong, say with --alphabet what the sequences are."]
 
 

@@ -158,8 +158,9 @@ def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, 
         texts.append(
             f"Left out, because HMMER3 searches no sequence longer than {LONGEST:,} residues: {_named(database, long)}."
         )
-    if report is not None and any(issue.kind == "digits" for issue in report.issues):
-        texts.append("Digits among the residues were left out; HMMER3 itself refuses such a file.")
+    if report is not None:
+        digits = [report.told(issue) for issue in report.issues if issue.kind == "digits"]
+        texts.extend(f"{told} HMMER3 itself refuses such a file." for told in digits)
     bad = np.empty(0, np.int64)
     refused = refused_codes(alphabet)
     if report is not None and _may_be_bad(database, alphabet, report):
@@ -209,15 +210,16 @@ def _bad_record(
 ) -> InputError:
     row = int(rows[np.argmin(database.order[rows])])
     codes = database.residues(row)
-    letter = decode(codes[refused[codes]][:1])
-    name = database.header(row)[0]
-    what = f'the record "{name}" holds "{letter}"' if letter != "?" else f'the record "{name}" holds a character'
+    letter, name = decode(codes[refused[codes]][:1]), database.header(row)[0]
+    line, character = _first_refused(spec.targets, name, refused)
+    shown = character if letter == "?" else letter  # what is no letter has no code of its own
+    what = "a character outside ASCII" if not shown.isascii() else f'"{shown}"' if shown else "a character"
     more = f" ({len(rows):,} records hold such)" if len(rows) > 1 else ""
     return InputError(
         spec.targets,
-        f"{what} that HMMER3 does not take in a sequence{more}.",
+        f'the record "{name}" holds {what}, which HMMER3 does not take in a sequence{more}.',
         _hint_for_bad(database, alphabet),
-        _line_of(spec.targets, name, refused),
+        line,
     )
 
 
@@ -227,10 +229,12 @@ def _hint_for_bad(database: SequenceDatabase, alphabet: Alphabet) -> str:
     return f"The profile is for {alphabet.label}, but these sequences look like {database.alphabet.label}: take others."
 
 
-def _line_of(path: str, name: str, refused: npt.NDArray[np.bool_]) -> int | None:
-    """Return the line of a FASTA file where a record first has a refused character."""
+def _first_refused(path: str, name: str, refused: npt.NDArray[np.bool_]) -> tuple[int | None, str]:
+    """Return the line of a FASTA file where a record first has a refused character, and the character; None and an
+    empty text if it is not known.
+    """
     if not is_plain(path):
-        return None
+        return None, ""
     table = np.append(refused, np.zeros(256 - N_CODES, bool))[ENCODE]
     bad = np.flatnonzero(table).astype(np.uint8).tobytes()
     wanted = False
@@ -238,6 +242,6 @@ def _line_of(path: str, name: str, refused: npt.NDArray[np.bool_]) -> int | None
         for number, line in TextReader(source).lines():
             if line.startswith(b">"):
                 wanted = line[1:].split(None, 1)[:1] == [name.encode(errors="surrogateescape")]
-            elif wanted and len(line) != len(line.translate(None, bad)):
-                return number
-    return None
+            elif wanted and (found := next((byte for byte in line if byte in bad), None)) is not None:
+                return number, chr(found)
+    return None, ""
