@@ -92,6 +92,8 @@ QMenu { background: $surface; border: 1px solid $border; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
 QMenu::item:selected { background: $selected; color: $text; }
 QMenu::item:disabled { color: $muted; }
+QMenu::indicator { left: 6px; width: 14px; height: 14px; border: 1px solid $muted; border-radius: 3px; }
+QMenu::indicator:checked { background: $accent; border-color: $accent; image: url("$icons/tick-$name.svg"); }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 QDockWidget { titlebar-close-icon: none; }
 QDockWidget::title { padding: 7px 8px 5px 8px; background: $window; color: $muted; }
