@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
@@ -178,6 +178,44 @@ def test_both_themes_at_any_time(qtbot: Any, page: ResultsPage) -> None:
     window.controller.set_theme("light")
     qtbot.wait(50)
     assert page.strip.plot.grab().toImage().pixelColor(2, 2).name().upper() == theme.LIGHT.surface
+
+
+def test_keys_of_tabs_follow_their_order(page: ResultsPage) -> None:
+    shown = [command for command in COMMANDS if command.id.startswith("show_tab:")]
+    assert [command.id for command in shown] == [f"show_tab:{name}" for name in page.TABS]
+    assert [command.keys for command in shown[:-1]] == [f"Ctrl+{i}" for i in range(1, 10)]
+    keys = (Qt.Key.Key_1, Qt.Key.Key_2, Qt.Key.Key_3, Qt.Key.Key_4, Qt.Key.Key_5)
+    for key, name in zip(keys, page.TABS, strict=False):
+        QTest.keyClick(page.window(), key, CTRL)
+        assert page.tab == name
+    QTest.keyClick(page.window(), Qt.Key.Key_6, CTRL)
+    assert page.tab == "aligned", "a single profile has no overview"
+    QTest.keyClick(page.window(), Qt.Key.Key_I, CTRL)
+    assert page.tab == "report"
+
+
+def test_no_two_commands_look_alike() -> None:
+    texts = [command.text for command in COMMANDS if command.menu]
+    assert len(set(texts)) == len(texts)
+    keys = [command.keys for command in COMMANDS if command.keys]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("tokens", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
+def test_what_is_switched_on_is_checked_in_its_menu(qtbot: Any, window: MainWindow, tokens: theme.Tokens) -> None:
+    window.controller.set_theme(tokens.name)
+    menu = next(action.menu() for action in window.menuBar().actions() if action.text() == "&Window")
+    menu.popup(window.mapToGlobal(QPoint(0, 0)))
+    qtbot.waitUntil(menu.isVisible)
+    shown = menu.grab().toImage()
+    for action in (action for action in menu.actions() if action.isCheckable()):
+        place = menu.actionGeometry(action)
+        inside = [
+            shown.pixelColor(x, place.center().y()).name().upper() for x in range(place.left(), place.left() + 30)
+        ]
+        assert (tokens.accent.upper() in inside) == action.isChecked(), action.text()
+    menu.hide()
+    window.controller.set_theme("light")
 
 
 def test_help_lists_every_key(window: MainWindow) -> None:

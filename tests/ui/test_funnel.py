@@ -91,7 +91,7 @@ def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> Res
 
 @pytest.fixture
 def funnel(qtbot: Any, page: ResultsPage) -> FunnelView:
-    QTest.keyClick(page.window(), Qt.Key.Key_5, CTRL)
+    QTest.keyClick(page.window(), Qt.Key.Key_9, CTRL)
     assert page.tab == "funnel"
     qtbot.waitUntil(lambda: bool(page.funnel.rows), timeout=30000)
     return page.funnel
@@ -153,7 +153,7 @@ def test_hmmer2_has_no_funnel(qtbot: Any, window: MainWindow, made_run: Callable
     page = window.controller.page
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
     assert not page.has_tab("funnel"), "a tab with nothing in it"
-    QTest.keyClick(page.window(), Qt.Key.Key_5, CTRL)
+    QTest.keyClick(page.window(), Qt.Key.Key_9, CTRL)
     assert page.tab == "hits"
 
 

@@ -49,7 +49,7 @@ def texts(parent: QWidget) -> str:
 
 @pytest.fixture
 def ladder_page(window: MainWindow) -> RungPage:
-    QTest.keyClick(window, Qt.Key.Key_7, CTRL)
+    QTest.keyClick(window, Qt.Key.Key_F7)
     page = window.controller.labs.page
     assert isinstance(page, RungPage)
     return page

@@ -38,7 +38,7 @@ def wait_for_end(qtbot: Any, window: MainWindow) -> None:
 @pytest.fixture
 def page(window: MainWindow) -> RungPage:
     """The page, reached from the first ladder by its chooser."""
-    QTest.keyClick(window, Qt.Key.Key_7, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(window, Qt.Key.Key_F7)
     first = window.controller.labs.page
     assert isinstance(first, RungPage)
     assert first.ladder.of.kind == "ladder"

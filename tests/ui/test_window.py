@@ -256,7 +256,7 @@ def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: 
     assert page.run.hit.name == page.run.hits.row_at(2).name
     window = page.window()
     assert window.details.hit._name.text().startswith(page.run.hit.name)
-    QTest.keyClick(window, Qt.Key.Key_3, CTRL)
+    QTest.keyClick(window, Qt.Key.Key_4, CTRL)
     assert page.hit.alignment.isVisible()
     assert page.hit.alignment._lines
     press(page.hit, "Copy as text")

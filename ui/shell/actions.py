@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
@@ -25,6 +26,7 @@ from ..desk.commands import (
     no_rows,
     no_run_form,
     no_search,
+    no_tab,
     no_tuning,
     not_partial,
     nothing_to_close,
@@ -32,6 +34,7 @@ from ..desk.commands import (
     shows_logarithms,
 )
 from ..engines.register import parts
+from ..views.results_page import OF_SEVERAL, TABS
 
 SORTED = {
     column.key: column.heading.split(" (")[0]
@@ -40,6 +43,14 @@ SORTED = {
     if column.sort
 }
 """Columns that a table can be sorted by, and their titles."""
+
+TAB_ICONS = {
+    "hits": "table", "histogram": "chart-histogram", "pictures": "image-outline", "alignment": "format-align-center",
+    "aligned": "format-align-justify", "overview": "grid", "domains": "view-stream-outline",
+    "report": "file-document-outline",
+}  # fmt: skip
+
+NO_QUERIES, NO_PART = "This run has only one query.", "This run has nothing of that."
 
 _COMMANDS = (
     Command("sources.open_files", "Open files…", "File", "Ctrl+O", "folder-open-outline",
@@ -52,7 +63,7 @@ _COMMANDS = (
             separator=True),
     Command("alignments.save", "Save alignment…", "File", "Ctrl+S", "content-save-outline", no_rows,
             "The selected block, or all of it: Stockholm, aligned FASTA, Clustal, A2M, A3M, PHYLIP, MSF, NEXUS"),
-    Command("alignments.export_picture", "Export alignment as picture…", "File", "", "export-variant", no_rows,
+    Command("alignments.export_picture", "Save alignment as a picture…", "File", "", "export-variant", no_rows,
             "With names, ruler, tracks and legend as SVG, PDF or PNG"),
     Command("close_page", "Close results", "File", "Ctrl+W", "close", nothing_to_close,
             "What they are made of stays on disk and in the list of recent files"),
@@ -79,11 +90,12 @@ _COMMANDS = (
     Command("hits.filter_hits", "Filter hits", "Edit", "Ctrl+F", "filter-outline", no_page, separator=True),
     Command("hits.clear_filter", "Clear filter and thresholds", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
     Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True),
-    Command("show_tab:hits", "Hits", "View", "Ctrl+1", "table", no_page),
-    Command("show_tab:histogram", "Histogram", "View", "Ctrl+2", "chart-histogram", no_page),
-    Command("show_tab:alignment", "Alignment", "View", "Ctrl+3", "format-align-center", no_page),
-    Command("show_tab:report", "Report", "View", "Ctrl+6", "file-document-outline", no_page),
-    Command("focus_data", "Opened files", "View", "Ctrl+9", "file-tree-outline", separator=True),
+    *(
+        Command(f"show_tab:{name}", text, "View", "Ctrl+I" if name == "report" else "", TAB_ICONS[name],
+                partial(no_tab, name=name, reason=NO_QUERIES if name in OF_SEVERAL else NO_PART))
+        for name, text in TABS.items()
+    ),
+    Command("focus_data", "Opened files", "View", "F9", "file-tree-outline", separator=True),
     Command("show_start", "Start page", "View", "Alt+Home", "home-outline"),
     Command("page.step_hit:1", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
     Command("page.step_hit:-1", "Previous hit", "View", "P", "arrow-up", no_hits),
@@ -139,7 +151,7 @@ _COMMANDS = (
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
     Command("labs.open:synchronization", "Waiting groups", "Laboratory", "", "timer-sand",
             tip="Work-groups that wait for each other, in every known way, timed and checked on your device"),
-    Command("labs.open:comparison", "Device comparison", "Laboratory", "Ctrl+8", "scale-balance",
+    Command("labs.open:comparison", "Device comparison", "Laboratory", "F8", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
     Command("set_theme:light", "Light", "Window", "", "white-balance-sunny", is_on=partial(has_theme, name="light")),
     Command("set_theme:dark", "Dark", "Window", "", "weather-night", is_on=partial(has_theme, name="dark")),
@@ -185,6 +197,10 @@ def _with_those_of_engines() -> tuple[Command, ...]:
         for command in own:
             place = next(place for place, other in enumerate(commands) if other.id == command.before)
             commands.insert(place, command)
+    # The keys of the parts of the results are counted as their tabs stand.
+    tabs = [place for place, command in enumerate(commands) if command.id.startswith("show_tab:")]
+    for number, place in enumerate(tabs[:9], 1):
+        commands[place] = replace(commands[place], keys=f"Ctrl+{number}")
     return tuple(commands)
 
 
@@ -250,9 +266,9 @@ class Actions:
             action.setToolTip(_tooltip(self._commands[name], reason))
 
     def dress(self) -> None:
-        """Take icons in the color of the theme."""
+        """Take icons in the color of the theme; an icon would stand where a check mark belongs."""
         for name, action in self.by_id.items():
-            if self._commands[name].icon:
+            if self._commands[name].icon and not action.isCheckable():
                 action.setIcon(theme.icon(self._commands[name].icon, "muted"))
 
     def _call(self, command: Command) -> None:

@@ -21,10 +21,10 @@ def no_pair(app: AppContext) -> str:
 
 
 COMMANDS = (
-    Command("pairs.save_alignment", "Save alignment as a picture…", "File", "", "export-variant", no_pair,
-            before="close_page"),
-    Command("pairs.save_dots", "Save dot plot as a picture…", "File", "", "export-variant", no_pair,
-            before="close_page"),
+    Command("pairs.save_alignment", "Save alignment of the two sequences as a picture…", "File", "", "export-variant",
+            no_pair, before="close_page"),
+    Command("pairs.save_dots", "Save dot plot of the two sequences as a picture…", "File", "", "export-variant",
+            no_pair, before="close_page"),
     Command("pairs.run", "Compare sequences (Smith-Waterman)…", "Run", "Ctrl+Shift+R", "compare-horizontal",
             tip="Every query against every target, exactly; starts the comparison when its sheet is open",
             before="stop_job"),

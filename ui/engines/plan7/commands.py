@@ -35,16 +35,16 @@ def no_calibration(app: AppContext) -> str:
 _NEITHER = "A comparison of sequences has neither."
 
 COMMANDS = (
-    Command("show_tab:profile", "Profile of the results", "View", "Ctrl+4", "chart-timeline-variant",
+    Command("show_tab:profile", "Profile of the results", "View", "", "chart-timeline-variant",
             partial(no_tab, name="profile", reason=_NEITHER), before="show_tab:report"),
-    Command("show_tab:funnel", "Filters of the search", "View", "Ctrl+5", "filter-outline",
+    Command("show_tab:funnel", "Filters of the search", "View", "", "filter-outline",
             partial(no_tab, name="funnel", reason=_NEITHER), before="show_tab:report"),
     Command("search.profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
             no_profile, "Letters, occupancy and insertions of the profile for the next search", before="show_start"),
     Command("search.profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo, before="close_page"),
     Command("search.run", "Run search…", "Run", "Ctrl+R", "play",
             tip="Opens the search sheet; starts the search when it is open", before="stop_job"),
-    Command("labs.open:ladder", "Ladder of Plan7 Viterbi", "Laboratory", "Ctrl+7", "stairs",
+    Command("labs.open:ladder", "Ladder of Plan7 Viterbi", "Laboratory", "F7", "stairs",
             tip="Every rung of the published ladder, run on your device and checked", before="labs.open:comparison"),
     Command("search.building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",
             no_alignment, "Makes a HMMER3 profile of it, with pyhmmer", separator=True, before="set_theme:light"),
