@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO
 
 import numpy as np
@@ -105,7 +105,7 @@ def stockholm_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     the columns, each in the order in which it was read.
     """
     names, notes = alignment.names, alignment.notes
-    check_names(alignment, part)
+    check_names(line_name(names[row]) for row in part.rows.tolist())
     written = {names[row]: line_name(names[row]) for row in part.rows.tolist()}
     yield "# STOCKHOLM 1.0\n"
     for tag, said in notes.file:
@@ -133,7 +133,7 @@ def stockholm_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
 
 def clustal_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     """Yield the lines of Clustal, with its marks below each block."""
-    check_names(alignment, part)
+    check_names(alignment.names[row] for row in part.rows.tolist())
     rows, cells = part.rows, alignment.cells
     width = max((len(alignment.names[row]) for row in rows.tolist()), default=0) + 4
     yield "CLUSTAL multiple sequence alignment\n\n"
@@ -165,8 +165,8 @@ def text_of(letters: Bytes) -> str:
     return letters.tobytes().decode("latin-1")
 
 
-def check_names(alignment: RowAlignment, part: Part) -> None:
-    """Refuse two rows of one name.
+def check_names(names: Iterable[str]) -> None:
+    """Refuse two rows of one name, as they are written.
 
     Raises
     ------
@@ -174,8 +174,7 @@ def check_names(alignment: RowAlignment, part: Part) -> None:
         If there are such.
     """
     known: set[str] = set()
-    for row in part.rows.tolist():
-        name = alignment.names[row]
+    for name in names:
         if name in known:
             raise InputError(
                 name, "two rows have this name, which this format cannot tell apart.", "Save it as aligned FASTA."
@@ -232,10 +231,12 @@ def a3m_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
 
 def _plain_rows(alignment: RowAlignment, part: Part) -> Iterator[tuple[str, Bytes]]:
     """Yield names without blanks, and rows whose gaps are all ``-``."""
-    check_names(alignment, part)
-    for row in part.rows.tolist():
+    rows = part.rows.tolist()
+    names = ["_".join(alignment.names[row].split()) for row in rows]
+    check_names(names)
+    for name, row in zip(names, rows, strict=True):
         cells = alignment.cells[row, part.cut]
-        yield "_".join(alignment.names[row].split()), np.where(_is_held(cells), cells, _GAP)
+        yield name, np.where(_is_held(cells), cells, _GAP)
 
 
 def phylip_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:

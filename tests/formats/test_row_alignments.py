@@ -111,6 +111,12 @@ def test_names_that_would_begin_another_line_of_stockholm_are_read_back(tmp_path
     assert again.notes.residues["SS"].of(0) == b"HH.E"
 
 
+@pytest.mark.parametrize(("form", "names"), [("stockholm", ["#a", "%23a"]), ("phylip", ["a b", "a_b"])])
+def test_names_that_are_written_alike_are_refused(form: str, names: list[str]) -> None:
+    with pytest.raises(InputError, match="two rows have this name"):
+        written(RowAlignment.of_rows(names, [b"ACD", b"ACD"]), form)
+
+
 LETTER_BY_LETTER = ("fasta", "stockholm", "clustal")
 
 
