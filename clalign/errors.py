@@ -43,6 +43,10 @@ def quoted(text: str, most: int = LONGEST_QUOTE) -> str:
     return f'"{text}"' if len(text) <= most else f'"{text[: most - 3]}..."'
 
 
+MOST_NUMBERS = 5
+"""Places that a message lists."""
+
+
 class ExitCode(IntEnum):
     """Exit codes of the command line, the same for every sub-command."""
 
@@ -89,6 +93,13 @@ class OptionError(ClalignError):
     """An option or a combination of options that makes no sense."""
 
     exit_code = ExitCode.INPUT
+
+
+def several_named(where: object, what: str, name: str, numbers: Sequence[int]) -> OptionError:
+    """Return what is said of a name that several profiles or queries have, whose places count from 0."""
+    some = ", ".join(f"{number + 1:,}" for number in numbers[:MOST_NUMBERS]) + ", ..." * (len(numbers) > MOST_NUMBERS)
+    plural = "queries" if what == "query" else f"{what}s"
+    return OptionError(f"{where} holds {len(numbers):,} {plural} named {quoted(name)}.", f"Choose by number: {some}.")
 
 
 class InputError(ClalignError):

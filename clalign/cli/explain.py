@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clalign.cli.engine_command import command_of
-from clalign.cli.inputs import in_files, there
+from clalign.cli.inputs import in_files, is_run, there
 from clalign.cli.options import (
     add_device_option,
     add_fields,
@@ -23,7 +23,7 @@ from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
 from clalign.engines.commands import Command
 from clalign.engines.engine import Engine, engine_of, engines
-from clalign.errors import OptionError
+from clalign.errors import OptionError, several_named
 
 COMMAND = "clalign explain"
 
@@ -79,6 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
     display = progress_display(progress_mode(arguments))
     engine = EXPLAINING
     if arguments.targets is None:
+        if not is_run(there(arguments.profiles)):
+            words = f"{arguments.profiles} is no run: after profiles and sequences name the one to be explained"
+            raise UsageError(COMMAND, words)
         job, engine = _job_of_run(arguments)
         value = watch_job(job, display, "Stopped.")
     else:
@@ -132,12 +135,12 @@ def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what:
         some = ", ".join(name for name, _ in names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
         hint = f"Choose one with --{what}, by name or number: {some}."
         raise OptionError(f"{path} holds {len(names)} {plural}.", hint)
-    for number, known in enumerate(names):
-        if wanted in known:
-            return number
-    short = [number for number, (name, _) in enumerate(names) if wanted in name.split("|")]
+    known = [number for number, names_of_one in enumerate(names) if wanted in names_of_one]
+    short = known or [number for number, (name, _) in enumerate(names) if wanted in name.split("|")]
     if len(short) == 1:
         return short[0]
+    if known:
+        raise several_named(path, what, wanted, known)
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
     begins = f"The first one is {names[0][0]}." if names else "It has no results."

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clalign.errors import OptionError
+from clalign.errors import OptionError, several_named
 from clalign.runs.connection import RunConnection
 from clalign.runs.schema import ORDER
 from clalign.values.hit_tables import HitTable
@@ -308,24 +308,26 @@ class HitQueries:
         return found
 
     def query_named(self, words: str, noun: str) -> int:
-        """Return the number of the first query of this name or accession, or of this place counted from 1.
+        """Return the number of the query of this name or accession, or of this place counted from 1.
 
         `noun` is what a query is called. Nothing is named by no words.
 
         Raises
         ------
         OptionError
-            If there is none.
+            If there is none, or more than one.
         """
-        named = "SELECT min(id) AS place FROM queries WHERE name = ? OR accession = ?"
-        found = self._one(named, words, words)[0] if words else None
+        named = "SELECT id FROM queries WHERE name = ? OR accession = ? ORDER BY id"
+        found = [int(number) for (number,) in self._all(named, words, words)] if words else []
         n_queries = int(self._one("SELECT count(*) AS count FROM queries")[0])
-        if found is None and words.isdecimal() and 1 <= int(words) <= n_queries:
+        if not found and words.isdecimal() and 1 <= int(words) <= n_queries:
             return int(words) - 1
-        if found is None:
+        if not found:
             hint = f"Give its name, its accession, or a number from 1 to {n_queries:,}."
             raise OptionError(f'The run has no {noun} "{words}".', hint)
-        return int(found)
+        if len(found) > 1:
+            raise several_named("The run", noun, words, found)
+        return found[0]
 
     def ids_by_score(self) -> list[int]:
         """Return the ids of all hits, the highest score first."""

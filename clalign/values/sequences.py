@@ -149,8 +149,14 @@ class SequenceDatabase:
                 column.append(part if part.isprintable() else part.translate(_VISIBLE))
         return found
 
-    def row_named(self, name: str) -> int:
+    def row_named(self, name: str, warn: Callable[[str], None]) -> int:
         """Return the first row, in the order of the input, of a sequence with this name.
+
+        Parameters
+        ----------
+        name : str
+        warn : callable
+            Told if there are several.
 
         Raises
         ------
@@ -166,6 +172,8 @@ class SequenceDatabase:
             place = text.find(wanted, place + 1)
         if not rows:
             raise InputError(self.source, f'no sequence is named "{name}".', "The name is the first word of a header.")
+        if len(rows) > 1:
+            warn(f'{self.source}: {len(rows):,} sequences are named "{name}"; the first of them is taken.')
         return min(rows, key=lambda row: int(self.order[row]))
 
     def __getitem__(self, row: int) -> Sequence:

@@ -64,6 +64,26 @@ def test_the_profile_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "holds no profile 3" in capsys.readouterr().err
 
 
+def test_what_has_the_name_of_another_is_not_taken_without_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice, run = tmp_path / "twice", tmp_path / "x.clalign"
+    twice.write_text(2 * Path(GLOBINS).read_text())
+    name = Path(BUILT).read_text().split()[0][1:]
+    known = 'holds 2 profiles named "globins4".\nChoose by number: 1, 2.\n'
+    assert main(["explain", "-q", "--profile", "globins4", str(twice), BUILT, name]) == ExitCode.INPUT
+    assert capsys.readouterr().err.endswith(known)
+    assert main(["hmmsearch", "-q", "-o", str(tmp_path / "o"), "--run", str(run), str(twice), BUILT]) == 0
+    capsys.readouterr()
+    assert main(["export", "--query", "globins4", "--tsv", "-", str(run)]) == ExitCode.INPUT
+    assert capsys.readouterr().err.endswith(known)
+    twice.write_text(2 * Path(BUILT).read_text())
+    assert main(["explain", "-q", GLOBINS, str(twice), name]) == 0
+    assert f'2 sequences are named "{name}"; the first of them is taken.' in capsys.readouterr().err
+    assert main(["explain", "-q", GLOBINS, BUILT]) == ExitCode.USAGE
+    assert "is no run: after profiles and sequences name the one" in capsys.readouterr().err
+
+
 def test_unknown_sequences_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "-q", "--device", "reference", GLOBINS, BUILT, "nobody"]) == ExitCode.UNREADABLE
     assert 'no sequence is named "nobody"' in capsys.readouterr().err

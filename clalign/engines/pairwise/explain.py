@@ -72,7 +72,7 @@ def explain_pair(
         raise OptionError(f"There is no query {number + 1}.", f"The run has {len(inputs.query_rows)}.")
     if not run.card(number):
         raise DamagedRun(run.path, f"its query {number + 1} is missing")
-    row = inputs.targets.row_named(target) if isinstance(target, str) else target
+    row = inputs.targets.row_named(target, context.warn) if isinstance(target, str) else target
     name, residues = inputs.targets.header(row)[0], inputs.targets.residues(row)
 
     def aligned_on(session: Session) -> list[PairAlignment]:

@@ -87,7 +87,7 @@ def explain(
     database, report, texts = of_the_profiles_kind(spec, profiles, database, report, run is not None)
     for text in texts:
         context.warn(text)
-    row = database.row_named(target) if isinstance(target, str) else target
+    row = database.row_named(target, context.warn) if isinstance(target, str) else target
     targets = targets_of(spec, database, profiles, report)
     search = prepare_search(profiles[profile], profile, spec, targets)
 
