@@ -164,7 +164,7 @@ def test_a_lower_gap_factor_is_one_click(
     other = controller.page
     assert isinstance(other, AlignedPage)
     qtbot.waitUntil(lambda: other.run.judged is not None and other.run.is_idle)
-    assert other.run.title == "Alignment of family.fasta, gap factor 0"
+    assert other.run.title == "family, gap factor 0"
     assert not other.bar.lower_button.isVisible()
     with clalign.align_many(sequences, is_sensitive=True, device="reference") as found:
         assert rows_in_view(other) == [row.text for row in found.alignment()]

@@ -6,15 +6,17 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QStyleOptionViewItem, QWidget
 
 from clalign.ui import theme
 from clalign.ui.engines.plan7.sheet import RunSheet
+from clalign.ui.models.workspace import Source
 from clalign.ui.shell.actions import COMMANDS, MENUS
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.docks import ID_ROLE
 from clalign.ui.views.results_page import ResultsPage
 from clalign.ui.views.small_sheets import DeviceSheet, PasteSheet, PreferencesSheet, TextSheet
 
@@ -42,6 +44,45 @@ def test_devices_show_health_speed_and_reason(qtbot: Any, window: MainWindow) ->
     assert window.controller.workspace.device_id == "reference"
     assert "slow, for checking" in window.messages.messages[0].text
     assert window.settings.preferences.device == "reference"
+
+
+def test_the_device_that_was_chosen_elsewhere_is_selected_in_the_list(window: MainWindow) -> None:
+    picker, space = window.devices, window.controller.workspace
+
+    def selected() -> str:
+        return str(picker.view.currentIndex().data(ID_ROLE))
+
+    first = str(picker.items.item(1).data(ID_ROLE))
+    space.choose_device("reference")
+    assert selected() == "reference"
+    space.choose_device(f"{first},reference")
+    assert selected() == first, "what was added"
+    space.choose_device("reference")
+    assert selected() == first, "it was taken away here"
+    space.choose_device("auto")
+    assert selected() == "auto"
+
+
+def test_a_name_has_the_room_that_its_own_line_leaves(qtbot: Any, window: MainWindow) -> None:
+    space, tree = window.controller.workspace, window.data.tree
+    for path, title, state in (
+        ("/a.clalign", "A name of usual length", "1:1"),
+        ("/b.clalign", "b", "stopped, partial"),
+    ):
+        space.put(Source(path, "run", "ready", report={"title": title, "state_words": state, "begun": "today 1:1"}))
+    item = window.data.tree_model.index_of("/a.clalign")
+    assert item is not None
+    option = QStyleOptionViewItem()
+    tree.initViewItemOption(option)
+    metrics = tree.fontMetrics()
+    wide = metrics.horizontalAdvance("A name of usual length") + metrics.horizontalAdvance("1:1") + 60
+    option.rect = QRect(0, 0, wide, 24)
+    tree.itemDelegate().initStyleOption(option, item.index())
+    assert option.text == "A name of usual length"
+    assert "Begun today 1:1" in item.toolTip()
+    option.rect = QRect(0, 0, wide - 60, 24)
+    tree.itemDelegate().initStyleOption(option, item.index())
+    assert "…" in option.text
 
 
 def test_no_device_is_said_with_what_to_do(

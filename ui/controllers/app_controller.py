@@ -242,7 +242,8 @@ class AppController(AppContext):
             state = "cannot be read"
         elif run.is_complete:
             state = formatting.moment(run.facts.get("created") or 0)
-        report = {"state_words": state, "title": run.title}
+        begun = formatting.moment(run.facts["created"]) if run.facts.get("created") else ""
+        report = {"state_words": state, "title": run.title, "begun": begun}
         source = self.workspace.sources.get(path)
         if source is not None and source.report != report:
             self.workspace.change(path, report=report)

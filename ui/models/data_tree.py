@@ -12,6 +12,8 @@ from .file_names import names_apart
 from .workspace import Source, SourceKind, Workspace
 
 PATH_ROLE = Qt.ItemDataRole.UserRole + 1
+LINE_ROLE = Qt.ItemDataRole.UserRole + 2
+"""What stands at the right of a name, and in which color of the theme."""
 
 GROUPS: tuple[tuple[SourceKind, str, str], ...] = (
     ("sequences", "Sequences", "text-box-outline"),
@@ -65,7 +67,6 @@ class DataTree(QStandardItemModel):
     def rebuild(self) -> None:
         """Show what the workspace holds."""
         self.clear()
-        self.setColumnCount(2)
         unknown = self._workspace.of_kind("unknown")
         self._names = told_apart(list(self._workspace.sources.values()))
         for kind, title, icon in GROUPS:
@@ -74,12 +75,12 @@ class DataTree(QStandardItemModel):
             font = group.font()
             font.setBold(True)
             group.setFont(font)
-            self.appendRow([group, self._plain("")])
+            self.appendRow(group)
             sources = self._workspace.of_kind(kind)
             for source in [*sources, *(one for one in unknown if one.looks_like == kind)]:
                 group.appendRow(self._row(source, icon))
             if not group.rowCount():
-                group.appendRow([self._plain(EMPTY[kind]), self._plain("")])
+                group.appendRow(self._plain(EMPTY[kind]))
 
     def _plain(self, text: str) -> QStandardItem:
         item = QStandardItem(text)
@@ -87,24 +88,24 @@ class DataTree(QStandardItemModel):
         item.setForeground(QColor(theme.current().muted))
         return item
 
-    def _row(self, source: Source, icon: str) -> list[QStandardItem]:
-        name, line = QStandardItem(self._names[source.path]), QStandardItem(source_line(source))
+    def _row(self, source: Source, icon: str) -> QStandardItem:
+        name, line = QStandardItem(self._names[source.path]), source_line(source)
         chosen = source.path in (self._workspace.profiles_path, self._workspace.sequences_path)
         if source.state == "refused":
             name.setIcon(theme.mark("stop"))
-            line.setForeground(QColor(theme.current().stop_text))
         else:
             name.setIcon(theme.icon("check-circle" if chosen else icon, "accent" if chosen else "muted"))
-            line.setForeground(QColor(theme.current().muted))
+        name.setData((line, "stop_text" if source.state == "refused" else "muted"), LINE_ROLE)
+        name.setData(f"{name.text()}, {line}", Qt.ItemDataRole.AccessibleTextRole)
         tip = source.path if not source.problem else f"{source.problem} {source.hint}"
         if chosen:
             tip += "\nUsed for the next search"
-        for item in (name, line):
-            item.setData(source.path, PATH_ROLE)
-            item.setToolTip(tip)
-            item.setEditable(False)
-        line.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        return [name, line]
+        if source.report.get("begun"):
+            tip += f"\nBegun {source.report['begun']}"
+        name.setData(source.path, PATH_ROLE)
+        name.setToolTip(tip)
+        name.setEditable(False)
+        return name
 
     def index_of(self, path: str) -> QStandardItem | None:
         """Return the item of a file."""

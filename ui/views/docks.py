@@ -41,7 +41,7 @@ from clalign.values.devices import Device
 
 from .. import theme
 from ..models import device_words
-from ..models.data_tree import PATH_ROLE, DataTree
+from ..models.data_tree import LINE_ROLE, PATH_ROLE, DataTree
 from ..models.workspace import Workspace
 from .parts import button, label, row
 
@@ -49,6 +49,32 @@ ID_ROLE = Qt.ItemDataRole.UserRole + 1
 DEVICE_ROLE = Qt.ItemDataRole.UserRole + 2
 
 Index = QModelIndex | QPersistentModelIndex
+
+
+class SourceDelegate(QStyledItemDelegate):
+    """A name, and at the right what is to be said of it: each name has all the room that its own line leaves."""
+
+    GAP = 12
+    """Pixels between the two."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Leave room for what stands at the right."""
+        super().initStyleOption(option, index)
+        line, _ = index.data(LINE_ROLE) or ("", "")
+        if line and option.widget is not None:
+            part = QStyle.SubElement.SE_ItemViewItemText
+            room = option.widget.style().subElementRect(part, option, option.widget).width()
+            room -= option.fontMetrics.horizontalAdvance(line) + self.GAP
+            option.text = option.fontMetrics.elidedText(option.text, Qt.TextElideMode.ElideMiddle, room)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw both."""
+        super().paint(painter, option, index)
+        line, color = index.data(LINE_ROLE) or ("", "muted")
+        painter.setPen(QColor(getattr(theme.current(), color)))
+        painter.drawText(
+            option.rect.adjusted(0, 0, -4, 0), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, line
+        )
 
 
 class DataDock(QWidget):
@@ -66,6 +92,7 @@ class DataDock(QWidget):
         self.tree_model = DataTree(workspace)
         self.tree = QTreeView()
         self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # names that begin alike differ at their ends
+        self.tree.setItemDelegate(SourceDelegate(self.tree))
         self.tree.setProperty("role", "dock")
         self.tree.setModel(self.tree_model)
         self.tree.setHeaderHidden(True)
@@ -98,15 +125,7 @@ class DataDock(QWidget):
     def _restore(self) -> None:
         """Open all groups and find the chosen file again, since the tree is made anew on each change."""
         self.tree.expandAll()
-        header = self.tree.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        for place in range(self.tree_model.rowCount()):
-            group = self.tree_model.item(place)
-            self.tree.setFirstColumnSpanned(place, QModelIndex(), True)
-            if group.child(0) is not None and group.child(0).data(PATH_ROLE) is None:
-                self.tree.setFirstColumnSpanned(0, group.index(), True)
+        self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._quiet = True
         self.select(self._path)
         self._quiet = False
@@ -227,6 +246,7 @@ class DevicePicker(QWidget):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
         self.workspace = workspace
+        self._chosen: set[str] = set()
         self.items = QStandardItemModel(self)
         self.view = QListView()
         self.view.setProperty("role", "dock")
@@ -264,7 +284,7 @@ class DevicePicker(QWidget):
     def show_devices(self) -> None:
         """Show what the workspace knows."""
         space = self.workspace
-        row_before = self.view.currentIndex().row()
+        current = self.view.currentIndex().data(ID_ROLE)
         self.items.clear()
         auto = space.auto_device()
         second = f"now {device_words.title(auto)}" if space.devices_known else "looking for devices…"
@@ -275,9 +295,17 @@ class DevicePicker(QWidget):
             self._add(device.id, chosen, severity, name, device_words.line(device), device)
         far = device_words.cluster_line(space.cluster)
         self._add(device_words.CLUSTER, bool(space.cluster), "good" if space.cluster else "note", "Cluster", far)
-        self.view.setCurrentIndex(self.items.index(max(0, row_before), 0))
+        self._show_current(current)
         self._show_words()
         self._claim_room()
+
+    def _show_current(self, current: str | None) -> None:
+        """Go to what was chosen since the list was shown last, or stay where it was."""
+        rows = [self.items.index(place, 0) for place in range(self.items.rowCount())]
+        before, self._chosen = self._chosen, {row.data(ID_ROLE) for row in rows if row.data(DEVICE_ROLE)[0]}
+        new = [row for row in rows if row.data(ID_ROLE) in self._chosen - before]
+        same = [row for row in rows if row.data(ID_ROLE) == current]
+        self.view.setCurrentIndex((new or same or rows)[0])
 
     def _add(
         self, number: str, chosen: bool, severity: str, name: str, second: str, device: Device | None = None

@@ -172,12 +172,12 @@ class AlignedRunView(RunView):
 
     @property
     def title(self) -> str:
-        """The run's name: what was aligned."""
-        if self.spec is None:
-            return self.path.stem
+        """The run's name, as in the library: its own, or what was aligned, and how if not as usual."""
+        if self.spec is None or self.facts.get("name"):
+            return super().title
         factor = self.spec.used_gap_factor
         more = f", gap factor {factor:g}" if factor != AlignmentSpec(("",)).gap_factor else ""
-        return f"Alignment of {Path(self.spec.paths[0]).name}{more}"
+        return f"{super().title}{more}"
 
     def no_histogram_words(self) -> tuple[str, str] | None:
         """Return that there is none."""
