@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from .. import formatting
 
-if TYPE_CHECKING:
-    from .run_view import RunView
+
+class SearchedRun(Protocol):
+    """What is asked of a `RunView`."""
+
+    noun: str
+    cards: list[dict[str, Any]]
+    is_live: bool
+
+    @property
+    def state(self) -> str:
+        """What became of the run."""
+        ...
+
+    def share_searched(self) -> float:
+        """Return which share of the targets what is in view was compared with so far; not a number if unknown."""
+        ...
 
 
-def unsearched_words(run: RunView) -> tuple[str, str] | None:
+def unsearched_words(run: SearchedRun) -> tuple[str, str] | None:
     """Return heading and text for what is in view and has no hits as it is not searched to its end; None if it is."""
     share, noun = run.share_searched(), run.noun.lower()
     if share >= 1.0:
