@@ -27,7 +27,7 @@ from clalign.ui.models.histogram import HitHistogram
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
-from clalign.ui.views.parts import FactsLabel
+from clalign.ui.views.parts import FactsLabel, IconButton
 from clalign.ui.views.pictures import FORMATS, save_picture
 from clalign.values.devices import REFERENCE
 
@@ -331,6 +331,38 @@ def test_exports_are_those_of_comparisons(
     sheet = window.sheets.sheet
     assert {export.name for export in sheet._choices.forms} == set(WRITERS)
     assert sheet._choices.counts["all"] == sum(len(hits_of(page.run.path, number)[1]) for number in (0, 1))
+
+
+def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    page = opened("empty")
+    page.show_tab("overview")
+    view: Any = page._overview.content
+    qtbot.waitUntil(lambda: view.content is not None)
+    assert [line.name for line in view.model.lines] == ["one", "two"]
+    assert view.map_words.text() == "No hits at E ≤ 1e-200, so there is no map of them."
+    assert not any(part.isEnabled() for part in (view.with_hits, *view.map_tools))
+    page.show_tab("alignment")
+    qtbot.waitUntil(lambda: page.hit._empty._heading.text() == "No hits at E ≤ 1e-200")
+    tools = [found for found in page.hit.findChildren(IconButton) if found.text().startswith(("Copy", "Save"))]
+    assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 3
+    assert set(page.hit._of_hit) <= set(tools)
+    page.show_tab("domains")
+    domains: Any = page._domains.content
+    qtbot.waitUntil(lambda: domains.empty._heading.text() == "No alignments")
+    assert domains.empty._words.text() == "There are no alignments."
+    assert domains.significant.isHidden()
+
+
+def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    page.show_tab("domains")
+    view: Any = page._domains.content
+    qtbot.waitUntil(lambda: bool(view.canvas.shown))
+    said = [view.words.text(), view.filter_box.placeholderText(), *map(view.rules.itemText, range(view.rules.count()))]
+    QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(20, 60))
+    said += [view.words.text(), *(found.text() for found in view.findChildren(IconButton) if found.isVisible())]
+    assert not [text for text in said if any(word in text.lower() for word in ("domain", "famil", "clan"))]
+    assert "Sequence or query" in said
 
 
 def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callable[[str], PairPage]) -> None:

@@ -101,7 +101,8 @@ class ResultsController(Controller):
                 view.say("The queries cannot be shown", told(answer, "They could not be read"))
             else:
                 content, heat = answer
-                view.show_content(content, heat, page.run.noun.lower(), page.run.nouns.lower(), _judges(page))
+                nouns = page.run.noun.lower(), page.run.nouns.lower()
+                view.show_content(content, heat, *nouns, _judges(page), page.run.empty_words()[0])
 
         self._app.files.ask_long((str(page.run.path), "overview"), overview_question(page.run.path), take)
 
@@ -130,6 +131,7 @@ class ResultsController(Controller):
     # --- architectures ---
 
     def _connect_domains(self, page: ResultsPage, view: ArchitectureView) -> None:
+        view.speak_of(page.run.noun.lower())
         view.asked.connect(lambda asked: self.read_architectures(page, view, asked))
         view.clans_asked.connect(lambda: self._choose_clans(view))
         view.table_asked.connect(lambda: self.save_architectures(page, view))
@@ -143,7 +145,7 @@ class ResultsController(Controller):
         """Read the architectures of a run and show them."""
         view.significant.setVisible(_judges(page))
         if not view.has_content:
-            view.say("Reading the domains", "Putting the hits of all queries on their sequences.")
+            view.say(f"Reading the {view.part}s", "Putting the hits of all queries on their sequences.")
 
         if not page.run.is_live:
             view.waiting.begin()
@@ -153,9 +155,9 @@ class ResultsController(Controller):
                 return
             view.waiting.end()
             if isinstance(answer, Exception):
-                view.say("The domains cannot be shown", told(answer, "They could not be read"))
+                view.say(f"The {view.part}s cannot be shown", told(answer, "They could not be read"))
             else:
-                view.show_content(answer)
+                view.show_content(answer, "" if page.run.is_complete else " so far")
 
         self._app.files.ask_long((str(page.run.path), "architectures"), question(page.run.path, asked), take)
 
@@ -195,7 +197,7 @@ class ResultsController(Controller):
         words = formatting.plural(len(shown), "sequence")
         if len(view.canvas.shown) > MOST_DRAWN:
             words = f"the first {words} of {formatting.count(len(view.canvas.shown))}"
-        picture = ArchitecturePicture(shown, view.canvas.colors, f"{title} – domains of {words}")
+        picture = ArchitecturePicture(shown, view.canvas.colors, f"{title} – {view.part}s of {words}")
         ask_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
 
     def show_domain(self, page: ResultsPage, domain: PlacedDomain) -> None:

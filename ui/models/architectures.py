@@ -25,20 +25,22 @@ RULE_WORDS = {
         "Overlaps: by clans",
         "Of overlapping domains of one clan the one with the best E-value, as Pfam does it",
     ),
-    "best": ("Overlaps: best E-value", "Of all overlapping domains the one with the best E-value"),
-    "all": ("Overlaps: show all", "Every domain, overlapping or not"),
+    "best": ("Overlaps: best E-value", "Of all that overlap the one with the best E-value"),
+    "all": ("Overlaps: show all", "Everything, overlapping or not"),
 }
 """What is done with overlaps, and what that means."""
 
 SETTLED_WORDS = {
-    "clans": "of overlapping domains of one clan the best",
-    "best": "of overlapping domains the best",
-    "all": "overlapping domains, too",
+    "clans": "of overlapping ones of one clan the best",
+    "best": "of overlapping ones the best",
+    "all": "overlapping ones, too",
 }
 
 GROUP_COLUMNS = (
     TextColumn("Sequences", "How many sequences have this architecture", lambda r: formatting.count(r["n"]), True, 80),
-    TextColumn("Architecture", "Families from the first domain to the last", lambda r: r["text"], stretch=True),
+    TextColumn(
+        "Architecture", "What is on the sequence, from its first residue to the last", lambda r: r["text"], stretch=True
+    ),
 )
 
 

@@ -23,6 +23,9 @@ class ArchitectureCanvas(QAbstractScrollArea):
     domain_chosen = Signal(object)
     described = Signal(str)
 
+    part = "domain"
+    """What lies on the sequences is called."""
+
     def __init__(self) -> None:
         super().__init__()
         self.shown: list[Architecture] = []
@@ -121,7 +124,7 @@ class ArchitectureCanvas(QAbstractScrollArea):
             bar.setValue(int(top))
         elif top + ROW + RULER + 4 > bar.value() + self.viewport().height():
             bar.setValue(math.ceil(top + ROW + RULER + 4 - self.viewport().height()))
-        self.described.emit(sequence_words(self.shown[place]))
+        self.described.emit(sequence_words(self.shown[place], self.part))
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -160,9 +163,8 @@ class ArchitectureCanvas(QAbstractScrollArea):
         """Say more about what the pointer rests on."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             domain, place = self.domain_at(event.pos().toPointF()), self.row_at(event.pos().y())
-            text = (
-                domain_words(domain) if domain is not None else sequence_words(self.shown[place]) if place >= 0 else ""
-            )
+            text = "" if place < 0 else sequence_words(self.shown[place], self.part)
+            text = text if domain is None else domain_words(domain)
             QToolTip.showText(event.globalPos(), formatting.tip(text), self)
             return True
         return super().viewportEvent(event)
@@ -179,16 +181,14 @@ def domain_words(domain: PlacedDomain) -> str:
     (start, end), (first, last) = domain.target_range, domain.family_range
     return "\n".join((
         f"{domain.family} {'' if domain.accession == '-' else domain.accession}".strip(),
-        f"residues {start + 1}–{end} · {first + 1}–{last} of {domain.family_length} of the family",
+        f"residues {start + 1}–{end} · {first + 1}–{last} of its {domain.family_length}",
         f"E {formatting.evalue(domain.evalue)} · {formatting.score(domain.score)} bits",
     ))  # fmt: skip
 
 
-def sequence_words(one: Architecture) -> str:
-    """Return what is said of a sequence."""
+def sequence_words(one: Architecture, part: str) -> str:
+    """Return what is said of a sequence, given what lies on it is called."""
     left_out = one.n_found - len(one.domains)
     words = f"{one.name} {one.description}".strip()
     more = f", {left_out} left out" if left_out else ""
-    return (
-        f"{words}\n{formatting.plural(one.length, 'residue')} · {formatting.plural(len(one.domains), 'domain')}{more}"
-    )
+    return f"{words}\n{formatting.plural(one.length, 'residue')} · {formatting.plural(len(one.domains), part)}{more}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QStackedWidget, QWidget
@@ -31,6 +33,9 @@ class ArchitectureView(AskedView):
     choice_asked = Signal(object)
     """Look through these architectures, which are many, for those of `choice`; `show_bars` shows them."""
 
+    part = "domain"
+    """What lies on the sequences is called."""
+
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("role", "page")
@@ -43,7 +48,7 @@ class ArchitectureView(AskedView):
         self.table.setMaximumWidth(WIDEST_LIST)
         self.table.row_chosen.connect(lambda _: self._show_chosen())
         self.empty = EmptyPanel("layers-outline", "", "")
-        self.words = WaitLine("Reading the domains", "muted")
+        self.words = WaitLine("Reading the hits", "muted")
         self.waiting = self.words.waiting
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._typing.timeout.connect(self._show_chosen)
@@ -61,7 +66,7 @@ class ArchitectureView(AskedView):
 
     def _tools(self) -> QWidget:
         self.rules = shrinking(QComboBox())
-        self.rules.setAccessibleName("What is done with domains that overlap")
+        self.rules.setAccessibleName("What is done with hits that overlap")
         for place, (key, (text, tip)) in enumerate(RULE_WORDS.items()):
             self.rules.addItem(text, key)
             self.rules.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
@@ -76,21 +81,33 @@ class ArchitectureView(AskedView):
         self.filter_box.setAccessibleName("Filter of sequences and families")
         self.filter_box.setClearButtonEnabled(True)
         self.filter_box.textChanged.connect(lambda _: self._typing.start())
-        clans = IconButton("family-tree", "Choose a table of clans, such as Pfam-A.clans.tsv", self.clans_asked.emit,
-                           "Clans…")  # fmt: skip
+        self.clans = IconButton("family-tree", "Choose a table of clans, such as Pfam-A.clans.tsv",
+                                self.clans_asked.emit, "Clans…")  # fmt: skip
         table = IconButton("table-arrow-down", "Save as a table (TSV) or as GFF3", self.table_asked.emit)
         table.setAccessibleName("Save as a table or as GFF3")
         picture = IconButton("export-variant", "Save what is in view as a picture: SVG, PDF or PNG",
                              self.picture_asked.emit)  # fmt: skip
         picture.setAccessibleName("Save as a picture")
         made = QWidget()
-        parts = (self.rules, 2), clans, self.significant, (self.filter_box, 2), table, picture
+        parts = (self.rules, 2), self.clans, self.significant, (self.filter_box, 2), table, picture
         made.setLayout(row(*parts, margins=(12, 6, 12, 6)))
         return made
 
-    def _wish(self, **more: object) -> None:
-        self.wish = Asked(**{"rule": self.wish.rule, "clans": self.wish.clans, "significant": self.wish.significant,
-                             **more})  # type: ignore[arg-type]  # fmt: skip
+    def speak_of(self, noun: str) -> None:
+        """Speak of alignments to queries, not of domains of families, where these are no profiles."""
+        if noun == "profile":
+            return
+        self.part = self.canvas.part = "alignment"
+        self.canvas.setAccessibleName("Alignments on their sequences")
+        self.filter_box.setPlaceholderText(f"Sequence or {noun}")
+        self.filter_box.setAccessibleName(f"Filter of sequences by their name or that of a {noun}")
+        self.clans.hide()
+        for rule in ("auto", "clans"):  # which are of profiles
+            self.rules.removeItem(self.rules.findData(rule))
+        self.wish = replace(self.wish, rule="best")
+
+    def _wish(self, **more: Any) -> None:
+        self.wish = replace(self.wish, **more)
         self.ask()
 
     def set_clans(self, path: str) -> None:
@@ -104,15 +121,16 @@ class ArchitectureView(AskedView):
         super().say(heading, text)
         self.words.setText("")
 
-    def show_content(self, content: Architectures) -> None:
-        """Show architectures; the one that was chosen stays chosen."""
+    def show_content(self, content: Architectures, so_far: str = "") -> None:
+        """Show architectures, or say that there are none, perhaps only ` so far`; what was chosen stays chosen."""
         chosen = self._chosen_words()
         self.content = content
         self.groups.set_rows(content.rows)
         if not content.found:
-            self.say(
-                "No domains", "No sequence has a significant domain. Untick “Significant only” to see weaker ones."
-            )
+            which, more = "", ""
+            if self.wish.significant and not self.significant.isHidden():
+                which, more = "significant ", " Untick “Significant only” to see weaker ones."
+            self.say(f"No {self.part}s{so_far}", f"There are no {which}{self.part}s{so_far}.{more}")
             return
         place = next((place for place, one in enumerate(content.rows) if one["words"] == chosen), 0)
         self.table.selectRow(place)

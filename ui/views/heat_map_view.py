@@ -33,7 +33,7 @@ LEAST_HEAD, MOST_HEAD = 64.0, 170.0
 HEAD_SHARE = 0.4
 """Of the height, what names may take of it at most."""
 
-LETTER = 7.0
+LETTER = 8.0
 """Pixels of a letter of a name, about."""
 
 LEGEND = 22.0

@@ -15,6 +15,8 @@ from .domain_strip import DomainStrip
 from .flow import Flow
 from .parts import ElidedLabel, EmptyPanel, IconButton, label, row
 
+NOT_SELECTED = "No hit selected", "Select a hit to see its alignment here."
+
 VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on the reference: differs"}
 
 
@@ -52,9 +54,10 @@ class HitCard(QWidget):
         self._estimates = label("", "muted", wrap=True)
         self._node = label("", "muted", wrap=True)
         self._verified = label("", "muted", wrap=True)
-        self._rows = ElidedLabel("", "muted")
+        self._upper, self._lower = ElidedLabel("", "muted"), ElidedLabel("", "muted")
         self._note = label("", wrap=True, selectable=True)
-        self._empty = EmptyPanel("format-align-center", "No hit selected", "Select a hit to see its alignment here.")
+        self._of_hit: list[IconButton] = []
+        self._empty = EmptyPanel("format-align-center", *NOT_SELECTED)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._shown())
@@ -90,7 +93,8 @@ class HitCard(QWidget):
             head.addWidget(widget)
         if narrow:
             head.addLayout(row(verify, self.explain, None))
-            head.addWidget(self._rows)
+            head.addWidget(self._upper)
+            head.addWidget(self._lower)
         head.addWidget(self._node)
         box.addLayout(head)
         box.addWidget(self._main_part(), 1)
@@ -107,13 +111,16 @@ class HitCard(QWidget):
         for key, text in SCHEMES.items():
             self.schemes.addItem(text, key)
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
+        self._of_hit = [
+            IconButton("content-copy", "Copy the alignment as text", self.copy_text, "Copy as text"),
+            IconButton("content-copy", "Copy the matched parts as FASTA", self.copy_fasta, "Copy as FASTA"),
+        ]
         return [
             label("Colors", "muted"),
             self.schemes,
             IconButton("magnify-minus-outline", "Smaller letters (Ctrl+-)", lambda: self.alignment.zoom(-1)),
             IconButton("magnify-plus-outline", "Larger letters (Ctrl++, Ctrl+wheel)", lambda: self.alignment.zoom(1)),
-            IconButton("content-copy", "Copy the alignment as text", self.copy_text, "Copy as text"),
-            IconButton("content-copy", "Copy the matched parts as FASTA", self.copy_fasta, "Copy as FASTA"),
+            *self._of_hit,
         ]
 
     def show_run(self, run: RunView | None) -> None:
@@ -121,10 +128,12 @@ class HitCard(QWidget):
         if self.run is not None:
             self.run.hit_changed.disconnect(self.show_hit)
             self.run.hits.dataChanged.disconnect(self._show_note)
+            self.run.hits.shown_changed.disconnect(self._say_why)
         self.run = run
         if run is not None:
             run.hit_changed.connect(self.show_hit)
             run.hits.dataChanged.connect(self._show_note)
+            run.hits.shown_changed.connect(self._say_why)
         self.show_hit()
 
     def show_hit(self) -> None:
@@ -132,6 +141,9 @@ class HitCard(QWidget):
         run = self.run
         hit = run.hit if run is not None else None
         self._stack.setCurrentIndex(0 if hit is None else 1)
+        self._say_why()
+        for tool in self._of_hit:
+            tool.setEnabled(hit is not None)
         if run is None or hit is None:
             self.alignment.show_hit(None, {}, False, Layout())
             return
@@ -144,9 +156,16 @@ class HitCard(QWidget):
         self.show_node("")
         self._verified.setText(VERIFIED.get(hit.verified, ""))
         self._verified.setVisible(bool(self._verified.text()))
-        self._rows.setText(f"Above {short_name(run.card['name'])}, below {short_name(hit.name)}")
+        self._upper.setText(f"Upper row: {run.noun.lower()} {short_name(run.card['name'])}")
+        self._lower.setText(f"Lower row: sequence {short_name(hit.name)}")
         self.strip.show_hit(hit)
         self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
+
+    def _say_why(self) -> None:
+        """Say why no hit is shown: there may be none."""
+        run = self.run
+        has_none = run is not None and bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
+        self._empty.say(*(run.empty_words() if run is not None and has_none else NOT_SELECTED))
 
     def _show_note(self) -> None:
         hit = self.run.hit if self.run is not None else None

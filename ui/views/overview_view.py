@@ -170,20 +170,20 @@ class OverviewView(AskedView):
     def _lower(self) -> QWidget:
         self.map_words = ElidedLabel("", "muted")
         made = QWidget()
-        top = row(
-            (self.map_words, 1),
+        self.map_tools = [
             IconButton("magnify-minus-outline", "Smaller cells (wheel, key -)", lambda: self.map.zoom(0.8)),
             IconButton("magnify-plus-outline", "Larger cells (wheel, key +)", lambda: self.map.zoom(1.25)),
             IconButton("fit-to-page-outline", "Show the whole map (key 0)", self.map.fit),
             IconButton("table-arrow-down", "Save the scores as a table (TSV)", self.matrix_asked.emit),
             IconButton("export-variant", "Save the map as a picture: SVG, PDF or PNG", self.picture_asked.emit),
-            spacing=0, margins=(12, 4, 12, 0),
-        )  # fmt: skip
+        ]
+        top = row((self.map_words, 1), *self.map_tools, spacing=0, margins=(12, 4, 12, 0))
         made.setLayout(stacked(top, (self.map, 1), spacing=0))
         return made
 
     def _filter(self) -> None:
-        self.model.set_filter(self.filter_box.text(), self.with_hits.isChecked())
+        with_hits = self.with_hits.isEnabled() and self.with_hits.isChecked()
+        self.model.set_filter(self.filter_box.text(), with_hits)
 
     @property
     def query_names(self) -> list[str]:
@@ -192,11 +192,18 @@ class OverviewView(AskedView):
             return []
         return [self.content.lines[number].name for number in self.content.matrix.queries.tolist()]
 
-    def show_content(self, content: Overview, heat: HeatMap, noun: str, nouns: str, judges: bool) -> None:
-        """Show the queries of a run, with significance if hits are judged; the one that was chosen stays chosen."""
+    def show_content(self, content: Overview, heat: HeatMap, noun: str, nouns: str, judges: bool, none: str) -> None:
+        """Show the queries of a run, with significance if hits are judged; the one that was chosen stays chosen.
+
+        Where there are no hits at all, which `none` says, all queries are listed.
+        """
         index = self.table.currentIndex()
         chosen = index.data(LINE_ROLE) if index.isValid() else None
         self.content = content
+        n_rows, n_columns = content.matrix.shape
+        for part in (self.with_hits, *self.map_tools):
+            part.setEnabled(n_rows > 0)
+        self._filter()
         self.model.set_lines(content.lines)
         hidden = {"Significant": not judges, SEARCHED_COLUMN: not self.model.is_partial}
         for column, one in enumerate(COLUMNS):
@@ -208,10 +215,8 @@ class OverviewView(AskedView):
         self.words.setText(
             f"{formatting.count(found)} of {formatting.count(len(content.lines))} {nouns} have hits{left}"
         )
-        n_rows, n_columns = content.matrix.shape
         self.map.show_map(heat, self.query_names)
-        self.map_words.setText(
-            f"{formatting.plural(n_rows, 'target')} with {formatting.plural(n_columns, noun, nouns)}, alike ones beside"
-            " each other. Click a cell to see its hit."
-        )
+        size = f"{formatting.plural(n_rows, 'target')} with {formatting.plural(n_columns, noun, nouns)}"
+        told = f"{size}, alike ones beside each other. Click a cell to see its hit."
+        self.map_words.setText(told if n_rows else f"{none}, so there is no map of them.")
         self._stack.setCurrentIndex(1)

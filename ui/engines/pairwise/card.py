@@ -46,8 +46,10 @@ class PairCard(HitCard):
             self._splitter.setSizes(SIZES[beside])
 
     def _tools(self) -> list[QWidget]:
-        tip = "Save the alignment as SVG, PDF or PNG"
-        return [*super()._tools(), IconButton("export-variant", tip, self.alignment_picture_asked.emit, "Save…")]
+        tools, tip = super()._tools(), "Save the alignment as SVG, PDF or PNG"
+        save = IconButton("export-variant", tip, self.alignment_picture_asked.emit, "Save…")
+        self._of_hit.append(save)
+        return [*tools, save]
 
     def show_hit(self) -> None:
         """Show the hit that is chosen now; first only the path of its alignment."""
