@@ -21,7 +21,7 @@ from clalign.ui.models.session import Session
 from clalign.ui.shell import app
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.facts import facts_grid
-from clalign.ui.views.help_page import HelpPage
+from clalign.ui.views.help_page import DOCUMENT_ROLE, HelpPage
 from clalign.ui.views.report_sheet import ReportSheet
 from clalign.ui.views.results_page import ResultsPage
 from clalign.ui.views.tour_bar import STEPS
@@ -51,6 +51,7 @@ def test_f1_shows_the_help_which_can_be_searched(qtbot: Any, window: MainWindow)
     page = window.center.currentWidget()
     assert isinstance(page, HelpPage)
     assert page.text.toPlainText().startswith("A tour of five minutes")
+    assert page.list.currentItem().text() == "A tour of five minutes"
     QTest.keyClicks(page.search, "gathering cutoff")
     assert page.list.count() > 0
     QTest.keyClick(page.search, Qt.Key.Key_Return)
@@ -59,10 +60,15 @@ def test_f1_shows_the_help_which_can_be_searched(qtbot: Any, window: MainWindow)
     assert page._none.isVisible()
     page.search.clear()
     assert page.list.count() == len(page.pages.documents)
+
+    def selected() -> str:
+        return str(page.list.currentItem().data(DOCUMENT_ROLE).document)
+
+    assert selected() == page.document
     page._follow(QUrl("files.md"))
-    assert page.document == "files"
+    assert page.document == selected() == "files"
     window.actions_.by_id["help.show:glossary"].trigger()
-    assert page.document == "glossary"
+    assert page.document == selected() == "glossary"
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
     assert window.center.currentWidget() is window.start
 

@@ -89,6 +89,16 @@ class HelpPage(QWidget):
                     self._add(part.title, part)
         self.list.blockSignals(False)
         self._none.setVisible(bool(words) and not found)
+        self._show_open()
+
+    def _show_open(self) -> None:
+        """Select the document in view; what a search has found is only selected where it is chosen."""
+        if self.search.text().strip():
+            return
+        documents = [self.list.item(row).data(DOCUMENT_ROLE).document for row in range(self.list.count())]
+        self.list.blockSignals(True)
+        self.list.setCurrentRow(documents.index(self.document) if self.document in documents else -1)
+        self.list.blockSignals(False)
 
     def _add(self, text: str, part: Section) -> None:
         item = QListWidgetItem(text)
@@ -121,6 +131,7 @@ class HelpPage(QWidget):
             self.text.verticalScrollBar().setValue(round(top))
         else:
             self.text.verticalScrollBar().setValue(0)
+        self._show_open()
 
     def _blocks(self) -> list[QTextBlock]:
         found, block = [], self.text.document().begin()
