@@ -109,4 +109,5 @@ def test_a_title_takes_as_many_lines_as_it_needs() -> None:
         assert " · ".join(lines) == " · ".join(parts)
         assert all(len(line) <= n_columns + TITLE_ROOM for line in lines)
     assert len(title_lines(parts, 0, 200, False)) == 1
-    assert len(title_lines(parts, 0, 200, True)) == len(parts)
+    broken = title_lines(parts, 0, 200, True)
+    assert [line.kind for line in broken] == ["title"] * len(parts) + ["space"], "no ruler touches the last one"

@@ -86,7 +86,7 @@ def fasta_record(hit: Hit, first: int, last: int, letters: str) -> str:
 
 
 def title_lines(parts: list[str], place: int, n_columns: int, narrow: bool) -> list[Line]:
-    """Return the title of an alignment, in as many lines as it needs; `narrow` gives each part its own."""
+    """Return the title of an alignment, in as many lines as it needs; `narrow` gives each part its own, and room."""
     titles = parts[:1]
     for part in parts[1:]:
         longer = f"{titles[-1]} · {part}"
@@ -94,7 +94,7 @@ def title_lines(parts: list[str], place: int, n_columns: int, narrow: bool) -> l
             titles.append(part)
         else:
             titles[-1] = longer
-    return [Line("title", text, domain=place) for text in titles]
+    return [*(Line("title", text, domain=place) for text in titles), *[Line("space", domain=place)] * narrow]
 
 
 def letter_numbers(text: str, gaps: str, start: int) -> list[int]:
