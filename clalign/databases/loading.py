@@ -29,6 +29,13 @@ ALIGNMENTS = ("stockholm", *GATHERED)
 """Formats whose gap characters are always left out."""
 
 
+HMMERS_NAMES = {
+    "afa": "fasta", "a2m": "fasta", "pfam": "stockholm", "clustallike": "clustal", "phylips": "phylip",
+    "ddbj": "genbank",
+}  # fmt: skip
+"""What HMMER calls formats that have other names here; of the first two gaps are left out."""
+
+
 def load_database(
     path: str, *, alphabet: str = "auto", sequence_format: str = "auto", context: JobContext | None = None
 ) -> tuple[SequenceDatabase, InputReport]:
@@ -59,15 +66,17 @@ def load_database(
     context = context or QuietContext()
     taken_for = _alphabet(alphabet)
     given, sequence_format = sequence_format, sequence_format.lower()
-    if sequence_format not in ("auto", *FORMATS):
+    if sequence_format not in ("auto", *FORMATS, *HMMERS_NAMES):
         raise OptionError(f'There is no sequence format "{given}".', f"Known are: {', '.join(FORMATS)}.")
     folder = cache.cache_folder()
     cache.prepare(folder)
     with opened(path, folder, context) as source:
-        name = identify(source).sequence_format() if sequence_format == "auto" else sequence_format
+        name = HMMERS_NAMES.get(sequence_format, sequence_format)
+        if sequence_format == "auto":
+            name = identify(source).sequence_format()
         with tracing.span("checksum of the sequences", "reading"):
             sums = cache.checksums_of(source, context)
-        guessed = sequence_format == "auto"
+        guessed = sequence_format in ("auto", "afa", "a2m")
         entry = cache.entry_folder(folder, sums.sha256, name if guessed else f"given {name}")
         known = _facts_of(entry)
         facts = known or _encode(source, name, entry, context, guessed, sums.crc32)

@@ -247,7 +247,7 @@ _TEXTS: dict[str, tuple[Severity, str]] = {
     "unnamed": ("caution", 'Records without a name: {count:,}. They got names such as "{detail}".'),
     "gaps_dropped": (
         "note",
-        "An alignment: {count:,} gap characters were left out. Name the format fasta to keep them.",
+        "An alignment: {count:,} gap characters were left out.",
     ),
     "comment": ("note", "Comment lines (beginning with ;) were left out: {count:,}."),
     "no_terminator": ("caution", "The last record has no closing //, but {detail}."),

@@ -78,7 +78,7 @@ def test_what_has_the_name_of_another_is_not_taken_without_a_word(
     assert main(["export", "--query", "globins4", "--tsv", "-", str(run)]) == ExitCode.INPUT
     assert capsys.readouterr().err.endswith(known)
     twice.write_text(2 * Path(BUILT).read_text())
-    assert main(["explain", "-q", GLOBINS, str(twice), name]) == 0
+    assert main(["explain", GLOBINS, str(twice), name]) == 0
     assert f'2 sequences are named "{name}"; the first of them is taken.' in capsys.readouterr().err
     assert main(["explain", "-q", GLOBINS, BUILT]) == ExitCode.USAGE
     assert "is no run: after profiles and sequences name the one" in capsys.readouterr().err
