@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QFrame, QMainWindow, QT
 
 from .parts import IconButton, label, row, set_role, stacked
 
-NARROW = 1200
-"""Pixels of the window below which docks would leave the pages too little room."""
+NARROW = 1270
+"""Pixels of the window below which docks would leave the pages too little room for all tabs of results."""
 
 DRAWER_WIDTH = 320
 
