@@ -349,7 +349,7 @@ def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], 
     page.show_tab("domains")
     domains: Any = page._domains.content
     qtbot.waitUntil(lambda: domains.empty._heading.text() == "No alignments")
-    assert domains.empty._words.text() == "There are no alignments."
+    assert domains.empty._words.text() == "There are no hits."
     assert domains.significant.isHidden()
 
 

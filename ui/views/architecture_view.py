@@ -130,7 +130,7 @@ class ArchitectureView(AskedView):
             which, more = "", ""
             if self.wish.significant and not self.significant.isHidden():
                 which, more = "significant ", " Untick “Significant only” to see weaker ones."
-            self.say(f"No {self.part}s{so_far}", f"There are no {which}{self.part}s{so_far}.{more}")
+            self.say(f"No {self.part}s{so_far}", f"There are no {which}hits{so_far}.{more}")
             return
         place = next((place for place, one in enumerate(content.rows) if one["words"] == chosen), 0)
         self.table.selectRow(place)
