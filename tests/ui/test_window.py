@@ -255,7 +255,12 @@ def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: 
     assert page.run.hit is not None
     assert page.run.hit.name == page.run.hits.row_at(2).name
     window = page.window()
-    assert window.details.hit._name.text().startswith(page.run.hit.name)
+    card = window.details.hit
+    assert card._name.text().startswith(page.run.hit.name)
+    assert (card._upper.text(), card._lower.text()) == (
+        "Upper row: profile Made-up-1",
+        f"Lower row: sequence {page.run.hit.name}",
+    )
     QTest.keyClick(window, Qt.Key.Key_4, CTRL)
     assert page.hit.alignment.isVisible()
     assert page.hit.alignment._lines
