@@ -8,7 +8,6 @@ In an environment where clalign is installed, from outside of the checkout or wi
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -129,4 +128,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    given = argparse.ArgumentParser(description="Write the man pages of all commands.")
+    given.add_argument("folder", type=Path)
+    main(given.parse_args().folder)

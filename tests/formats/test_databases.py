@@ -175,7 +175,7 @@ def test_formats_have_the_names_of_hmmer_too(load) -> None:
     for name in ("afa", "a2m", "AFA"):
         assert load(b">a\nAC-DE\n>b\nACW-E\n", sequence_format=name)[0][0].text == "ACDE"
     assert load(b"# STOCKHOLM 1.0\na AC-DE\n//\n", sequence_format="pfam")[0][0].text == "ACDE"
-    assert load(b" 2 5\na  AC-DE\nb  ACWDE\n", sequence_format="phylips")[0][0].text == "ACDE"
+    assert load(b" 2 5\na  AC-DE\nb  AC-DE\n", sequence_format="phylips")[0][1].text == "ACDE"
 
 
 @pytest.mark.parametrize("content", [b">b\nWWWWWWWWWWWW\n", b">a\nACDEFGHIKW\n"])
