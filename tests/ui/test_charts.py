@@ -249,6 +249,22 @@ def test_letters_of_the_box_below_the_table_are_whole(qtbot: Any) -> None:
     assert room.height() >= made.kinds.fontMetrics().height()
 
 
+def test_words_above_a_low_plot_leave_room_for_its_bars(qtbot: Any) -> None:
+    made = HistogramView(compact=True)
+    qtbot.addWidget(made)
+    made.resize(700, 130)
+    made.show()
+    made.show_histogram(histogram(), "")
+    made.plot.set_line("report", 20.0, "shown ≥ 20.0 · E 10 · 65 hits")
+    made.plot.set_line("significant", 22.0, "significant ≥ 22.0 · E 0.01 · 62 hits")
+    lane = made.plot.lane
+    qtbot.waitUntil(lambda: lane.size().height() == lane.maximumHeight())
+    assert made.plot.view.height() >= 0.8 * lane.size().height() > 0
+    assert lane.placed[0][0].text.startswith("significant"), "what matters most"
+    made.resize(700, 400)
+    qtbot.waitUntil(lambda: len(lane.placed) == 4)
+
+
 def colors_of(kind: str, tokens: theme.Tokens) -> set[str]:
     image = QImage(26, 16, QImage.Format.Format_RGB32)
     image.fill(tokens.surface)

@@ -17,6 +17,9 @@ BESIDE = 5.0
 
 EDGE = 3.0
 
+SHARE = 0.5
+"""How much of lane and view together the lane takes at most; lines of tags that do not fit stay without words."""
+
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -84,7 +87,8 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         self.place()
 
     def place(self) -> None:
-        """Find a place for each: beside its line, as low as can be, the first ones first."""
+        """Find a place for each: beside its line, as low as can be, the first ones first; half is left to the bars."""
+        room = SHARE * (self._view.height() + self.size().height())
         metrics, left, right = self._metrics, self._view.pos().x(), self._view.pos().x() + self._view.width()
         taken = [QRectF(0, -self._height, metrics.horizontalAdvance(self.title) + 8, self._height)]
         self.placed = []
@@ -96,8 +100,11 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
             wide, high = max(map(metrics.horizontalAdvance, lines)) + 2, len(lines) * self._height
             sides = [x + BESIDE, x - BESIDE - wide]
             fitting = [side for side in sides if side >= 0 and side + wide <= right] or [max(0.0, right - wide)]
-            boxes = (QRectF(side, -row * self._height - high, wide, high) for row in range(99) for side in fitting)
-            box = next(box for box in boxes if not any(box.intersects(other) for other in taken))
+            rows = range(max(1, int((room - high) / self._height) + 1))
+            boxes = (QRectF(side, -row * self._height - high, wide, high) for row in rows for side in fitting)
+            box = next((box for box in boxes if not any(box.intersects(other) for other in taken)), None)
+            if box is None:
+                continue
             taken.append(box)
             self.placed.append((tag, x, box))
         self._room(max(1, round(max(-box.top() for box in taken) / self._height)))
