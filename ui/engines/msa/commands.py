@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...desk.alignment_controller import AlignmentController
 from ...desk.app_context import AppContext
-from ...desk.commands import Command, no_rows
+from ...desk.commands import Command, no_rows, no_tab
 
 
 def no_columns(app: AppContext) -> str:
@@ -24,6 +26,9 @@ def no_aligned_run(app: AppContext) -> str:
 
 
 COMMANDS = (
+    Command("show_tab:pairs", "Pairs of sequences", "View", "", "grid",
+            partial(no_tab, name="pairs", reason="Only alignments of many sequences have them."),
+            before="show_tab:report"),
     Command("align.run", "Align sequences…", "Run", "Ctrl+Shift+A", "format-align-justify",
             tip="Opens the sheet that aligns the chosen sequences; starts when it is open", before="stop_job"),
     Command("align.changes.ask_file", "Add sequences…", "Alignment", "", "playlist-plus", no_rows,
