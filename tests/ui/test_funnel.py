@@ -10,7 +10,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
+from clalign.ui.engines.plan7.explain_sheet import FilterSheet
 from clalign.ui.engines.plan7.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
 from clalign.ui.engines.plan7.funnel import COLUMNS, SurvivorTable, funnel_steps, judge, read_funnel, read_survivors
 from clalign.ui.engines.plan7.funnel_view import FunnelView, scale_of
@@ -159,6 +161,14 @@ def test_hmmer2_has_no_funnel(qtbot: Any, window: MainWindow, made_run: Callable
 
 STEP = {"stage": "msv", "label": "MSV filter", "score": 2.04, "threshold": 2.06, "pvalue": 0.021, "limit": 0.02,
         "passed": False, "ran": True, "text": "It scores 2.0 bits; 2.1 are needed."}  # fmt: skip
+
+
+def test_a_long_name_is_broken_not_cut(qtbot: Any) -> None:
+    sheet = FilterSheet("A", engine_named("plan7"))
+    qtbot.addWidget(sheet)
+    value = {"target": "A", "profile": "x" * 300, "length": 9, "steps": [STEP], "verdict": "A is missed."}
+    title, *_ = sheet.parts(value, QWidget())
+    assert title.minimumSizeHint().width() < sheet.width()
 
 
 def test_steps_in_words() -> None:

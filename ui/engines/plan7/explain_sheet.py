@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from ... import theme
+from ... import formatting, theme
 from ...views.explain_sheet import ExplainSheet
 from ...views.parts import IconLabel, label, line
 from .explanation import explanation_text, explanation_title, step_mark, step_note, step_numbers, step_result
@@ -24,7 +24,7 @@ class FilterSheet(ExplainSheet):
     def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
         """Return the widgets of an explanation, from the top."""
         steps = [part for step in value["steps"] for part in (line(), step_card(step))]
-        return [label(explanation_title(value), "muted", wrap=True), verdict, *steps]
+        return [label(formatting.breakable(explanation_title(value)), "muted", wrap=True), verdict, *steps]
 
     def text(self, value: dict[str, Any]) -> str:
         """Return the whole explanation as plain text."""
