@@ -14,7 +14,7 @@ import pytest
 from PySide6.QtCore import QPointF, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QScrollArea, QWidget
 
 import clalign
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, quality_of
@@ -22,6 +22,7 @@ from clalign.engines.msa.reliability import MEASURES
 from clalign.engines.msa.watching import MergesTold, told_alignment
 from clalign.jobs import Job
 from clalign.runs.run_file import open_run
+from clalign.ui.engines.msa import sheet as sheet_module
 from clalign.ui.engines.msa.align_controller import SERIES
 from clalign.ui.engines.msa.annealing_movie import AnnealingPictures, steps_of
 from clalign.ui.engines.msa.page import AlignedPage
@@ -312,6 +313,25 @@ def test_a_run_of_an_alignment_is_verified(
 def test_the_residues_of_a_pair_that_share_columns() -> None:
     shown = MultipleAlignment.from_rows([b"AC", b"AC", b"-C"])
     assert path_of(shown, 0, 2).tolist() == [[1, 0]]
+
+
+def test_more_memory_than_there_is_is_warned_of_beside_the_button(
+    qtbot: Any, real_window: MainWindow, sequences: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, controller = real_window, real_window.controller
+    controller.sources.open_paths([str(sequences)])
+    qtbot.waitUntil(lambda: controller.workspace.sequences is not None and controller.inspector.is_idle)
+    monkeypatch.setattr(sheet_module, "physical_memory", lambda: 1000.0)
+    QTest.keyClick(window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    sheet = controller.align.sheet
+    assert sheet is not None
+    qtbot.waitUntil(lambda: sheet._cautions.count() == 1)
+    said = sheet._cautions.itemAt(0).widget()
+    assert "memory are needed, but this computer has" in " ".join(found.text() for found in said.findChildren(QLabel))
+    scrolled = sheet.findChild(QScrollArea)
+    assert scrolled is not None
+    assert not scrolled.isAncestorOf(said)
+    assert sheet.run_button.isEnabled()
 
 
 def test_sequences_are_aligned_from_the_sheet(qtbot: Any, real_window: MainWindow, sequences: Path) -> None:

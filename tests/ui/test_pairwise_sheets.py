@@ -138,8 +138,17 @@ def test_a_higher_limit_lets_the_best_target_through(window: MainWindow, opened:
     assert sheet.form.values()[0]["evalue"] == pytest.approx(least)
 
 
-def test_a_stopped_run_without_hits_says_so(opened: Opened) -> None:
+def test_nothing_is_copied_before_there_is_anything_to_run(window: MainWindow) -> None:
+    window.controller.pairs.open_sheet()
+    sheet = window.controller.pairs.sheet
+    assert isinstance(sheet, PairSheet)
+    assert sheet.spec is None
+    assert [copies.isEnabled() for copies in sheet.copies] == [False, False]
+
+
+def test_a_stopped_run_without_hits_says_so(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     page = opened("empty")
+    monkeypatch.setattr(page.run, "share_searched", lambda: 0.5 if page.run.state == "stopped" else 1.0)
     assert page._wider.isVisible()
     page.run.facts["state"] = "stopped"
     page.show_facts()

@@ -77,7 +77,7 @@ class SpecSheet(Sheet):
         self._typing = QTimer(self, singleShot=True, interval=FORESEE_MS)
         self._typing.timeout.connect(self._ask_foreseen)
         self.setFocusProxy(self.run_button)
-        self._notices = QVBoxLayout()
+        self._notices, self._cautions = QVBoxLayout(), QVBoxLayout()
         self._build(texts[1])
         self._connect()
         self.show_workspace()
@@ -93,10 +93,12 @@ class SpecSheet(Sheet):
         self.body.addWidget(self._where())
         self.body.addLayout(self._notices)
         self.body.addStretch(1)
+        self.foot.addLayout(self._cautions)  # which are seen without scrolling
         self.foot.addWidget(self.command)
-        copy_command = button("Copy as command", self.copy_command, "flat")
-        copy_python = button("Copy as Python", self.copy_python, "flat")
-        self.foot.addLayout(row(copy_command, copy_python, None, self.estimate, self.run_button))
+        self.copies = (
+            button("Copy as command", self.copy_command, "flat"), button("Copy as Python", self.copy_python, "flat")
+        )  # fmt: skip
+        self.foot.addLayout(row(*self.copies, None, self.estimate, self.run_button))
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
         """Return what the boxes of the files are called, and they, by what the workspace calls the chosen files."""
@@ -206,6 +208,8 @@ class SpecSheet(Sheet):
         reason = problem or reason
         self.run_button.setEnabled(not reason)
         self.run_button.setToolTip(reason or self._run_tip)
+        for copies in self.copies:
+            copies.setEnabled(self.spec is not None)
         self.command.setText(reason or (as_command(self.spec) if self.spec else ""))
         set_role(self.command, "role", "caution" if problem else "muted")
         self.command.setFont(QApplication.font() if reason else theme.mono_font(9))
@@ -228,14 +232,16 @@ class SpecSheet(Sheet):
         self.show_spec()
 
     def _show_notices(self, problem: str, found: list[Notice]) -> None:
-        clear_layout(self._notices)
+        for shown in (self._notices, self._cautions):
+            clear_layout(shown)
         if problem:
-            self._notices.addWidget(notice_row("stop", problem))
+            self._cautions.addWidget(notice_row("stop", problem))
         for notice in found:
             buttons = []
             if notice.action:
                 buttons = [button(notice.action_text, partial(self.action_asked.emit, notice.action))]
-            self._notices.addWidget(notice_row(notice.severity, notice.text, *buttons))
+            place = self._cautions if notice.severity in ("caution", "stop") else self._notices
+            place.addWidget(notice_row(notice.severity, notice.text, *buttons))
 
     def _run(self) -> None:
         if self.spec is not None and self.run_button.isEnabled():

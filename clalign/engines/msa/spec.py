@@ -39,9 +39,8 @@ class AlignmentSpec(Spec):
     sequences: tuple[str, ...]
     device: str = "auto"
     is_fast: bool = option(
-        False, "--fast", "Fewer pairs", "compare only so many pairs as grow little faster than the sequences: three"
-        " spanning trees of the most similar ones, and random ones (no difference below 15 sequences)", PAIRS,
-        first=True,
+        False, "--fast", "Fewer pairs", "compare each sequence only with some, most of them alike: much faster where"
+        " there are many (no difference below 15)", PAIRS, first=True,
     )  # fmt: skip
     gap_factor: float = option(
         1.0, "--gapfactor", "Gap factor", "what aligning must be worth: less than 1 for a more sensitive alignment,"
@@ -90,8 +89,8 @@ class AlignmentSpec(Spec):
         LEAST_POSTERIOR, "--minprob", "Least probability", "forget residue pairs that are less probable", MODEL
     )
     without_learning: bool = option(
-        False, "--nolearn", "Learn nothing", "take gaps and substitutions as published (implies --model 5)", LEARNING,
-        first=True,
+        False, "--nolearn", "Learn nothing",
+        "take gaps and substitutions as published, do not learn them from the sequences", LEARNING, first=True,
     )  # fmt: skip
     without_gap_learning: bool = option(
         False, "--nolearngap", "Keep gaps", "do not learn how gaps open and go on", LEARNING

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtWidgets import QComboBox
 
-from clalign.engines.msa.estimate import AlignmentEstimate, estimate
+from clalign.engines.msa.estimate import MOST_OF_MEMORY, AlignmentEstimate, estimate, physical_memory
 from clalign.engines.msa.spec import AlignmentSpec
 
 from ... import formatting
@@ -69,6 +69,10 @@ class AlignSheet(SpecSheet):
         pairs, cells = formatting.plural(found.n_pairs, "pair"), formatting.cells(found.n_cells)
         text = f"{pairs} of sequences, {cells}; about {memory} of memory and {disk} of disk."
         notices = [Notice("note", text)]
+        there = physical_memory()
+        if there is not None and found.memory_bytes > MOST_OF_MEMORY * there:
+            needs = f"About {memory} of memory are needed, but this computer has {formatting.size(there)}."
+            notices.append(Notice("caution", f"{needs} Fewer pairs need less."))
         n = int((self.workspace.sequences.report if self.workspace.sequences else {}).get("n_sequences") or 0)
         if n > MANY and self.spec is not None and not self.spec.is_fast:
             notices.append(Notice("caution", f"With {formatting.count(n)} sequences, Fewer pairs is much faster."))
