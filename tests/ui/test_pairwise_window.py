@@ -17,6 +17,7 @@ from clalign.databases.examples import load_pair_examples
 from clalign.engines.engine import explain_in_run
 from clalign.jobs import QuietContext
 from clalign.ui import formatting, theme
+from clalign.ui.controllers.results_controller import names_with_query
 from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.columns import PAIR_TABLE
 from clalign.ui.engines.pairwise.dot_plot import bare_plot, read_dot_plot
@@ -29,6 +30,7 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
 from clalign.ui.views.parts import FactsLabel, IconButton
 from clalign.ui.views.pictures import FORMATS, save_picture
+from clalign.ui.views.rows_painter import shown_name
 from clalign.values.devices import REFERENCE
 
 pytestmark = pytest.mark.thorough
@@ -363,6 +365,23 @@ def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opene
     said += [view.words.text(), *(found.text() for found in view.findChildren(IconButton) if found.isVisible())]
     assert not [text for text in said if any(word in text.lower() for word in ("domain", "famil", "clan"))]
     assert "Sequence or query" in said
+
+
+def test_the_query_is_told_from_its_hits_where_all_are_aligned(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    page.show_tab("aligned")
+    view: Any = page._aligned.content
+    qtbot.waitUntil(lambda: view.panel is not None)
+    rows = view.panel.view
+    assert shown_name(rows, 0) == "query one/1-60"
+    assert not shown_name(rows, 1).startswith("query")
+    assert rows.orders()["input"] == "Best first"
+    canvas, overview = view.panel.canvas, view.panel.overview
+    canvas.names = 0.9 * overview.width()
+    assert overview.area().left() == canvas.names
+    card = {"name": "a|b"}
+    assert names_with_query(["a|b/1-9", "a|b_2/1-9", "c/1-9"], card) == {0: "query a|b/1-9", 1: "a|b/1-9"}
+    assert names_with_query(["c/1-9"], card) == {}
 
 
 def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callable[[str], PairPage]) -> None:

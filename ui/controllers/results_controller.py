@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,17 @@ def _load_parts() -> None:
     assert overview_view
     assert architecture_view
     assert pictures_view
+
+
+def names_with_query(names: Sequence[str], card: dict[str, Any]) -> dict[int, str]:
+    """Return what some rows are called where the first one may be the query: it is, and its hit by itself has no number
+    that tells it apart from it.
+    """
+    head, _, ends = names[0].rpartition("/")
+    if head != card["name"]:
+        return {}
+    itself = f"{head}_2/{ends}"
+    return {0: f"query {names[0]}", **{row: names[0] for row, name in enumerate(names) if name == itself}}
 
 
 class ResultsController(Controller):
@@ -263,6 +275,8 @@ class ResultsController(Controller):
                 view.say(*(unsearched_words(run) or none))
                 return
             rows = RowsView(alignment, page)
+            rows.input_words = "Best first"
+            rows.own_names = names_with_query(alignment.names, run.card) if scores[0] != scores[0] else {}
             if (scores == scores).any():
                 rows.set_scores("Score (bits)", scores)
             if by_species is not None:

@@ -45,12 +45,16 @@ class Looked(Protocol):
         """Return the number in the file of a row that is shown."""
         ...
 
+    def shown_name(self, row: int) -> str:
+        """Return the name of a row of the file as it is shown."""
+        ...
+
 
 def describe(view: Looked, place: int, column: int) -> list[str]:
     """Return what is known about a cell: its row and residue, its column, and what its color says."""
     row = view.row_at(place)
     byte = int(view.alignment.cells[row, column])
-    letter, name = chr(byte), formatting.short_text(view.alignment.names[row])
+    letter, name = chr(byte), formatting.short_text(formatting.short_name(view.shown_name(row)))
     is_here = bool(is_residue(np.array([byte], np.uint8))[0])
     before = view.alignment.position(row, column)
     where = f"{letter} {formatting.count(before)}" if is_here else f"gap after {formatting.count(before)}"
@@ -66,14 +70,14 @@ def column_words(view: Looked, column: int, letter: str = "") -> str:
         return text
     counts, tracks = view.measures.counts[column], view.measures.tracks
     total = int(counts.sum())
-    facts = [f"residues in {formatting.share(100 * float(tracks.occupancy[column]))} % of the rows"]
+    facts = [f"occupancy {formatting.share(100 * float(tracks.occupancy[column]))} %"]
     if total:
         shown = [(int(counts[i]), chr(65 + i)) for i in np.argsort(-counts.astype(np.int64))[:3] if counts[i]]
         if letter and letter.upper() not in [other for _, other in shown]:
             shown.append((int(counts[ord(letter.upper()) - 65]), letter.upper()))
         facts.append(", ".join(f"{other} {formatting.share(100 * n / total)} %" for n, other in shown))
         facts.append(f"conservation {tracks.conservation[column]:.2f}")
-    return f"{text}: {'; '.join(facts)}"
+    return " · ".join([text, *facts])
 
 
 def _color_words(view: Looked, row: int, column: int, byte: int) -> str:

@@ -111,6 +111,8 @@ class RowsView(QObject):
         self.values: dict[str, Any] = {}
         self.scores: dict[str, npt.NDArray[np.float32]] = {}
         self.own_orders: dict[str, Rows] = {}
+        self.input_words = ORDERS["input"]
+        self.own_names: dict[int, str] = {}
         self.own_notes: dict[str, tuple[bytes, str]] = {}
         self.linked: tuple[Rows, Rows] = np.empty(0, np.int64), np.empty(0, np.int64)
         self.identity: npt.NDArray[np.float32] | None = None
@@ -215,7 +217,7 @@ class RowsView(QObject):
 
     def orders(self) -> dict[str, str]:
         """Return the orders that rows can be in, as users see them."""
-        return {**ORDERS, **{name: name for name in (*self.scores, *self.own_orders)}}
+        return {**ORDERS, "input": self.input_words, **{name: name for name in (*self.scores, *self.own_orders)}}
 
     def sort(self, key: str) -> None:
         """Bring the rows into another order."""
@@ -261,6 +263,10 @@ class RowsView(QObject):
     def place_of(self, row: int) -> int:
         """Return where a row of the file is shown."""
         return int(np.flatnonzero(self.order == row)[0])
+
+    def shown_name(self, row: int) -> str:
+        """Return the name of a row of the file as it is shown, which may say what the row is."""
+        return self.own_names.get(row, self.alignment.names[row])
 
     def name_at(self, place: int) -> str:
         """Return the name of a row that is shown."""

@@ -175,7 +175,7 @@ class RowsCanvas(RowsArea):
             row = view.row_at(place.row)
             said = view.alignment.descriptions[row]
             length = formatting.plural(int(view.measures.lengths[row]), "residue") if view.is_measured else ""
-            return "\n".join(part for part in (view.alignment.names[row], said, length) if part)
+            return "\n".join(part for part in (view.shown_name(row), said, length) if part)
         if place.part == "ruler":
             return view.column_words(place.column)
         return track_words(view, place.track, place.column) if place.track is not None else ""

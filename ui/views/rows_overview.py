@@ -46,7 +46,7 @@ class RowsOverview(QWidget):
 
     def area(self) -> QRectF:
         """Return where the alignment is drawn."""
-        left = min(self._canvas.names, self.width() / 3)
+        left = self._canvas.names  # as the columns below
         return QRectF(left, 4, max(10.0, self.width() - left - EDGE), self.height() - 8)
 
     def shown(self) -> QRectF:

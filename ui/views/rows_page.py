@@ -84,7 +84,7 @@ class RowsPanel(QWidget):
         self.overview = RowsOverview(view, self.canvas)
         self.legend = RowsLegend(view)
         self.facts = FactsLabel(view.summary(), "muted")
-        self.status = ElidedLabel("", "muted")
+        self.status = FactsLabel("", "muted")
         self.status.setAccessibleName("What is under the cursor")
         foot = row((self.status, 1), margins=(8, 2, 8, 4))
         rows = QWidget()

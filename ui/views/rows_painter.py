@@ -272,7 +272,7 @@ LONGEST_NAME = 200
 
 def shown_name(view: RowsView, row: int) -> str:
     """Return the name of a row of the file as it can be drawn."""
-    name = view.alignment.names[row]
+    name = view.shown_name(row)
     return escaped(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…")
 
 
