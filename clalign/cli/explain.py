@@ -23,7 +23,7 @@ from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
 from clalign.engines.commands import Command
 from clalign.engines.engine import Engine, engine_of, engines
-from clalign.errors import OptionError, several_named
+from clalign.errors import InputError, OptionError, several_named
 
 COMMAND = "clalign explain"
 
@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
     engine = EXPLAINING
     if arguments.targets is None:
         if not is_run(there(arguments.profiles)):
-            words = f"{arguments.profiles} is no run: after profiles and sequences name the one to be explained"
-            raise UsageError(COMMAND, words)
+            hint = "After profiles and sequences name the one that is to be explained; or give a run and a name."
+            raise InputError(arguments.profiles, "this is no run file, and no name follows.", hint)
         job, engine = _job_of_run(arguments)
         value = watch_job(job, display, "Stopped.")
     else:

@@ -80,8 +80,8 @@ def test_what_has_the_name_of_another_is_not_taken_without_a_word(
     twice.write_text(2 * Path(BUILT).read_text())
     assert main(["explain", GLOBINS, str(twice), name]) == 0
     assert f'2 sequences are named "{name}"; the first of them is taken.' in capsys.readouterr().err
-    assert main(["explain", "-q", GLOBINS, BUILT]) == ExitCode.USAGE
-    assert "is no run: after profiles and sequences name the one" in capsys.readouterr().err
+    assert main(["explain", "-q", GLOBINS, BUILT]) == ExitCode.UNREADABLE
+    assert "After profiles and sequences name the one that is to be explained" in capsys.readouterr().err
 
 
 def test_unknown_sequences_are_told(capsys: pytest.CaptureFixture[str]) -> None:

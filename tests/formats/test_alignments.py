@@ -230,3 +230,10 @@ def test_a_long_build_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyP
         build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), BuildSpec(alphabet="amino"), Stopped())
     goes_on.set()
     assert not (tmp_path / "x.hmm").exists()
+
+
+def test_formats_have_the_names_of_hmmer_too(load) -> None:
+    for name in ("afa", "a2m", "AFA"):
+        assert load(b">a\nAC-DE\n>b\nACW-E\n", sequence_format=name)[0][0].text == "ACDE"
+    assert load(b"# STOCKHOLM 1.0\na AC-DE\n//\n", sequence_format="pfam")[0][0].text == "ACDE"
+    assert load(b" 2 5\na  AC-DE\nb  AC-DE\n", sequence_format="phylips")[0][1].text == "ACDE"

@@ -171,13 +171,6 @@ def test_gaps_of_aligned_fasta_stay_where_the_format_is_named(load) -> None:
     assert load(text)[0][0].text == "ACDE"
 
 
-def test_formats_have_the_names_of_hmmer_too(load) -> None:
-    for name in ("afa", "a2m", "AFA"):
-        assert load(b">a\nAC-DE\n>b\nACW-E\n", sequence_format=name)[0][0].text == "ACDE"
-    assert load(b"# STOCKHOLM 1.0\na AC-DE\n//\n", sequence_format="pfam")[0][0].text == "ACDE"
-    assert load(b" 2 5\na  AC-DE\nb  AC-DE\n", sequence_format="phylips")[0][1].text == "ACDE"
-
-
 @pytest.mark.parametrize("content", [b">b\nWWWWWWWWWWWW\n", b">a\nACDEFGHIKW\n"])
 def test_a_file_that_changes_while_it_is_read_is_refused(
     load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import clalign.errors
-from clalign.errors import ClalignError, DamagedRun, ExitCode, KernelBuildError
+from clalign.errors import ClalignError, DamagedRun, ExitCode, KernelBuildError, RunExists
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,9 +46,10 @@ def test_every_raised_error_has_a_hint():
 
 
 def test_classes_that_take_no_hint_write_one():
-    assert set(CLASSES) - set(HINT_PLACE) == {"DamagedRun", "KernelBuildError"}
+    assert set(CLASSES) - set(HINT_PLACE) == {"DamagedRun", "KernelBuildError", "RunExists"}
     assert KernelBuildError("card", "a.cl", {}, "line 1: error").hint
     assert DamagedRun("a.clalign", "a reason").hint
+    assert RunExists("a.clalign").hint
 
 
 def test_every_class_ends_the_program_with_a_code_of_its_own_kind():
