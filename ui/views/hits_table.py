@@ -32,7 +32,7 @@ from .. import formatting
 from ..models.hit_pages import HitRow
 from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel
-from .domain_strip import DomainDelegate, NameDelegate, NoteDelegate, RowDelegate
+from .domain_strip import LONG_NAME, DomainDelegate, NameDelegate, NoteDelegate, RowDelegate
 from .dragged_hits import DraggedHits
 from .parts import IconButton, button, label, row, set_role, set_up_rows, show_titles, stacked, title_width
 from .row_numbers import RowNumbers, ranges_of
@@ -49,6 +49,9 @@ OF_THE_ROOM = (*NAMES, "description")
 
 MOST_WIDER = 110
 """Pixels that a column of names gets at most besides its own, where there is room."""
+
+NAME_PADDING = 20
+"""Pixels of a column of names beside the longest one of the first rows."""
 
 LEAST_FILLED = 100
 """Pixels of the column that takes what room the others leave, if they leave less."""
@@ -154,8 +157,16 @@ class HitsTable(QTableView):
         spare = max(0, self.viewport().width() - needed - LEAST_FILLED)
         for place, column in columns:
             if column.key in NAMES and self.columnWidth(place) in (0, self._name_widths.get(place, column.width)):
-                self._name_widths[place] = column.width + min(MOST_WIDER, spare // 4)
+                self._name_widths[place] = self._name_width(place, column.width + min(MOST_WIDER, spare // 4))
                 self.setColumnWidth(place, self._name_widths[place])
+
+    def _name_width(self, place: int, most: int) -> int:
+        """Return the pixels of a column of names: in a narrow one, where they are short, what the first rows need."""
+        wide, rows = self.fontMetrics().horizontalAdvance, range(min(self.hits.n_shown, FIRST_ROWS))
+        if wide(LONG_NAME) <= most or not rows:
+            return most
+        names = (formatting.short_name(str(self.hits.index(row, place).data() or "")) for row in rows)
+        return min(most, max(title_width(self, place), NAME_PADDING + max(map(wide, names))))
 
     def widen_numbers(self) -> None:
         """Let the numbers of the first rows stand whole: scores of genomes have more digits than those of proteins."""
@@ -166,6 +177,8 @@ class HitsTable(QTableView):
                 needed = (self.sizeHintForIndex(self.hits.index(row, place)).width() for row in rows)
                 self._widths[place] = max(usual, *needed, 0), given
         show_titles(self, self._widths)
+        self._widen_names()
+        self._fill()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Use the new room."""
