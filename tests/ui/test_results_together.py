@@ -305,7 +305,7 @@ def test_hits_of_all_profiles_stand_best_first(qtbot: Any, together: ResultsPage
 def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainWindow, together: ResultsPage) -> None:
     table = together.hits.table
     place = table._place("description")
-    table.setColumnWidth(table._place("name"), 300)
+    table.setColumnWidth(table._place("name"), 230)
     for width, is_hidden in ((900, True), (2400, False)):
         window.resize(width, 800)
         qtbot.waitUntil(lambda width=width: (table.viewport().width() > 1200) == (width > 2000))
