@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
@@ -20,7 +20,9 @@ from clalign.ui import formatting, theme
 from clalign.ui.controllers.results_controller import names_with_query
 from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.columns import PAIR_TABLE
+from clalign.ui.engines.pairwise.dot_painter import frame_of
 from clalign.ui.engines.pairwise.dot_plot import bare_plot, read_dot_plot
+from clalign.ui.engines.pairwise.dot_view import DotPlotView
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.pairwise.pictures import AlignmentPicture, DotPicture
 from clalign.ui.engines.pairwise.sheet import PairSheet
@@ -250,8 +252,27 @@ def test_the_alignment_has_room_in_a_small_window(
     titles = sum(line.kind == "title" and line.domain == 0 for line in view._lines)
     two_blocks = (titles + 2 * 5 - 1) * view.lines.height
     qtbot.waitUntil(lambda: view.viewport().height() >= two_blocks, timeout=5000)
-    assert card.dots.canvas.frame.width() > 0.5 * card.dots.width()
+    assert card.dots.canvas.frame.width() > 150
     qtbot.waitUntil(lambda: "bases" in card.dots._words(), timeout=10000)
+
+
+@pytest.mark.parametrize(("size", "lengths", "expected"), [
+    ((700, 700), (245, 245), (602, 602)), ((1000, 500), (245, 245), (452, 452)), ((500, 1000), (245, 245), (402, 402)),
+    ((900, 500), (200, 400), (802, 401)), ((700, 200), (245, 245), (220, 152)),
+])  # fmt: skip
+def test_a_dot_plot_has_the_same_scale_along_both_sides(
+    size: tuple[int, int], lengths: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    frame = frame_of(QRectF(0, 0, *size), QRectF(0, 0, lengths[1], lengths[0]))
+    assert (frame.width(), frame.height()) == pytest.approx(expected, abs=1)
+
+
+def test_it_is_said_which_dots_are_shown(qtbot: Any) -> None:
+    view = DotPlotView()
+    qtbot.addWidget(view)
+    assert view.least_words.text() == f"≥ {formatting.percent(60 / 255)}"
+    view.least.setValue(128)
+    assert view.least_words.text() == f"≥ {formatting.percent(0.5)}"
 
 
 def test_a_click_in_the_dot_plot_moves_the_alignment(qtbot: Any, opened: Callable[[str], PairPage]) -> None:

@@ -93,8 +93,8 @@ class PicturesView(AskedView):
             IconButton("export-variant", "Save the picture: SVG, PDF or PNG", self.picture_asked.emit),
         ]
         made = QWidget()
-        chosen = row(self.kinds, (self.meaning, 1), self.columns, self.taxonomy)
-        made.setLayout(row((chosen, 1), *self.tools, margins=(12, 6, 12, 6)))
+        top = row(self.kinds, None, self.columns, self.taxonomy, *self.tools)
+        made.setLayout(stacked(top, self.meaning, spacing=2, margins=(12, 6, 12, 2)))
         return made
 
     def _foot(self) -> QWidget:

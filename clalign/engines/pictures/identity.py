@@ -31,7 +31,7 @@ class Identities(HitPicture):
         self.edges = np.arange(0.0, 100.0 + WIDTH / 2, WIDTH)
         self.bars = np.minimum(values[known] // WIDTH, len(self.edges) - 2).astype(np.int64)
         self.counts = np.bincount(self.bars, minlength=len(self.edges) - 1).astype(np.int64)
-        self.title = f"{numbers.of}: identity of the hits"
+        self.title = f"{numbers.whose}: identity of the hits"
         middle = f" Half of them have at least {np.median(values[known]):.0f} %." if known.any() else ""
         missing = f" Of {int((~known).sum()):,} more hits it is not known." if not known.all() else ""
         side = "the consensus of the profile" if numbers.noun == "profile" else "the query"

@@ -71,8 +71,13 @@ class HitNumbers(Struct, frozen=True, eq=False):
 
     @property
     def of(self) -> str:
-        """What the hits are of, for titles."""
+        """What the hits are of, within a sentence."""
         return short_name(str(self.card["name"])) if self.card else f"all {self.n_queries:,} {self.nouns}"
+
+    @property
+    def whose(self) -> str:
+        """The same at the beginning of a title; names keep their letters."""
+        return self.of if self.card else f"A{self.of[1:]}"
 
     @property
     def which(self) -> str:

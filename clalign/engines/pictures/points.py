@@ -23,8 +23,9 @@ MOST_DOTS = 3000
 
 RADIUS, CELL = 3.0, 4.0
 
-WIDE = 30.0
-"""Scores that differ by more than this factor stand on a logarithmic axis."""
+WIDE, FAR = 30.0, 10.0
+"""Scores that differ by more than a factor stand on a logarithmic axis, also where the best is so many times as high as
+the one in the middle: most of them would lie on one line."""
 
 
 class Points(HitPicture):
@@ -48,7 +49,7 @@ class Points(HitPicture):
         rows = numbers.hits.rows[self.places] if len(self.places) <= MOST_DOTS else np.empty(0, np.int64)
         self._names = target_words(numbers.run.connection, np.unique(rows).tolist())
         self.x, self.y = values[known], numbers.scores[known]
-        self.title = f"{numbers.of}: score against {words}"
+        self.title = f"{numbers.whose}: score against {words}"
         self.heads = (numbers.target, "score", words.replace(" ", "_"))
         missing = len(values) - len(self.x)
         but = f", but {missing:,} of which it is not known" if missing else ""
@@ -80,7 +81,8 @@ class Points(HitPicture):
 
     def _scales(self, left: float, right: float, bottom: float, top: float) -> tuple[Scale, Scale]:
         low, high = ends(self.x, self.is_log) if self.unit != "%" else (0.0, 100.0)
-        is_log = len(self.y) > 0 and float(self.y.min()) > 0 and float(self.y.max() / self.y.min()) > WIDE
+        is_log = len(self.y) > 0 and float(self.y.min()) > 0
+        is_log &= is_log and float(self.y.max()) > min(WIDE * float(self.y.min()), FAR * float(np.median(self.y)))
         return Scale(low, high, left, right, self.is_log), Scale(*ends(self.y, is_log), bottom, top, is_log)
 
     def _tip(self, place: int) -> str:

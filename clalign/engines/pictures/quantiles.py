@@ -59,7 +59,7 @@ class Quantiles(HitPicture):
 
     def __init__(self, numbers: HitNumbers) -> None:
         hits = numbers.hits
-        self.title = f"{numbers.of}: Q–Q plot of E-values"
+        self.title = f"{numbers.whose}: Q–Q plot of E-values"
         known = ~np.isnan(hits.evalues)
         order = np.argsort(hits.evalues[known], kind="stable")
         self.ids = hits.ids[known][order]

@@ -56,7 +56,7 @@ class ScoreHistogram(HitPicture):
         self.bars = np.searchsorted(self.edges, values[known], side="right").astype(np.int64) - 1
         self.targets = f"{numbers.target}s"
         self.heads = ("from_score", "to_score", self.targets, "expected")
-        self.title = f"{numbers.of}: scores of all {self.targets}"
+        self.title = f"{numbers.whose}: scores of all {self.targets}"
         which = "in the first filter" if of_filter else f"of all {self.targets} that were compared"
         self.sentence = f"Scores {which}: {int(self.counts.sum()):,} {self.targets}; the axis of counts is logarithmic."
         if self.all is not None:

@@ -60,7 +60,7 @@ class SpeciesSummary(HitPicture):
         self.counts = counted(numbers, taxonomy, column)
         named = [one for one in self.counts if one.name != UNKNOWN]
         what = taxonomy.heads[column] if column < len(taxonomy.heads) else "species"
-        self.title = f"{numbers.of}: hits by {what}"
+        self.title = f"{numbers.whose}: hits by {what}"
         n_targets = sum(len(one.targets) for one in self.counts)
         unknown = sum(len(one.targets) for one in self.counts if one.name == UNKNOWN)
         source = "the table of taxonomy, else the descriptions" if taxonomy.of else "OS= or OX= in the descriptions"

@@ -38,7 +38,7 @@ class Stages(HitPicture):
             raise OptionError("This search has no filters: every target is aligned.", "Choose another picture.")
         found: list[dict[str, Any]] = engine.part("stages")(numbers.run, numbers.query)
         self.stages = [stage for stage in found if stage["ran"]]
-        self.title = f"{numbers.of}: what passes the filters"
+        self.title = f"{numbers.whose}: what passes the filters"
         target = numbers.target
         self.sentence = (
             f"{target.capitalize()}s that passed each stage, on a logarithmic axis; the mark is the number that chance"

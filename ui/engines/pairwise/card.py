@@ -11,8 +11,9 @@ from ...views.parts import IconButton, split
 from .dot_plot import DotPlot, bare_plot
 from .dot_view import DotPlotView
 
-ENOUGH_WIDTH = 1000
-"""Pixels for an alignment with a dot plot beside it; in less it is below."""
+ENOUGH_WIDTH, LOW_RATIO = 1000, 1.7
+"""Pixels for an alignment with a dot plot beside it; in less it is below, unless width and height are in such a ratio:
+then it would be too low."""
 
 SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (250, 250)}
 """Shares of alignment and dot plot."""
@@ -40,7 +41,8 @@ class PairCard(HitCard):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the dot plot beside the alignment where there is room for both."""
         super().resizeEvent(event)
-        beside = Qt.Orientation.Horizontal if self.width() >= ENOUGH_WIDTH else Qt.Orientation.Vertical
+        is_wide = self.width() >= min(ENOUGH_WIDTH, LOW_RATIO * self.height())
+        beside = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if self._splitter.orientation() != beside:
             self._splitter.setOrientation(beside)
             self._splitter.setSizes(SIZES[beside])

@@ -20,8 +20,8 @@ from .dot_plot import LEVELS, DotPlot, seen_of
 LEFT, TOP, RIGHT, BOTTOM = 84.0, 8.0, 14.0, 40.0
 """Room for the axes."""
 
-MOST_SKEW = 4.0
-"""One sequence is drawn at most so much larger than the other, so that diagonals stay diagonal."""
+USABLE = 220.0
+"""Pixels: where both sequences in the same scale would take less, one is drawn larger than the other."""
 
 LEAST_RATIO = 0.25
 """Of height and width, or of width and height: longer and narrower sequences are drawn like these."""
@@ -62,12 +62,12 @@ def whole(plot: DotPlot) -> QRectF:
 
 
 def frame_of(area: QRectF, shown: QRectF) -> QRectF:
-    """Return where the dots are drawn within an area: not more askew than need be."""
+    """Return where the dots are drawn within an area: in the same scale along both sides where there is room."""
     room = area.adjusted(LEFT, TOP, -RIGHT, -BOTTOM)
     natural = min(max(shown.height() / shown.width(), LEAST_RATIO), 1 / LEAST_RATIO)
-    ratio = min(max(room.height() / max(1.0, room.width()), natural / MOST_SKEW), natural * MOST_SKEW)
-    width = min(room.width(), room.height() / ratio)
-    return QRectF(room.left(), room.top(), max(10.0, width), max(10.0, width * ratio))
+    width = max(min(room.width(), room.height() / natural), min(room.width(), USABLE))
+    height = max(min(room.height(), room.width() * natural), min(room.height(), USABLE))
+    return QRectF(room.left(), room.top(), max(10.0, width), max(10.0, height))
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,8 +248,13 @@ class DotPlotView(QWidget):
         self.least.setValue(USUAL_LEVEL)
         self.least.setFixedWidth(90)
         self.least.setAccessibleName("How alike windows must be to make a dot")
-        self.least.setToolTip("How alike windows must be to make a dot: to the right only the most alike are left")
-        self.least.valueChanged.connect(self.canvas.set_least)
+        self.least.setToolTip(
+            "How alike windows must be to make a dot: to the right only the most alike are left;"
+            f" {formatting.percent(1.0)} is as alike as the query is to itself"
+        )
+        self.least_words = label("", "muted")
+        self.least.valueChanged.connect(self._set_least)
+        self._set_least(USUAL_LEVEL)
         self.place = ElidedLabel("", "muted")
         self.problem = label("", "caution", wrap=True)
         self.problem.setMinimumWidth(1)
@@ -266,6 +271,11 @@ class DotPlotView(QWidget):
         box.addLayout(self._tools_and_canvas(), 1)
         box.addWidget(self.place)
 
+    def _set_least(self, least: int) -> None:
+        """Leave out paler dots, and say which."""
+        self.canvas.set_least(least)
+        self.least_words.setText(f"≥ {formatting.percent(least / LEVELS)}")
+
     def _tools_and_canvas(self) -> QBoxLayout:
         zooms = row(
             IconButton("magnify-minus-outline", "Show more (wheel, key -)", lambda: self.canvas.zoom(ZOOM)),
@@ -273,7 +283,7 @@ class DotPlotView(QWidget):
             IconButton("fit-to-page-outline", "Show all of it (key 0)", lambda: self.canvas.zoom(0)),
         )
         save = IconButton("export-variant", "Save the dot plot as SVG, PDF or PNG", self.picture_asked.emit, "Save…")
-        self._tools = row(label("Dots", "muted"), self.least, None)
+        self._tools = row(label("Dots", "muted"), self.least, self.least_words, None)
         self._tools.addLayout(zooms)
         self._tools.addWidget(save)
         self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
