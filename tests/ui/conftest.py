@@ -17,7 +17,7 @@ import pytest
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QObject, QPointF, QProcess, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 from pytestqt.qtbot import QtBot
@@ -66,6 +66,14 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
             return wait(bot, *what, timeout=max(timeout, PATIENCE_MS), **more)
 
         monkeypatch.setattr(QtBot, name, patient)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def emptied_clipboard() -> Iterator[None]:
+    """Let the clipboard of no display hold nothing of Python when that has ended: it is emptied after it, and crashes."""
+    yield
+    if QGuiApplication.instance() is not None:
+        QGuiApplication.clipboard().clear()
 
 
 @pytest.fixture(autouse=True)
