@@ -70,7 +70,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def emptied_clipboard() -> Iterator[None]:
-    """Let the clipboard of no display hold nothing of Python when that has ended: it is emptied after it, and crashes."""
+    """Leave nothing of Python on the clipboard: without a display it is emptied after Python has ended, and crashes."""
     yield
     if QGuiApplication.instance() is not None:
         QGuiApplication.clipboard().clear()
