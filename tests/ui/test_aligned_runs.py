@@ -92,7 +92,9 @@ def test_a_run_is_shown_in_the_colors_of_its_accuracy(page: AlignedPage, aligned
     assert digits[0:1].isdigit()
     tip = panel.canvas.tip_at(panel.canvas.room.topLeft() + QPointF(8, 8))
     assert f"Accuracy: {page.run.judged.characters['accuracy'][0, 0]:.3f}" in tip
-    assert "expected accuracy" in page._summary.text()
+    accuracy = f"{page.run.stored['accuracy']:.3f}"
+    assert f"expected accuracy {accuracy}" in page._summary.text()
+    assert ("Expected accuracy", accuracy) in page.run.scoring_rows()
 
 
 def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: AlignedPage, aligned_run: Path) -> None:

@@ -55,6 +55,13 @@ def test_numbers_are_judged_against_chance(stage: str, passed: int, expected: fl
     assert judge(stage, passed, expected)[1] == mark
 
 
+def test_few_expected_ones_are_written_as_limits_are() -> None:
+    common = {"passed": 8, "ran": True}
+    rows = [{"stage": "all", "label": "All", "expected": None, "limit": None, **common},
+            {"stage": "forward", "label": "Forward", "expected": 8e-5, "limit": 1e-5, **common}]  # fmt: skip
+    assert funnel_steps(rows)[1].expected == "expected 8e-5 (P ≤ 1e-5)"
+
+
 def test_a_large_family_is_no_warning() -> None:
     assert judge("viterbi", 9000, 573.0, n_reported=8000)[1] == "note"
 
@@ -172,7 +179,7 @@ def test_a_long_name_is_broken_not_cut(qtbot: Any) -> None:
 
 
 def test_steps_in_words() -> None:
-    assert step_numbers({**STEP, "threshold": 2.0449}) == "2.040 bits, 2.045 needed · P-value 0.021, at most 0.020"
+    assert step_numbers({**STEP, "threshold": 2.0449}) == "2.040 bits, 2.045 needed · P-value 0.021, at most 0.02"
     assert step_numbers({**STEP, "score": -3.0, "threshold": None, "limit": None}) == "−3.0 bits · P-value 0.021"
     full = step_numbers({**STEP, "score": None, "passed": True, "pvalue": 0.0})
     assert full == "more bits than the filter can count", "a full counter has no P-value"

@@ -151,7 +151,9 @@ def test_scores_of_all_and_filters_are_those_of_the_run(
     assert any("%)" in text for text in words)
     assert not any("e+" in text for text in words)
     assert list(map(percent_text, (100.0, 99.7, 9.96, 9.94, 0.25))) == ["100", "100", "10", "9.9", "0.25"]
-    assert list(map(number_text, (12345.6, 99.96, 99.94, 2.5))) == ["12,346", "100", "99.9", "2.5"]
+    assert list(map(number_text, (12345.6, 99.96, 99.94, 2.5, 4.352, 0.008, 8e-5, 0.0))) == [
+        "12,346", "100", "99.9", "2.5", "4.35", "0.008", "8e-5", "0",
+    ]  # fmt: skip
 
 
 def read_bounds(path: Path) -> list[tuple[Any, ...]]:

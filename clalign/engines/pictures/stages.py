@@ -85,5 +85,9 @@ def percent_text(percent: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """Return a number of targets: a whole one from a hundred on, three digits that count below."""
-    return f"{number:,.0f}" if number >= 99.95 else f"{number:.3g}"
+    """Return a number of targets: a whole one from a hundred on, three digits that count below, of hardly any two."""
+    if number >= 99.95:
+        return f"{number:,.0f}"
+    return (
+        f"{number:.3g}" if number >= 0.001 or not number else f"{number:.1e}".replace("e-0", "e-").replace(".0e", "e")
+    )

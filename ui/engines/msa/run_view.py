@@ -227,7 +227,9 @@ class AlignedRunView(RunView):
         names = {"accuracy": "Expected accuracy", "n_columns": "Columns", "n_merges": "Merges of columns",
                  "n_sweeps": "Sweeps of refinement", "gap_factor": "Gap factor"}  # fmt: skip
         known = {text: self.stored[key] for key, text in names.items() if key in self.stored}
-        return [(text, _number(value)) for text, value in known.items()]
+        return [
+            (text, f"{value:.3f}" if text == names["accuracy"] else _number(value)) for text, value in known.items()
+        ]
 
 
 def _number(value: float) -> str:

@@ -48,7 +48,7 @@ def step_numbers(step: dict[str, Any]) -> str:
             return "more bits than the filter can count"  # which says nothing of how unlikely they are
         parts.append("no alignment at all")
     if step["pvalue"] is not None:
-        limit = "" if step["limit"] is None else f", at most {formatting.evalue(step['limit'])}"
+        limit = "" if step["limit"] is None else f", at most {formatting.limit(step['limit'])}"
         parts.append(f"P-value {formatting.evalue(step['pvalue'])}{limit}")
     return " · ".join([part.replace("-", "−") if "bits" in part else part for part in parts])
 

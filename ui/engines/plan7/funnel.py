@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clalign.engines.pictures.stages import number_text
 from clalign.engines.plan7.funnel import funnel_of, in_sentence, survivors_at
 from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
@@ -111,8 +112,7 @@ def funnel_steps(rows: list[dict[str, Any]]) -> list[FunnelStep]:
 
 
 def _expected(count: float, limit: float) -> str:
-    shown = formatting.count(count) if count >= 10 else f"{count:.2g}"
-    return f"expected {shown} (P ≤ {formatting.limit(limit)})"
+    return f"expected {number_text(count)} (P ≤ {formatting.limit(limit)})"
 
 
 def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) -> tuple[str, str]:
