@@ -27,7 +27,7 @@ from .. import formatting
 from .choices import NarrowBox
 from .parts import IconButton, button, label, row, set_role
 
-TICK_LETTERS = 44
+TICK_LETTERS = 38
 """Letters of a line beside a box to tick."""
 
 LABELS, NARROW_LABELS, NARROW = 166, 110, 600

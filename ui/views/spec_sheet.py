@@ -210,6 +210,7 @@ class SpecSheet(Sheet):
         self.run_button.setToolTip(reason or self._run_tip)
         for copies in self.copies:
             copies.setEnabled(self.spec is not None)
+            copies.setToolTip("" if self.spec is not None else reason)
         self.command.setText(reason or (as_command(self.spec) if self.spec else ""))
         set_role(self.command, "role", "caution" if problem else "muted")
         self.command.setFont(QApplication.font() if reason else theme.mono_font(9))
