@@ -156,6 +156,7 @@ QTreeView::item:selected, QListView::item:selected { background: $selected; colo
 QHeaderView { background: $surface; }
 QHeaderView::section { background: $surface; color: $muted; border: none; border-bottom: 1px solid $border;
     padding: 5px 6px; }
+QHeaderView::section:horizontal { padding: 5px 3px; }
 QHeaderView::section:vertical { border: none; }
 QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: margin; subcontrol-position: top center;
     width: 12px; height: 6px; image: url("$icons/sorted-up-$name.svg"); }

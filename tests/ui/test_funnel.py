@@ -155,6 +155,7 @@ def test_bars_stand_on_the_scale_above_them(funnel: FunnelView) -> None:
     ends = [x for x in range(image.width()) if image.pixelColor(x, image.height() // 2 - 5).name() == LIGHT.bar.lower()]
     assert max(ends) == pytest.approx(scale_of(1000, bar.width())(30), abs=3)
     assert funnel.scale.isVisible()
+    assert funnel.rows[1].expected.x() == bar.x() + min(ends) - 1  # the border of the bar
 
 
 def test_hmmer2_has_no_funnel(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:

@@ -40,7 +40,7 @@ from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.results_page import ResultsPage
 from clalign.values.row_alignments import RowAlignment
 
-LEFT = Qt.MouseButton.LeftButton
+LEFT, TIP = Qt.MouseButton.LeftButton, Qt.ItemDataRole.ToolTipRole
 
 
 @pytest.fixture
@@ -109,6 +109,9 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     view: Any = together._overview.content
     qtbot.waitUntil(lambda: view.content is not None)
     assert view.words.text() == "2 of 3 profiles have hits"
+    assert view.model.headerData(0, Qt.Orientation.Horizontal) == "Profile"
+    assert view.model.tsv().startswith("Profile\tHits\t")
+    assert "of the profile" in view.model.headerData(len(COLUMNS) - 1, Qt.Orientation.Horizontal, TIP)
     assert [line.name for line in view.model.lines] == ["Made-3", "Other"]
     QTest.mouseClick(view.with_hits, LEFT, pos=QPoint(8, view.with_hits.height() // 2))
     assert [line.name for line in view.model.lines] == ["Made-3", "Other", "None-3"]

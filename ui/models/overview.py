@@ -63,6 +63,7 @@ class QueriesModel(QAbstractTableModel):
         super().__init__(parent)
         self.all: list[QueryLine] = []
         self.lines: list[QueryLine] = []
+        self.noun = "query"
         self._text, self._hide_empty = "", False
         self._sort: tuple[int, bool] | None = None
 
@@ -109,11 +110,15 @@ class QueriesModel(QAbstractTableModel):
         """Return the row of a query; None if it is not shown."""
         return next((place for place, line in enumerate(self.lines) if line.number == number), None)
 
+    def heading(self, name: str) -> str:
+        """Return the heading of a column; the first one is what a query is called."""
+        return self.noun.capitalize() if name == COLUMNS[0][0] else name
+
     def tsv(self) -> str:
         """Return what is shown as tab-separated text with a header line."""
         without = {SPARK_COLUMN} if self.is_partial else {SPARK_COLUMN, SEARCHED_COLUMN}
         columns = [column for column in COLUMNS if column[0] not in without]
-        lines = ["\t".join(column[0] for column in columns)]
+        lines = ["\t".join(self.heading(column[0]) for column in columns)]
         lines += [
             "\t".join(formatting.plain(column[4](line)) if column[3] else column[4](line) for column in columns)
             for line in self.lines
@@ -148,10 +153,11 @@ class QueriesModel(QAbstractTableModel):
             return None
         column = COLUMNS[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column[0]
+            return self.heading(column[0])
         if role == Qt.ItemDataRole.ToolTipRole:
             more = explanation(column[0])
-            told = f"{column[1]}. Click sorts, a third click restores the order of the file."
+            meaning = column[1].replace("the query", f"the {self.noun}")
+            told = f"{meaning}. Click sorts, a third click restores the order of the file."
             return f"{told}\n\n{formatting.tip(more)}" if more else told
         if role == Qt.ItemDataRole.TextAlignmentRole:
             flag = Qt.AlignmentFlag.AlignRight if column[3] else Qt.AlignmentFlag.AlignLeft

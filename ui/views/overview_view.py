@@ -203,6 +203,8 @@ class OverviewView(AskedView):
         n_rows, n_columns = content.matrix.shape
         for part in (self.with_hits, *self.map_tools):
             part.setEnabled(n_rows > 0)
+        self.model.noun = noun
+        self.filter_box.setPlaceholderText(f"Filter {nouns}")
         self._filter()
         self.model.set_lines(content.lines)
         hidden = {"Significant": not judges, SEARCHED_COLUMN: not self.model.is_partial}

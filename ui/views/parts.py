@@ -82,7 +82,7 @@ def button(text: str, call: Callable[[], object], role: str = "", tip: str = "")
 
 
 TITLE_PADDING = 6
-"""Pixels left and right of the title of a column, as in the style sheet."""
+"""Pixels left and right of the title of a column: more than in the style sheet, so that titles stand apart."""
 
 HANDLE = 7
 """Pixels of an edge that can be dragged, of which a hairline in the middle is drawn."""

@@ -111,7 +111,7 @@ class StageRow:
         line, below = 2 * place + 1, 2 * place + 2
         for column, widget in enumerate((self.name, self.bar, self.passed, self.share, self.rejected)):
             grid.addWidget(widget, line, column)
-        said = row(self.expected, self.mark, (self.verdict, 1), spacing=6, margins=(0, 0, 0, 2))
+        said = row(self.expected, self.mark, (self.verdict, 1), spacing=6, margins=(int(EDGE), 0, 0, 2))
         grid.addLayout(said, below, 1, 1, 4)
         self._ask = ask
         self.passed.clicked.connect(lambda: self._list(False))
