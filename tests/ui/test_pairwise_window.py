@@ -17,7 +17,6 @@ from clalign.databases.examples import load_pair_examples
 from clalign.engines.engine import explain_in_run
 from clalign.jobs import QuietContext
 from clalign.ui import formatting, theme
-from clalign.ui.controllers.results_controller import names_with_query
 from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.columns import PAIR_TABLE
 from clalign.ui.engines.pairwise.dot_painter import frame_of
@@ -30,9 +29,8 @@ from clalign.ui.models.histogram import HitHistogram
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
-from clalign.ui.views.parts import FactsLabel, IconButton
+from clalign.ui.views.parts import FactsLabel
 from clalign.ui.views.pictures import FORMATS, save_picture
-from clalign.ui.views.rows_painter import shown_name
 from clalign.values.devices import REFERENCE
 
 pytestmark = pytest.mark.thorough
@@ -354,55 +352,6 @@ def test_exports_are_those_of_comparisons(
     sheet = window.sheets.sheet
     assert {export.name for export in sheet._choices.forms} == set(WRITERS)
     assert sheet._choices.counts["all"] == sum(len(hits_of(page.run.path, number)[1]) for number in (0, 1))
-
-
-def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
-    page = opened("empty")
-    page.show_tab("overview")
-    view: Any = page._overview.content
-    qtbot.waitUntil(lambda: view.content is not None)
-    assert [line.name for line in view.model.lines] == ["one", "two"]
-    assert view.map_words.text() == "No hits at E ≤ 1e-200, so there is no map of them."
-    assert not any(part.isEnabled() for part in (view.with_hits, *view.map_tools))
-    page.show_tab("alignment")
-    qtbot.waitUntil(lambda: page.hit._empty._heading.text() == "No hits at E ≤ 1e-200")
-    tools = [found for found in page.hit.findChildren(IconButton) if found.text().startswith(("Copy", "Save"))]
-    assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 3
-    assert set(page.hit._of_hit) <= set(tools)
-    page.show_tab("domains")
-    domains: Any = page._domains.content
-    qtbot.waitUntil(lambda: domains.empty._heading.text() == "No alignments")
-    assert domains.empty._words.text() == "There are no hits."
-    assert domains.significant.isHidden()
-
-
-def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
-    page = opened("proteins")
-    page.show_tab("domains")
-    view: Any = page._domains.content
-    qtbot.waitUntil(lambda: bool(view.canvas.shown))
-    said = [view.words.text(), view.filter_box.placeholderText(), *map(view.rules.itemText, range(view.rules.count()))]
-    QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(20, 60))
-    said += [view.words.text(), *(found.text() for found in view.findChildren(IconButton) if found.isVisible())]
-    assert not [text for text in said if any(word in text.lower() for word in ("domain", "famil", "clan"))]
-    assert "Sequence or query" in said
-
-
-def test_the_query_is_told_from_its_hits_where_all_are_aligned(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
-    page = opened("proteins")
-    page.show_tab("aligned")
-    view: Any = page._aligned.content
-    qtbot.waitUntil(lambda: view.panel is not None)
-    rows = view.panel.view
-    assert shown_name(rows, 0) == "query one/1-60"
-    assert not shown_name(rows, 1).startswith("query")
-    assert rows.orders()["input"] == "Best first"
-    canvas, overview = view.panel.canvas, view.panel.overview
-    canvas.names = 0.9 * overview.width()
-    assert overview.area().left() == canvas.names
-    card = {"name": "a|b"}
-    assert names_with_query(["a|b/1-9", "a|b_2/1-9", "c/1-9"], card) == {0: "query a|b/1-9", 1: "a|b/1-9"}
-    assert names_with_query(["c/1-9"], card) == {}
 
 
 def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callable[[str], PairPage]) -> None:

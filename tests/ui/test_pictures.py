@@ -25,7 +25,7 @@ from clalign.engines.export import Choice
 from clalign.engines.pictures import KINDS, Asked, picture_of, read_picture
 from clalign.engines.pictures.coverage import CLASSES, class_of, packed
 from clalign.engines.pictures.numbers import read_numbers
-from clalign.engines.pictures.points import MOST_DOTS, Points, marked
+from clalign.engines.pictures.points import MOST_DOTS, marked
 from clalign.engines.pictures.quantiles import Quantiles
 from clalign.engines.pictures.stages import number_text, percent_text
 from clalign.engines.plan7.funnel import funnel_of
@@ -223,17 +223,6 @@ def test_lanes_never_overlap() -> None:
         assert all(a[1] <= b[0] for a, b in itertools.pairwise(own))
     assert max(lanes) < 120
     assert [class_of(score, CLASSES) for score in (10, 40, 79, 80, 1e3)] == [0, 1, 2, 3, 4]
-
-
-def test_a_few_very_high_scores_do_not_press_the_others_into_one_line(pair_runs: dict[str, Path]) -> None:
-    with open_run(pair_runs["proteins"]) as run:
-        picture = picture_of(run, Asked("score-coverage"))
-        assert picture.title == "All 2 queries: score against coverage of the query"
-        assert isinstance(picture, Points)
-        picture.y = np.full(len(picture.y), 25.0)
-        assert not picture._scales(0, 1, 0, 1)[1].log
-        picture.y[0] = 500.0
-        assert picture._scales(0, 1, 0, 1)[1].log
 
 
 def test_many_points_become_cells_that_hold_all_of_them() -> None:

@@ -392,16 +392,6 @@ def test_one_query_has_no_tabs_of_several(qtbot: Any, window: MainWindow, hmmer3
     assert not {"Domains", "Overview"} & set(shown)
 
 
-@pytest.mark.parametrize("width", [1000, 1199, 1200, 1260, 1280])
-def test_all_tabs_fit_into_every_usual_width(qtbot: Any, window: MainWindow, together: ResultsPage, width: int) -> None:
-    qtbot.waitUntil(lambda: together.run.hit is not None)  # Details have something to say
-    window.resize(width, 700)
-    bar = together.tabs.tabBar()
-    qtbot.waitUntil(lambda: window.width() == width and together.tabs.width() < width)
-    QApplication.processEvents()
-    assert sum(bar.tabRect(place).width() for place in range(bar.count())) <= together.tabs.width()
-
-
 def test_selected_hits_can_be_dragged_out(qtbot: Any, together: ResultsPage) -> None:
     table = together.hits.table
     table.selectAll()

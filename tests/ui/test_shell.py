@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QPushButton
 
 from clalign.runs.run_file import open_run
 from clalign.ui.desk import job_controller
@@ -305,3 +305,16 @@ def test_more_rows_than_can_be_copied_are_refused_and_not_cut(
     page.hits.table.copy()
     assert QGuiApplication.clipboard().text() == "before"
     assert "200 rows are too many" in page.window().messages.messages[0].text
+
+
+@pytest.mark.parametrize("width", [1000, 1199, 1200, 1260, 1280])
+def test_all_tabs_fit_into_every_usual_width(qtbot: Any, window: MainWindow, families: Path, width: int) -> None:
+    window.controller.open_run_page(str(families))
+    together = window.controller.page
+    assert together is not None
+    qtbot.waitUntil(lambda: together.run.hit is not None)  # Details have something to say
+    window.resize(width, 700)
+    bar = together.tabs.tabBar()
+    qtbot.waitUntil(lambda: window.width() == width and together.tabs.width() < width)
+    QApplication.processEvents()
+    assert sum(bar.tabRect(place).width() for place in range(bar.count())) <= together.tabs.width()

@@ -1,0 +1,79 @@
+"""What parts of results say of comparisons of sequences: in their own words, and where nothing was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from clalign.engines.pictures import Asked, picture_of
+from clalign.engines.pictures.points import Points
+from clalign.runs.run_file import open_run
+from clalign.ui.controllers.results_controller import names_with_query
+from clalign.ui.engines.pairwise.page import PairPage
+from clalign.ui.views.parts import IconButton
+from clalign.ui.views.rows_painter import shown_name
+
+
+def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    page = opened("empty")
+    page.show_tab("overview")
+    view: Any = page._overview.content
+    qtbot.waitUntil(lambda: view.content is not None)
+    assert [line.name for line in view.model.lines] == ["one", "two"]
+    assert view.map_words.text() == "No hits at E ≤ 1e-200, so there is no map of them."
+    assert not any(part.isEnabled() for part in (view.with_hits, *view.map_tools))
+    page.show_tab("alignment")
+    qtbot.waitUntil(lambda: page.hit._empty._heading.text() == "No hits at E ≤ 1e-200")
+    tools = [found for found in page.hit.findChildren(IconButton) if found.text().startswith(("Copy", "Save"))]
+    assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 3
+    assert set(page.hit._of_hit) <= set(tools)
+    page.show_tab("domains")
+    domains: Any = page._domains.content
+    qtbot.waitUntil(lambda: domains.empty._heading.text() == "No alignments")
+    assert domains.empty._words.text() == "There are no hits."
+    assert domains.significant.isHidden()
+
+
+def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    page.show_tab("domains")
+    view: Any = page._domains.content
+    qtbot.waitUntil(lambda: bool(view.canvas.shown))
+    said = [view.words.text(), view.filter_box.placeholderText(), *map(view.rules.itemText, range(view.rules.count()))]
+    QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(20, 60))
+    said += [view.words.text(), *(found.text() for found in view.findChildren(IconButton) if found.isVisible())]
+    assert not [text for text in said if any(word in text.lower() for word in ("domain", "famil", "clan"))]
+    assert "Sequence or query" in said
+
+
+def test_the_query_is_told_from_its_hits_where_all_are_aligned(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    page.show_tab("aligned")
+    view: Any = page._aligned.content
+    qtbot.waitUntil(lambda: view.panel is not None)
+    rows = view.panel.view
+    assert shown_name(rows, 0) == "query one/1-60"
+    assert not shown_name(rows, 1).startswith("query")
+    assert rows.orders()["input"] == "Best first"
+    canvas, overview = view.panel.canvas, view.panel.overview
+    canvas.names = 0.9 * overview.width()
+    assert overview.area().left() == canvas.names
+    card = {"name": "a|b"}
+    assert names_with_query(["a|b/1-9", "a|b_2/1-9", "c/1-9"], card) == {0: "query a|b/1-9", 1: "a|b/1-9"}
+    assert names_with_query(["c/1-9"], card) == {}
+
+
+def test_a_few_very_high_scores_do_not_press_the_others_into_one_line(pair_runs: dict[str, Path]) -> None:
+    with open_run(pair_runs["proteins"]) as run:
+        picture = picture_of(run, Asked("score-coverage"))
+        assert picture.title == "All 2 queries: score against coverage of the query"
+        assert isinstance(picture, Points)
+        picture.y = np.full(len(picture.y), 25.0)
+        assert not picture._scales(0, 1, 0, 1)[1].log
+        picture.y[0] = 500.0
+        assert picture._scales(0, 1, 0, 1)[1].log
