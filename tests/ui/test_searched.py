@@ -24,7 +24,8 @@ LEFT = Qt.MouseButton.LeftButton
 def stopped(families: Path) -> Path:
     """A run of three profiles that ended after half of the second one."""
     with open_run(families, writable=True) as run:
-        run.connection.execute("DELETE FROM batches WHERE query = 2")
+        for table in ("batches", "histogram"):
+            run.connection.execute(f"DELETE FROM {table} WHERE query = 2")
         run.connection.execute("UPDATE batches SET last = last / 2 WHERE query = 1")
         run.connection.commit()
         run.set_facts(state="stopped")
@@ -85,3 +86,12 @@ def test_a_profile_that_was_not_searched_is_told_to_be_so(qtbot: Any, page: Sear
         views[tab]().choose_kind("scores")  # needs no hits
         qtbot.waitUntil(lambda: page.run.hits.n_all == 0 and views[tab]().picture is None)
         assert views[tab]().empty._heading.text() == "Not searched yet"
+
+
+def test_an_empty_histogram_says_that_nothing_was_searched(qtbot: Any, page: SearchPage) -> None:
+    page.run.set_profile(2)
+    words: Any = page._small._nothing
+    qtbot.waitUntil(lambda: words.text().startswith("Not searched yet. The search ended before it came to this"))
+    assert not words.isHidden()
+    page.run.set_profile(0)
+    qtbot.waitUntil(words.isHidden)

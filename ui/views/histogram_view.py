@@ -72,11 +72,11 @@ class HistogramView(QWidget):
         self.further.setVisible(bool(self.further.text()) and not self.plot.is_zoomed)
         self.back.setVisible(self.plot.is_zoomed and has_bars)
 
-    def show_histogram(self, data: Histogram, sentence: str) -> None:
-        """Show new numbers and what they are, or why there are none."""
+    def show_histogram(self, data: Histogram, sentence: str, why: str = "") -> None:
+        """Show new numbers and what they are, or why there are none, if more is known than their own words."""
         self.plot.show_histogram(data)
         has_bars = len(data.counts) > 0
-        self._nothing.setText(data.nothing_words)
+        self._nothing.setText(why or data.nothing_words)
         self._nothing.setHidden(has_bars)
         for part in (self.plot, self._words):
             part.setVisible(has_bars)

@@ -14,6 +14,7 @@ from ..models.histogram import bar_words
 from ..models.hit_changes import HitChanges
 from ..models.hit_pages import ALL_PROFILES
 from ..models.run_view import RunView
+from ..models.searched import unsearched_words
 from .choices import QueryChooser
 from .explain_sheet import ExplainSheet
 from .facts_paragraph import FACTS, WORDS, FactsParagraph
@@ -443,8 +444,9 @@ class ResultsPage(QWidget):
         run = self.run
         if run.histogram is None:
             return
+        left = None if len(run.histogram.counts) else unsearched_words(run)
         for view in self._plots():
-            view.show_histogram(run.histogram, run.sentence())
+            view.show_histogram(run.histogram, run.sentence(), ". ".join(left or ()))
         self.show_counts()
 
     def set_log(self, log_counts: bool) -> None:
