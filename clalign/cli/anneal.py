@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_run(path) as found:
         engine = engine_of(found)
     check_known(str(path), outputs, COMMAND)
-    outputs.check((str(new),), of=str(path))
+    outputs.check(run=str(new), of=str(path))
     engine.part("begin_again")(path, new, 0.0 if arguments.maxsn else arguments.gapfactor)
     job = {"job": "resume", "run": str(new), "device": arguments.device}
     return watch(job, RunPlace(new), outputs, progress_mode(arguments))

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from clalign.cli.options import add_progress_options, progress_mode
+from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import enough_read, show
 from clalign.errors import ExitCode, OptionError
@@ -54,12 +55,12 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, put comparisons together, and show them."""
-    from clalign.formats.writers import check_writable, whole_file
+    from clalign.formats.writers import whole_file
     from clalign.labs.comparison_documents import merge_comparisons, read_comparison
     from clalign.labs.comparison_tables import comparison_text
 
     if arguments.json:
-        check_writable(arguments.json)
+        check_places((arguments.json,), arguments.imports)
     documents = [read_comparison(path) for path in arguments.imports]
     merge_comparisons(documents) if documents else None  # different jobs are told of before anything is measured
     if arguments.device or not documents:

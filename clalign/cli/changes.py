@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import os
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
         raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
     paths, output = [there(path) for path in files.values()], arguments.output
     check_places((output,), paths[1:])
-    if Path(output).is_file() and Path(output).samefile(paths[0]) and is_run(output):
+    if paths[0] != "-" and os.path.isfile(output) and os.path.samefile(output, paths[0]) and is_run(output):
         raise OptionError(f"{output} is a run.", "Give the alignment a file of its own.")
     with contextlib.ExitStack() as stack:
         given = stack.enter_context(in_files(*paths[1:]))

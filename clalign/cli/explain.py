@@ -135,13 +135,15 @@ def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what:
         some = ", ".join(name for name, _ in names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
         hint = f"Choose one with --{what}, by name or number: {some}."
         raise OptionError(f"{path} holds {len(names)} {plural}.", hint)
-    known = [number for number, names_of_one in enumerate(names) if wanted in names_of_one]
+    known: list[int] = []
+    for column in (0, 1):  # a name is meant before an accession
+        known = known or [number for number, both in enumerate(names) if both[column] == wanted]
     short = known or [number for number, (name, _) in enumerate(names) if wanted in name.split("|")]
     if len(short) == 1:
         return short[0]
-    if known:
-        raise several_named(path, what, wanted, known)
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
+    if known:
+        raise several_named(path, what, wanted, known)
     begins = f"The first one is {names[0][0]}." if names else "It has no results."
     raise OptionError(f"{path} holds no {what} {wanted}.", begins)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from clalign.cli.inputs import there
+from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser
 from clalign.errors import InputError, OptionError
 from clalign.tools.painting import ENDINGS, check_ending, painter_of, writing
@@ -48,7 +49,9 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw the logo."""
     check_ending(arguments.output, ENDINGS)
-    hmm = profile_named(there(arguments.profiles), arguments.name)
+    profiles = there(arguments.profiles)
+    check_places((arguments.output,), (profiles,))
+    hmm = profile_named(profiles, arguments.name)
     nodes = node_range(arguments.nodes, hmm.length)
     painter = painter_of("clalign.ui.engines.plan7.logo_files")
     choices = painter.PictureChoices(nodes, arguments.per_row, not arguments.no_indel, arguments.colors)

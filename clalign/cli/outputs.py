@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -209,17 +210,26 @@ def check_places(outputs: Iterable[str], inputs: Iterable[str], run: str | None 
     """
     from clalign.formats.writers import check_writable
 
-    taken: dict[Path, str] = {Path(path).resolve(): "read" for path in inputs if path not in ("", "-")}
+    taken = {_identity(path): "read" for path in inputs if path != "-" and os.path.exists(path)}
     if run is not None:
-        taken[Path(run).resolve()] = "the run"
+        taken[_identity(run)] = "the run"
     for path in outputs:
         if path == "-":
             continue
-        place = Path(path).resolve()
-        if place in taken and (place.is_file() or not place.exists()):
+        place = _identity(path)
+        if place in taken and (os.path.isfile(path) or not os.path.exists(path)):
             raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
         taken[place] = "written"
         check_writable(path)
+
+
+def _identity(path: str) -> tuple[int, int] | str:
+    """Return what is the same of all names of a file; where there is none, of the links to its place."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return facts.st_dev, facts.st_ino
 
 
 def _read_by(run: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser
 from clalign.values.typed_numbers import number
 
@@ -52,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.tools.painting import ENDINGS, TABLE, check_ending, write_picture
 
     check_ending(arguments.output, (*ENDINGS, TABLE))
+    check_places((arguments.output,), (arguments.run_file, arguments.taxonomy or ""))
     _check(arguments)
     with open_run(Path(arguments.run_file)) as found:
         check_has_hits(found)

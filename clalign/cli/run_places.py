@@ -44,14 +44,22 @@ class RunPlace(Struct, frozen=True):
         if self.scratch:
             self.scratch.keep()
 
+    def remove_copies(self) -> None:
+        """Remove the copies of inputs."""
+        for copy in self.copies:
+            copy.unlink(missing_ok=True)
+
     def discard(self) -> None:
-        """Remove a run that this command made and that holds nothing."""
+        """Remove a run that this command made and that holds nothing, but none that came meanwhile from others."""
+        from clalign.runs.ownership import is_owned
+
         self.clear()
-        if self.is_new:
+        if not self.is_new:
+            return
+        self.remove_copies()
+        if not (has_results(self.path) or is_owned(self.path)):
             for ending in ("", "-wal", "-shm"):
                 Path(f"{self.path}{ending}").unlink(missing_ok=True)
-            for copy in self.copies:
-                copy.unlink(missing_ok=True)
 
 
 def run_place(path: str | None) -> RunPlace:

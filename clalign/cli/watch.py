@@ -60,7 +60,9 @@ def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
         try:
             last = _follow(job, display, interruptions, following)
         except ClalignError as error:
-            if not (isinstance(error, ReportedError) and error.run_exists):
+            if isinstance(error, ReportedError) and error.run_exists:
+                place.remove_copies()
+            else:
                 add_advice(error, place, outputs)
             if mode != "json":
                 raise

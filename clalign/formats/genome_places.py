@@ -20,7 +20,7 @@ Span = tuple[int, int]
 CODON = 3
 
 _PRODIGAL = re.compile(r"# (\d+) # (\d+) # (-?1) #")
-_LOCATION = re.compile(r"\[location=([a-z(),<>.\d]+)\]")
+_LOCATION = re.compile(r"\[location=([a-z(),<>.\d\s]+)\]")
 _OPERATOR_OR_RANGE = re.compile(r"(\w*\()|\)|<?(\d+)(?:\.\.>?(\d+))?")
 _NCBI = re.compile(r"(?:lcl\|)?(.+?)_(?:prot|cds|gene)(?:_.*)?$")
 _ENSEMBL = re.compile(

@@ -67,9 +67,10 @@ def check_writable(path: str) -> None:
         raise OutputError("The name of a file to be written is empty.", "Give the name of a file.")
     with _told(path):
         target = _destination(path)
-    if isinstance(target, int) or _is_special(target):
-        return
-    if target.is_dir():
+        if isinstance(target, int) or _is_special(target):
+            return
+        is_folder = target.is_dir()
+    if is_folder:
         raise OutputError(f"{path} is a folder.", "Give the name of a file.")
     if path.endswith(_SLASHES):
         raise OutputError(
@@ -296,7 +297,8 @@ def replaced_file(path: str | Path) -> Iterator[TextIO]:
                 _give_name(number, part)
         part.replace(target)
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a name that is too long, which the file itself may not be
+            part.unlink(missing_ok=True)
 
 
 def _text_file(file: Path | int, opener: Callable[[str, int], int] | None = None) -> TextIO:

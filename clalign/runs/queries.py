@@ -317,10 +317,12 @@ class HitQueries:
         OptionError
             If there is none, or more than one.
         """
-        named = "SELECT id FROM queries WHERE name = ? OR accession = ? ORDER BY id"
-        found = [int(number) for (number,) in self._all(named, words, words)] if words else []
+        found: list[int] = []
+        for column in ("name", "accession"):
+            asked = f"SELECT id FROM queries WHERE {column} = ? ORDER BY id"
+            found = found or [int(number) for (number,) in self._all(asked, words) if words]
         n_queries = int(self._one("SELECT count(*) AS count FROM queries")[0])
-        if not found and words.isdecimal() and 1 <= int(words) <= n_queries:
+        if len(found) != 1 and words.isdecimal() and 1 <= int(words) <= n_queries:
             return int(words) - 1
         if not found:
             hint = f"Give its name, its accession, or a number from 1 to {n_queries:,}."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -392,7 +393,7 @@ def create_run(path: Path, **facts: Any) -> RunFile:
         If it cannot be made.
     """
     try:
-        path.open("xb").close()  # of two that make it at the same time one fails
+        Path(os.path.realpath(path)).open("xb").close()  # of two that make it at the same time one fails
         connection = connect(path, "rwc", PATIENCE)
         connection.execute("PRAGMA journal_mode = WAL")
         spec = facts.get("spec") or {}

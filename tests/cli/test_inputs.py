@@ -14,7 +14,10 @@ import pytest
 
 from clalign.cli import main
 from clalign.cli.inputs import in_files, there
+from clalign.cli.run_places import run_place
 from clalign.errors import ClalignError, ExitCode, InputError
+from clalign.runs.ownership import owned
+from clalign.runs.run_file import create_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = GOLDEN / "profiles" / "katdna_ls.hmm"
@@ -132,6 +135,20 @@ def test_a_run_that_is_refused_leaves_no_copies(pipe: Pipe, tmp_path: Path) -> N
     given = pipe("profiles", b"no model\n"), pipe("x.fa", DNA.read_bytes())
     assert quiet("hmmsearch", "--run", str(tmp_path / "r.clalign"), *given) == ExitCode.UNREADABLE
     assert {path.name for path in tmp_path.iterdir()} == {"profiles", "x.fa"}
+
+
+def test_a_command_that_has_made_no_run_removes_none(tmp_path: Path) -> None:
+    place = run_place(str(tmp_path / "x.clalign"))
+    place.discard()
+    with create_run(place.path, state="new"):
+        with owned(place.path):
+            place.discard()
+        assert place.path.exists(), "another worker has just made it"
+    place.discard()
+    assert not place.path.exists(), "it holds nothing, and nobody is at it"
+    assert quiet("hmmsearch", "-o", os.devnull, "--run", str(place.path), str(PROFILE), str(DNA)) == 0
+    place.discard()
+    assert place.path.exists(), "another command has finished it"
 
 
 def test_a_copy_does_not_replace_what_is_there(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import re
@@ -385,13 +386,14 @@ def test_a_run_that_somebody_else_makes_at_the_same_time_stays_his(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The file comes after it was looked whether there is one."""
-    run = tmp_path / "x.clalign"
+    run, sequences = tmp_path / "x.clalign", GOLDEN / "sequences" / "kat.fa"
     monkeypatch.setattr(engine_command, "check_run", lambda path: Path(path).write_text("his"))
-    sequences = str(GOLDEN / "sequences" / "kat.fa")
-    assert main(["hmmsearch", "-q", "--run", str(run), PROFILE, sequences]) == ExitCode.CANNOT_WRITE
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(sequences.read_bytes())))
+    assert main(["hmmsearch", "-q", "--run", str(run), PROFILE, "-"]) == ExitCode.CANNOT_WRITE
     told = capsys.readouterr().err
     assert f"clalign: {run} exists already." in told
     assert told.endswith(f"continue it with: clalign resume {run}\n")
+    assert [path.name for path in tmp_path.iterdir()] == [run.name], "no copy of standard input is left"
     assert run.read_text() == "his"
 
 

@@ -249,6 +249,10 @@ def test_alignments_have_no_hits_to_choose_among(capsys: pytest.CaptureFixture[s
         "resume --tsv rows.afa x.clalign",
         "export --species --taxonomy species.tsv --tsv species.tsv x.clalign",
         "export --tsv x.clalign x.clalign",
+        "export --tsv linked x.clalign",
+        "picture --kind species --taxonomy species.tsv -o species.tsv x.clalign",
+        "logo -o profile.svg profile.svg",
+        "bench --import species.tsv --json species.tsv",
     ],
 )
 def test_no_output_replaces_what_the_command_reads(words: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,8 +260,26 @@ def test_no_output_replaces_what_the_command_reads(words: str, here: Path, capsy
     (here / "rows.afa").write_text("".join(f">{name}\n{residues}\n" for name in "abc"))
     (here / "new.fa").write_text(f">d\n{residues}\n")
     (here / "species.tsv").write_text("a\tHomo sapiens\n")
+    (here / "profile.svg").write_text(Path(PROFILE).read_text())
+    os.link(here / "rows.afa", here / "linked")
     assert main(["sw", "-q", "-o", os.devnull, "--run", "x.clalign", "new.fa", "rows.afa"]) == 0
     before = {path: path.read_bytes() for path in here.iterdir()}
+    capsys.readouterr()
     assert main(words.split()) == ExitCode.INPUT
     assert "already.\nGive each output a file of its own.\n" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_what_is_gone_may_be_written_and_links_in_a_circle_are_told(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "a.fa").write_text(Path(PROTEINS).read_text())
+    assert main(["sw", "-q", "-o", os.devnull, "--run", "x.clalign", "a.fa", "a.fa"]) == 0
+    (here / "a.fa").unlink()
+    assert main(["export", "--tsv", "a.fa", "x.clalign"]) == 0
+    os.symlink("there", "back")
+    os.symlink("back", "there")
+    capsys.readouterr()
+    for name in ("back", "n" * 300):
+        assert main(["export", "--tsv", name, "x.clalign"]) == ExitCode.CANNOT_WRITE
+        assert "could not be written (" in capsys.readouterr().err

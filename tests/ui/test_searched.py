@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 
 from clalign.engines.overview import read_overview
 from clalign.runs.queries import HitQueries
-from clalign.runs.run_file import open_run
+from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.page import SearchPage
 from clalign.ui.models.overview import COLUMNS, SEARCHED_COLUMN
 from clalign.ui.shell.main_window import MainWindow
@@ -95,3 +95,14 @@ def test_an_empty_histogram_says_that_nothing_was_searched(qtbot: Any, page: Sea
     assert not words.isHidden()
     page.run.set_profile(0)
     qtbot.waitUntil(words.isHidden)
+
+
+def test_a_run_that_ended_before_its_queries_were_read_is_shown(qtbot: Any, window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "begun.clalign"
+    create_run(path, engine="pairwise", spec={"queries": "q.fa", "targets": "t.fa"}, state="stopped").close()
+    window.controller.open_run_page(str(path))
+    page: Any = window.controller.page
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy)
+    page.run.refresh()
+    assert page.run.share_searched() == 0.0
+    assert page.empty._heading.text()

@@ -480,7 +480,8 @@ class RunView(QObject):
         """Return which share of the targets what is in view was compared with so far; not a number if unknown."""
         if self.is_complete or self.shows_all:
             return 1.0 if self.is_complete else math.nan
-        return self._asked(lambda run: HitQueries(run.connection).shares_searched(self.profile)[self.profile], 0.0)
+        query = self.profile  # which is not stored before the inputs are read
+        return self._asked(lambda run: HitQueries(run.connection).shares_searched(query).get(query, 0.0), 0.0)
 
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""
