@@ -34,7 +34,7 @@ from ..desk.commands import (
     shows_logarithms,
 )
 from ..engines.register import parts
-from ..views.results_page import OF_SEVERAL, TABS
+from ..models.result_tabs import OF_SEVERAL, TABS
 
 SORTED = {
     column.key: column.heading.split(" (")[0]

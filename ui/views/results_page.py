@@ -13,6 +13,7 @@ from ..event_loop import defer
 from ..models.histogram import bar_words
 from ..models.hit_changes import HitChanges
 from ..models.hit_pages import ALL_PROFILES
+from ..models.result_tabs import OF_SEVERAL, TABS
 from ..models.run_view import RunView
 from ..models.searched import unsearched_words
 from .choices import QueryChooser
@@ -29,15 +30,6 @@ if TYPE_CHECKING:
     from .aligned_hits import AlignedHits
     from .parts import AskedView
     from .rows_page import RowsPanel
-
-TABS = {
-    "hits": "Hits", "histogram": "Histogram", "pictures": "Pictures", "alignment": "Alignment",
-    "aligned": "All aligned", "overview": "Overview", "domains": "Domains", "report": "Report",
-}  # fmt: skip
-"""The parts that all results have, and what stands on their tabs."""
-
-OF_SEVERAL = ("overview", "domains")
-"""Those that make sense where there are several queries."""
 
 MOST_CHOSEN = 500
 """Hits of a bar that are selected, the best of them."""

@@ -7,8 +7,9 @@ from typing import ClassVar
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from ...models.result_tabs import TABS
 from ...views.parts import Later
-from ...views.results_page import TABS, ResultsPage
+from ...views.results_page import ResultsPage
 from .card import DomainCard
 from .explain_sheet import FilterSheet
 from .funnel_view import FunnelView
