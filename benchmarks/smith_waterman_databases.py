@@ -136,7 +136,7 @@ def copy_rate(session: Any) -> float:
     source, target = (session.zeros(min(COPY_BYTES, session.device.memory_bytes // 16)) for _ in range(2))
     best = 0.0
     for _ in range(5):
-        event = cl.enqueue_copy(session._queue, target, source)
+        event = cl.enqueue_copy(session._queue.handle, target, source)
         event.wait()
         best = max(best, 2e9 * source.size / max(1, event.profile.end - event.profile.start))
     return best

@@ -20,7 +20,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from clalign.compute.opencl import binaries, discover, kernels, session, transfers
+from clalign.compute.opencl import binaries, discover, kernels, queues, session, transfers
 from clalign.compute.opencl.choice import all_devices
 from clalign.databases.examples import load_examples
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -231,7 +231,7 @@ def search(
         driver, context, spec = SpoiledDriver(*spoiled), Listening(), jobs[name]
         facts = {"spec": spec.to_dict(), "direction": spec.direction}
         with monkeypatch.context() as patched, create_run(tmp_path / f"{next(numbers)}.clalign", **facts) as run:
-            for module in (session, transfers, kernels, binaries, discover):
+            for module in (session, queues, transfers, kernels, binaries, discover):
                 patched.setattr(module, "cl", driver)
             if apart:
                 patched.setattr(session, "has_own_memory", lambda device: True)

@@ -224,11 +224,11 @@ def test_marks_do_not_overwrite_what_another_queue_writes(session: OpenCLSession
         warnings.simplefilter("ignore", cl.CompilerWarning)  # some compilers tell that all is well
         busy = cl.Program(session._context, BUSY).build().busy
     for steps in STEPS:
-        holding = busy(session._queue, (1,), (1,), session.allocate(4), np.uint32(steps))
+        holding = busy(session._queue.handle, (1,), (1,), session.allocate(4), np.uint32(steps))
         session._queue.flush()
         shared = session.results(40)
         waits = session._transfers.pending() or None
-        cl.enqueue_fill_buffer(beside._queue, shared, np.array([7], np.int32), 0, 40, wait_for=waits)
+        cl.enqueue_fill_buffer(beside._queue.handle, shared, np.array([7], np.int32), 0, 40, wait_for=waits)
         beside.finish()
         was_busy = holding.command_execution_status != cl.command_execution_status.COMPLETE
         session.finish()

@@ -275,7 +275,7 @@ def main(case: str) -> None:
         if case == PLANTED:
             program = cl.Program(session._context, RACING).build()
             out = session.zeros(4)
-            program.racing(session._queue, (8,), (8,), out)
+            program.racing(session._queue.handle, (8,), (8,), out)
             session.finish()
             return
         stage, batch, model = (CASES | TOGETHER)[case]()

@@ -165,9 +165,9 @@ def test_larger_of_any_two_bytes(shaped_session: Session, shape: str, masks: int
         program = cl.Program(session._context, with_headers(LARGER_ONES, "larger_ones.cl"))
         kernel = program.build([f"-DMASKS={masks}", "-DWIDTH=8", f"-DLANES={lanes}"]).larger_ones
     session.finish()
-    kernel(session._queue, (len(a) // lanes,), (1,), *there)
-    cl.enqueue_copy(session._queue, larger, there[2])
-    cl.enqueue_copy(session._queue, facts, there[3])
+    kernel(session._queue.handle, (len(a) // lanes,), (1,), *there)
+    cl.enqueue_copy(session._queue.handle, larger, there[2])
+    cl.enqueue_copy(session._queue.handle, facts, there[3])
     has_registers, are_used = facts.tolist()
     if masks and not has_registers:
         pytest.skip("the driver's compiler makes no use of the processor's registers of masks")

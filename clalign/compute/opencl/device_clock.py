@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from clalign import tracing
-from clalign.compute.opencl.transfers import is_over
+from clalign.compute.opencl.queues import Queue, is_over
 from clalign.values.devices import Device
 
 TRIES = 5
@@ -35,7 +35,7 @@ class DeviceClock:
 
     def __init__(self, context: cl.Context, device: Device) -> None:
         self._owner, self._kind = f"{device.name} ({device.id})", device.kind
-        self._queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        self._queue = Queue(context, set())
         self._buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, SMALL_BYTES)
         self._compared: tuple[cl.Event, int, int] | None = None
         self._offset, self._slack, self._since = 0, 1 << 62, 0
@@ -50,7 +50,7 @@ class DeviceClock:
 
     def _compare(self) -> None:
         before = time.perf_counter_ns()
-        event = cl.enqueue_fill_buffer(self._queue, self._buffer, np.zeros(1, np.uint8), 0, SMALL_BYTES)
+        event = self._queue.fill(self._buffer, np.uint8(0), SMALL_BYTES)
         self._compared = event, before, time.perf_counter_ns()
 
     def _take(self) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import copy
 import itertools
 import logging
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -28,15 +27,14 @@ from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import device_key, driver_device
 from clalign.compute.opencl.driver_errors import Translated, is_out_of_memory
 from clalign.compute.opencl.programs import Programs
+from clalign.compute.opencl.queues import Queue, is_over, span_of
 from clalign.compute.opencl.transfers import (
     ALIGNMENT,
     DamagedCopy,
     Record,
     Transfers,
-    is_over,
     marked_size,
     new_buffer,
-    span_of,
 )
 from clalign.compute.opencl.tunings import counts_path, keep_tuning, read_tunings
 from clalign.compute.sessions import (
@@ -82,13 +80,12 @@ class OpenCLSession:
         self.check = check
         self._building = building
         self._cache = DeviceCache(int(device.memory_bytes * CACHE_SHARE), self._size_of)
-        self._launched: list[tuple[cl.Event, str, str, tuple[Any, ...]]] = []
-        self._last: cl.Event | None = None  # of what the queue has been given
+        self._launched: list[tuple[cl.Event, str, str]] = []  # whose time is not counted yet
         self._seconds_of: dict[str, float] = {}
         self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a second queue still has to tell
         self._busy = BusyTime()
         self._is_owner = True
-        self._sessions: weakref.WeakSet[OpenCLSession] = weakref.WeakSet()
+        self._busy_queues: set[Queue] = set()
         self._pool: MemoryPool | None = None
         self._zeroed: list[cl.Buffer] = []  # small buffers of zeros that this queue has filled
         self._queue_name, self._n_queues = "queue 1", itertools.count(2)
@@ -100,11 +97,12 @@ class OpenCLSession:
             child_for = partial(BuilderProcess, device)
             apart = has_own_memory(device)
             self._programs = Programs(self._context, device.name, child_for, apart, there.programs)
-            self._queue = self._new_queue()
-            self._pool = MemoryPool(ImmediateAllocator(self._queue)) if apart else None
+            self._queue = Queue(self._context, self._busy_queues)
+            self._pool = MemoryPool(ImmediateAllocator(self._queue.handle)) if apart else None
             self._clock = DeviceClock(self._context, device) if tracing.is_on() else None
-            self._transfers = Transfers(self._context, self._pool, not apart, *self._recorder())
-        self._sessions.add(self)
+            self._transfers = Transfers(
+                self._context, self._pool, not apart, self._busy_queues, *self._recorder()
+            )
 
     def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
         """Run a stage's kernel on a batch.
@@ -154,7 +152,7 @@ class OpenCLSession:
 
     def reached(self) -> Callable[[], bool]:
         """Return what tells, without waiting, whether everything that was started until now is done."""
-        last = self._last
+        last = self._queue.last
 
         def is_reached() -> bool:
             with self._translated():
@@ -166,11 +164,10 @@ class OpenCLSession:
         """Open a second command queue on the same device, which is to be closed first."""
         other = copy.copy(self)
         with self._translated():
-            other._queue = self._new_queue()
+            other._queue = Queue(self._context, self._busy_queues)
         other._zeroed = []
-        other._launched, other._last, other._seconds_of, other._is_owner = [], None, {}, False
+        other._launched, other._seconds_of, other._is_owner = [], {}, False
         other._queue_name, other._spans, other._busy = f"queue {next(self._n_queues)}", deque(maxlen=KEPT), BusyTime()
-        self._sessions.add(other)
         return other
 
     def join(self, other: OpenCLSession) -> None:
@@ -189,9 +186,6 @@ class OpenCLSession:
             return ()
         return (lambda event, name, queue: clock.record(event, name, "copying", queue),)
 
-    def _new_queue(self) -> cl.CommandQueue:
-        return cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
-
     def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
         """Return a buffer with a copy of an array; an empty array gets one byte.
 
@@ -209,8 +203,8 @@ class OpenCLSession:
         array = np.ascontiguousarray(array)
         buffer, there = self.allocate(array.nbytes), np.empty_like(array)
         with self._translated():
-            cl.enqueue_copy(self._queue, buffer, array)
-            cl.enqueue_copy(self._queue, there, buffer)
+            self._queue.send(buffer, array)
+            self._queue.read(there, buffer)
         self.demand(np.array_equal(there, array), "a copy that is not what was sent")
         return buffer
 
@@ -282,7 +276,7 @@ class OpenCLSession:
     def _filled(self, n_bytes: int) -> cl.Buffer:
         buffer = self.allocate(n_bytes)
         with self._translated():
-            self._last = cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, buffer.size)
+            self._queue.fill(buffer, np.uint8(0), buffer.size)
         return buffer
 
     def download(self, buffer: Buffer, shape: Shape, dtype: type[Number]) -> npt.NDArray[Number]:
@@ -297,7 +291,7 @@ class OpenCLSession:
         A shape that the host does not know yet is asked for then.
         """
         with self._translated():
-            wait = self._transfers.download(self._queue, self._last, buffer, shape, dtype)
+            wait = self._transfers.download(self._queue, buffer, shape, dtype)
 
         def fetched() -> npt.NDArray[Number]:
             with self._translated():
@@ -322,16 +316,12 @@ class OpenCLSession:
         with self._translated():
             for place, argument in enumerate(arguments):
                 kernel.set_arg(place, argument)
-            done = self._last = cl.enqueue_nd_range_kernel(
-                self._queue, kernel, (n_items,), None if group is None else (group,),
-                (offset,) if offset else None, self._transfers.pending() or None,
-            )  # fmt: skip
+            event = self._queue.launch(kernel, n_items, group, offset, arguments, self._transfers.pending())
+        self._launched.append((event, source, entry))
         if not self._is_owner:
             # Some drivers hold commands back until somebody waits; then it would not run at the same time as anything.
             with self._translated():
                 self._queue.flush()
-        # Memory of the host that the kernel reads must stay until it is done.
-        self._launched.append((done, source, entry, arguments))
 
     def _kernel(self, source: str, entry: str, defines: Mapping[str, object]) -> tuple[cl.Kernel, int]:
         """Return a kernel, and how many arguments it takes."""
@@ -393,20 +383,22 @@ class OpenCLSession:
             return self._transfers.seconds
 
     def _count_kernels(self) -> None:
-        left, spans = [], []
-        if self._clock is not None:
-            self._clock.settle()
-        for event, source, entry, arguments in self._launched:
-            with self._translated():
-                span = span_of(event) if is_over(event) else None
-            if span is not None:
-                begin, end = span
+        """Take note of the time of the kernels that are over, and let go of what they used."""
+        with self._translated():
+            if self._clock is not None:
+                self._clock.settle()
+            for queue in list(self._busy_queues):
+                queue.let_go()
+            left, spans = [], []
+            for event, source, entry in self._launched:
+                if not is_over(event):
+                    left.append((event, source, entry))
+                    continue
+                begin, end = span_of(event)
                 spans.append((begin, end))
                 self._seconds_of[source] = self._seconds_of.get(source, 0.0) + (end - begin) * 1e-9
                 if self._clock is not None:
                     self._clock.record(event, entry, "kernels", self._queue_name, file=source)
-            else:
-                left.append((event, source, entry, arguments))
         self._launched = left
         self._busy.add(spans)
         if not self._is_owner:
@@ -435,12 +427,6 @@ class OpenCLSession:
             return 0
         return 0 if getattr(leaf, "is_shared", False) else int(leaf.size)
 
-    def _settle(self) -> None:
-        """Wait for all queues of the device: what they use may be given to others when they are left alone."""
-        for session in list(self._sessions):
-            with contextlib.suppress(cl.Error):
-                session._queue.finish()
-
     def _translated(self) -> Translated:
         return Translated(self._translate)
 
@@ -451,7 +437,8 @@ class OpenCLSession:
         if isinstance(error, cl.Error | MemoryError):  # the latter where buffers are in the host's memory
             name = self.device.name
             if is_out_of_memory(error, [event for event, *_ in self._launched]):
-                self._settle()
+                for queue in list(self._busy_queues):
+                    queue.end()
                 self._cache.give_way()
                 if hasattr(self, "_transfers"):  # not while the device is being opened
                     self._transfers.give_way()
@@ -473,9 +460,10 @@ class OpenCLSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with tracing.span("close the device"):
-            with contextlib.suppress(cl.Error, DeviceError):
-                self._queue.finish()
-                if self._clock is not None:
+            for queue in list(self._busy_queues) if self._is_owner else [self._queue]:
+                queue.end()
+            if self._clock is not None:
+                with contextlib.suppress(DeviceError):
                     self._count_kernels()
             self._launched.clear()
             if self._is_owner:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -14,7 +13,7 @@ from pyopencl import Buffer as PlainBuffer
 from pyopencl.tools import MemoryPool
 
 from clalign import tracing
-from clalign.compute.opencl.busy_time import Span
+from clalign.compute.opencl.queues import Queue, is_over, seconds_of
 from clalign.compute.sessions import AllTables, Buffer, Number, Shape, Tables
 
 MARK = np.uint32(0x7FE5A5A5)
@@ -48,7 +47,7 @@ def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl
     """Return a buffer with undefined content, from the pool if there is one.
 
     Drivers of GPUs wait for all kernels when memory is given back to them, so it is kept for the next
-    buffer. Whoever lets a buffer go must know that nothing enqueued uses it any more.
+    buffer. What is enqueued holds its buffers itself (`clalign.compute.opencl.queues`).
     """
     if pool is None or n_bytes > MOST_POOLED_BYTES:
         return cl.Buffer(context, cl.mem_flags.READ_WRITE, n_bytes)
@@ -90,12 +89,19 @@ class Transfers:
         Where buffers come from.
     in_place : bool
         The device computes in the host's memory.
+    busy : set of Queue
+        The queues of the device that have commands in flight.
     record : callable
         Told of each copy that is done, what it was and its queue.
     """
 
     def __init__(
-        self, context: cl.Context, pool: MemoryPool | None, in_place: bool, record: Record = record_nothing
+        self,
+        context: cl.Context,
+        pool: MemoryPool | None,
+        in_place: bool,
+        busy: set[Queue],
+        record: Record = record_nothing,
     ) -> None:
         self._context = context
         self._pool = pool
@@ -103,9 +109,7 @@ class Transfers:
         self.in_place = in_place
         self._step = max(ALIGNMENT, context.devices[0].mem_base_addr_align // 8)  # parts of buffers begin there
         self._is_direct = context.devices[0].platform.name in DIRECT_PLATFORMS
-        timed = cl.command_queue_properties.PROFILING_ENABLE
-        self._queue = cl.CommandQueue(context, properties=timed)
-        self._downloads = cl.CommandQueue(context, properties=timed)
+        self._queue, self._downloads = Queue(context, busy), Queue(context, busy)
         self._uploads: list[cl.Event] = []
         self._fills: list[cl.Event] = []  # the last one, if it may be going on
         self._unread: list[tuple[cl.Buffer, npt.NDArray[Any], int]] = []
@@ -122,12 +126,11 @@ class Transfers:
             return self._at(there, cl.mem_flags.READ_ONLY)
         buffer = new_buffer(self._context, self._pool, array.nbytes)
         if array.nbytes <= SMALL_BYTES:
-            self._record(cl.enqueue_copy(self._queue, buffer, array), "copy to the device", UPLOADS)
+            self._record(self._queue.send(buffer, array), "copy to the device", UPLOADS)
             self._compare(buffer, _bytes_of(array))
             return buffer
         self._unread.append((buffer, array, min(n_sampled, array.nbytes)))
-        # The event holds the array until the copy is done.
-        self._uploads.append(cl.enqueue_copy(self._queue, buffer, array, is_blocking=False))
+        self._uploads.append(self._queue.send(buffer, array, is_blocking=False))
         self._queue.flush()
         return buffer
 
@@ -170,8 +173,7 @@ class Transfers:
     def _compare(self, buffer: cl.Buffer, sent: npt.NDArray[np.uint8], start: int = 0) -> None:
         """Raise `DamagedCopy` if a buffer does not hold from `start` on what was sent there."""
         there = np.zeros_like(sent)
-        copied = cl.enqueue_copy(self._queue, there, buffer, src_offset=start, is_blocking=True)
-        self._record(copied, "compare", UPLOADS)
+        self._record(self._queue.read(there, buffer, start), "compare", UPLOADS)
         if not np.array_equal(there, sent):
             raise DamagedCopy(f"what was copied to it ({sent.nbytes:,} bytes) arrived damaged")
 
@@ -185,8 +187,6 @@ class Transfers:
 
     def give_way(self) -> None:
         """Let go what was copied and nobody has looked at yet, because memory was short: its batch comes again."""
-        with contextlib.suppress(cl.Error):
-            self._queue.finish()  # these buffers may be given to others
         self._unread.clear()
 
     def results(self, n_bytes: int) -> cl.Buffer:
@@ -201,7 +201,7 @@ class Transfers:
             buffer = self._at(there, cl.mem_flags.READ_WRITE)
         else:
             buffer = new_buffer(self._context, self._pool, size)
-            self._fills = [cl.enqueue_fill_buffer(self._queue, buffer, np.array([MARK]), 0, size)]
+            self._fills = [self._queue.fill(buffer, MARK, size)]
             self._queue.flush()
         cast(Any, buffer).is_marked = True
         return buffer
@@ -216,14 +216,9 @@ class Transfers:
         return [*self._uploads[-1:], *self._fills]
 
     def download(
-        self,
-        queue: cl.CommandQueue,
-        last: cl.Event | None,
-        buffer: Buffer,
-        shape: Shape | Callable[[], Shape],
-        dtype: type[Number],
+        self, queue: Queue, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
     ) -> Callable[[], npt.NDArray[Number]]:
-        """Return what copies a buffer to the host and returns it, after all that is in `queue` now, `last` the last.
+        """Return what copies a buffer to the host and returns it, after all that is in `queue` now.
 
         The copy is made when it is asked for, on a queue of its own, so it neither waits for what is
         launched later nor holds up the host before; some drivers of GPUs make small copies at once. Nor
@@ -231,8 +226,8 @@ class Transfers:
         """
         self._fills = [event for event in self._fills if not is_over(event)]
         computed = [*self._fills]  # what no kernel writes is to be marked all the same
-        if last is not None:
-            computed.append(last)
+        if queue.last is not None:
+            computed.append(queue.last)
 
         def fetched() -> npt.NDArray[Number]:
             wanted = shape() if callable(shape) else shape
@@ -261,17 +256,14 @@ class Transfers:
         return self.in_place and bool(cast("cl.Buffer", buffer).flags & cl.mem_flags.USE_HOST_PTR)
 
     def _read_here(
-        self, queue: cl.CommandQueue, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]
+        self, queue: Queue, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]
     ) -> npt.NDArray[np.uint8]:
         """Return the first bytes of a buffer in the host's memory, without a command where the driver needs none."""
         if after:
             with tracing.span("wait for results", "waiting"):
                 cl.wait_for_events(after)
         if not self._is_direct:
-            enqueue_map: Any = cl.enqueue_map_buffer
-            mapped, _ = enqueue_map(queue, buffer, cl.map_flags.READ, 0, (n_bytes,), np.uint8, is_blocking=True)
-            with mapped.base:
-                return cast("npt.NDArray[np.uint8]", mapped.copy())
+            return queue.mapped(buffer, n_bytes)
         return _bytes_of(cast(Any, buffer).hostbuf)[:n_bytes].copy()
 
     def _read_twice(self, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]) -> list[npt.NDArray[np.uint8]]:
@@ -280,11 +272,10 @@ class Transfers:
         Both are enqueued before either is waited for, so that no later kernel comes between them.
         """
         found = [np.full(n_bytes, filling, np.uint8) for filling in (0x00, 0xFF)]
-        copies = [
-            cl.enqueue_copy(self._downloads, into, buffer, is_blocking=False, wait_for=after or None) for into in found
-        ]
+        copies = [self._downloads.read(into, buffer, is_blocking=False, after=after) for into in found]
         with tracing.span("wait for results", "waiting"):
             cl.wait_for_events(copies)
+        self._downloads.let_go()
         for copied in copies:
             self._seconds += seconds_of(copied)
             self._record(copied, "copy to the host", "copies to the host")
@@ -327,24 +318,3 @@ def _aligned(n_bytes: int) -> int:
 
 def _bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8)
-
-
-def is_over(event: cl.Event) -> bool:
-    """Return whether a command is done or has ended with an error."""
-    return bool(event.command_execution_status <= cl.command_execution_status.COMPLETE)
-
-
-def span_of(event: cl.Event) -> Span:
-    """Return when a finished command ran on its device; an empty span if it ended with an error."""
-    if event.command_execution_status != cl.command_execution_status.COMPLETE:
-        return 0, 0
-    try:
-        return event.profile.start, event.profile.end
-    except cl.RuntimeError:  # some drivers keep no times of commands that did nothing
-        return 0, 0
-
-
-def seconds_of(event: cl.Event) -> float:
-    """Return the time that a finished command took on its device; 0 if it ended with an error."""
-    begin, end = span_of(event)
-    return (end - begin) * 1e-9
