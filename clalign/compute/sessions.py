@@ -267,7 +267,7 @@ class KernelSession(Session, Protocol):
         defines : dict
             Compile-time choices.
         n_items, group : int
-            Work-items, a multiple of the work-group's size.
+            Work-items, a multiple of the work-group's size; nothing is done where there are none.
         *arguments
             Buffers and numpy scalars, in the kernel's order.
         offset : int

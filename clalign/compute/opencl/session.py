@@ -313,6 +313,8 @@ class OpenCLSession:
         kernel, n_arguments = self._kernel(source, entry, defines)
         if len(arguments) != n_arguments:
             raise TypeError(f"{entry} takes {n_arguments} arguments, not {len(arguments)}")
+        if not n_items:  # some drivers divide by it
+            return
         with self._translated():
             for place, argument in enumerate(arguments):
                 kernel.set_arg(place, argument)
