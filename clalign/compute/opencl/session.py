@@ -100,9 +100,7 @@ class OpenCLSession:
             self._queue = Queue(self._context, self._busy_queues)
             self._pool = MemoryPool(ImmediateAllocator(self._queue.handle)) if apart else None
             self._clock = DeviceClock(self._context, device) if tracing.is_on() else None
-            self._transfers = Transfers(
-                self._context, self._pool, not apart, self._busy_queues, *self._recorder()
-            )
+            self._transfers = Transfers(self._context, self._pool, not apart, self._busy_queues, *self._recorder())
 
     def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
         """Run a stage's kernel on a batch.

@@ -255,9 +255,7 @@ class Transfers:
         """Return whether a buffer is in the host's memory."""
         return self.in_place and bool(cast("cl.Buffer", buffer).flags & cl.mem_flags.USE_HOST_PTR)
 
-    def _read_here(
-        self, queue: Queue, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]
-    ) -> npt.NDArray[np.uint8]:
+    def _read_here(self, queue: Queue, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]) -> npt.NDArray[np.uint8]:
         """Return the first bytes of a buffer in the host's memory, without a command where the driver needs none."""
         if after:
             with tracing.span("wait for results", "waiting"):
