@@ -54,6 +54,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run also the tests marked `thorough`: sweeps and long runs. A test named with :: runs anyway.",
     )
     group.addoption(
+        "--guards",
+        action="store_true",
+        help="Put bytes around each buffer of a card's pool that nothing may write, and spoil it when it goes back.",
+    )
+    group.addoption(
         "--require",
         action="append",
         default=[],
@@ -198,12 +203,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _barriers_are_built_soon() -> Iterator[None]:
+def _barriers_are_built_soon(pytestconfig: pytest.Config) -> Iterator[None]:
     """Have kernels that exchange values by barriers built without optimizing: PoCL takes a third of the time then.
 
     Processors are given them in tests alone, and cards whose maker is not known in searches, too; none is kept, so no
-    other process builds or takes one.
+    other process builds or takes one. Thorough tests have them built as users do.
     """
+    if pytestconfig.getoption("--thorough"):
+        yield
+        return
     from clalign.compute.opencl import kernels
 
     usual = kernels.options

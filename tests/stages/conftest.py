@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyopencl as cl
 import pytest
 
+from clalign.compute.opencl import session as opencl_session
+from clalign.compute.opencl import transfers
 from clalign.compute.opencl.transfers import Transfers
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
@@ -33,6 +35,83 @@ def uploads_stay(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         there = np.empty_like(array)
         cl.enqueue_copy(cl.CommandQueue(buffer.get_info(cl.mem_info.CONTEXT)), there, buffer)
         assert there.tobytes() == array.tobytes()
+
+
+GUARD_BYTES, GUARD, SPOILED = 4096, 0xB7, 0xD5
+"""Bytes before and behind a buffer, and what these and a buffer that was given back hold."""
+
+
+class GuardedPool:
+    """A pool whose buffers have guards around them, and are spoiled at once when nobody holds them any more.
+
+    A command that is still to use one finds that; what it writes beside one is noticed.
+    """
+
+    damages: list[str] = []
+
+    def __init__(self, allocator: Any) -> None:
+        self._pool = usual_pool(allocator)
+
+    def allocate(self, n_bytes: int) -> cl.Buffer:
+        whole = self._pool.allocate(n_bytes + 2 * GUARD_BYTES)
+        plain = cl.Buffer.from_int_ptr(whole.int_ptr, retain=True)
+        queue = cl.CommandQueue(plain.get_info(cl.mem_info.CONTEXT))
+        cl.enqueue_fill_buffer(queue, plain, np.uint8(GUARD), 0, whole.size)
+        queue.finish()
+        part = plain.get_sub_region(GUARD_BYTES, n_bytes)
+        part.whole = part.guarded = Guarded(whole, plain, queue, n_bytes, self.damages)
+        return part
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
+
+class Guarded:
+    """What a buffer is a part of."""
+
+    def __init__(self, whole: Any, plain: cl.Buffer, queue: cl.CommandQueue, n_bytes: int, damages: list[str]) -> None:
+        self.whole, self.plain, self.queue, self.n_bytes, self.damages = whole, plain, queue, n_bytes, damages
+
+    def __del__(self) -> None:
+        for side, start in (("before", 0), ("behind", GUARD_BYTES + self.n_bytes)):
+            found = np.zeros(GUARD_BYTES, np.uint8)
+            cl.enqueue_copy(self.queue, found, self.plain, src_offset=start)
+            if (found != GUARD).any():
+                self.damages.append(f"{(found != GUARD).sum()} bytes {side} a buffer of {self.n_bytes}")
+        cl.enqueue_fill_buffer(self.queue, self.plain, np.uint8(SPOILED), 0, self.whole.size)
+        self.queue.finish()
+
+
+usual_pool: Callable[[Any], Any] = opencl_session.MemoryPool
+
+usual_part = transfers.part_of
+
+
+def part_of_guarded(whole: Any, start: int, n_bytes: int) -> cl.Buffer:
+    """Return a part of a buffer that is itself one, of which drivers make none."""
+    if not hasattr(whole, "guarded"):
+        return usual_part(whole, start, n_bytes)
+    part = whole.guarded.plain.get_sub_region(GUARD_BYTES + start, n_bytes)
+    part.whole = whole
+    return part
+
+
+@pytest.fixture(scope="session", autouse=True)
+def guarded_pool(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Guard the buffers of cards."""
+    with pytest.MonkeyPatch.context() as patched:
+        if pytestconfig.getoption("--guards"):
+            patched.setattr(opencl_session, "MemoryPool", GuardedPool)
+            patched.setattr(transfers, "part_of", part_of_guarded)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def guards_stay() -> Iterator[None]:
+    """Demand that nothing was written beside a buffer."""
+    yield
+    assert not GuardedPool.damages
+    GuardedPool.damages.clear()
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
 from clalign.compute.opencl.waking import LIST_SECONDS
 from clalign.databases.cache_root import cache_root, make_folder, write_whole
-from clalign.errors import DeviceNotFound
+from clalign.errors import DeviceError, DeviceNotFound
 from clalign.values.devices import REFERENCE, Device, DeviceKind, Health
 
 log = logging.getLogger(__name__)
@@ -79,12 +79,12 @@ def driver_devices() -> Iterator[tuple[str, cl.Device]]:
     for p, platform in enumerate(platforms):
         try:
             devices = [] if platform.name in _HIDDEN_PLATFORMS else platform.get_devices()
+            for device in devices if platform.name == POCL else ():
+                processor_target.named(device.int_ptr, device.version)
         except cl.Error as error:
             log.warning("platform %d lists no devices: %s", p, error)
             continue
         for d, device in enumerate(devices):
-            if platform.name == POCL:
-                processor_target.named(device.int_ptr, device.version)
             yield f"{p}:{d}", device
 
 
@@ -95,11 +95,19 @@ def driver_device(device: Device) -> cl.Device:
     ------
     DeviceNotFound
         If it is gone, or another one has its place now.
+    DeviceError
+        If its driver does not tell.
     """
-    with waking.LISTED:
-        for number, handle in driver_devices():
-            if number == device.id and product_name(handle) == device.name:
-                return handle
+    try:
+        with waking.LISTED:
+            for number, handle in driver_devices():
+                if number == device.id and product_name(handle) == device.name:
+                    return handle
+    except cl.Error as error:
+        raise DeviceError(
+            f"The driver of {device.name} does not tell its name ({error}).",
+            "Continue on another device, or update this driver.",
+        ) from error
     raise DeviceNotFound(f"The device {device.name} ({device.id}) is not there any more.", "See: clalign devices")
 
 

@@ -267,7 +267,9 @@ class OpenCLSession:
                 return self._transfers.zeros(n_bytes)
         if n_bytes <= ALIGNMENT:
             if not self._zeroed:
-                self._zeroed = self._transfers.parts(self._filled(ZEROED_BYTES), ALIGNMENT)
+                whole = self._filled(ZEROED_BYTES)
+                with self._translated():
+                    self._zeroed = self._transfers.parts(whole, ALIGNMENT)
             return self._zeroed.pop()
         return self._filled(n_bytes)
 
@@ -337,7 +339,8 @@ class OpenCLSession:
                 tracing.span(f"need {source}", "building", **defines),
             ):
                 kernel = self._kernels[choice, entry] = cl.Kernel(self._programs.get(choice), entry)
-        self._known_kernels[place] = known = kernel, kernel.num_args
+        with self._translated():
+            self._known_kernels[place] = known = kernel, kernel.num_args
         return known
 
     def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
@@ -421,11 +424,11 @@ class OpenCLSession:
                 keep_tuning(key, known, counts_path())
         return known[name]
 
-    @staticmethod
-    def _size_of(leaf: Any) -> int:
-        if not isinstance(leaf, cl.MemoryObjectHolder):
+    def _size_of(self, leaf: Any) -> int:
+        if not isinstance(leaf, cl.MemoryObjectHolder) or getattr(leaf, "is_shared", False):
             return 0
-        return 0 if getattr(leaf, "is_shared", False) else int(leaf.size)
+        with self._translated():
+            return int(leaf.size)
 
     def _translated(self) -> Translated:
         return Translated(self._translate)
@@ -475,4 +478,5 @@ class OpenCLSession:
                     self._programs.close()
                 self._kernels.clear()
                 if self._pool is not None and (error is not None or is_left):
-                    self._pool.stop_holding()  # the device may be opened once more while this session is still known
+                    with contextlib.suppress(cl.Error):
+                        self._pool.stop_holding()  # the device may be opened once more while this session is known
