@@ -15,6 +15,7 @@ from clalign.children import settle_child
 from clalign.cli import starting
 from clalign.cli.environment import leave_threads_out
 from clalign.cli.streams import prepare_streams, tell
+from clalign.databases.cache_root import settle_cache
 from clalign.engines import COMMANDS
 from clalign.errors import ExitCode
 
@@ -27,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
+    if warning := settle_cache():
+        tell(f"clalign: {warning}")
     try:
         if words[:1] == ["worker"]:
             settle_child()

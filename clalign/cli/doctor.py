@@ -171,7 +171,7 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
         findings.append(Finding(f"The devices could not be listed: {problem}", "Try: clalign devices --refresh"))
     drivers = [device for device in found["devices"] if device["kind"] != "reference"]
     if not drivers and not problem:
-        findings.append(Finding("No OpenCL device was found; only the slow reference is there.", _driver_hint()))
+        findings.append(Finding("No OpenCL device was found; only the slow reference is there.", _driver_hint(found)))
     findings += [
         Finding(f"{device['name']} ({device['id']}) is not ready: {device['health']}.", device["problem"])
         for device in drivers
@@ -201,7 +201,12 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
     return findings
 
 
-def _driver_hint() -> str:
+def _driver_hint(found: dict[str, Any]) -> str:
+    if found["versions"]["pocl-binary-distribution"]:
+        return (
+            "The driver pocl-binary-distribution is installed, but shows no device: it needs a folder that can be"
+            " written. Set CLALIGN_CACHE_DIR to one, and neither OCL_ICD_VENDORS nor POCL_DEVICES."
+        )
     if sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64"):
         return "For the CPU: pip install pocl-binary-distribution. For a GPU: install its vendor's OpenCL driver."
     return "Install an OpenCL driver for this machine's CPU or GPU."

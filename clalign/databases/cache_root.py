@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -31,6 +33,38 @@ WORKING = "new-"
 def cache_root() -> Path:
     """Return the folder of everything that can be made again."""
     return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir()) / OWN_FOLDER
+
+
+def can_write(folder: Path) -> bool:
+    """Return whether files can be written in a folder, or in what would be its first that is there."""
+    there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+def settle_cache() -> str:
+    """Take a temporary folder for the cache, until this process ends, where that of the user cannot be written.
+
+    To be called before anything else asks for the cache; children find the same folder. A folder that the user has
+    named is left as it is.
+
+    Returns
+    -------
+    str
+        A warning; empty if all is well.
+    """
+    usual = cache_root()
+    if os.environ.get(FOLDER_VARIABLE) or can_write(usual):
+        return ""
+    try:
+        folder = tempfile.mkdtemp(prefix="clalign-")
+    except OSError:  # whoever needs the cache tells what is wrong
+        return ""
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ[FOLDER_VARIABLE] = folder
+    return (
+        f"The cache folder {usual} cannot be written, so that everything is prepared anew in {folder} and removed at"
+        f" the end. Name a folder that stays with {FOLDER_VARIABLE}."
+    )
 
 
 def make_folder(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ class GuardedPool:
     A command that is still to use one finds that; what it writes beside one is noticed.
     """
 
-    damages: list[str] = []
+    damages: ClassVar[list[str]] = []
 
     def __init__(self, allocator: Any) -> None:
         self._pool = usual_pool(allocator)

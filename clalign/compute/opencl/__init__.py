@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from clalign.databases.cache_root import cache_root, make_folder, write_whole
+import platformdirs
+
+from clalign.databases.cache_root import FOLDER_VARIABLE, cache_root, can_write, make_folder, write_whole
 
 SYSTEM_DRIVERS = Path("/etc/OpenCL/vendors")
 """Where drivers register with the loader on Linux."""
@@ -55,5 +57,22 @@ def run_kernels_as_built() -> None:
     os.environ.setdefault("POCL_WORK_GROUP_SPECIALIZATION", "0")
 
 
+def keep_caches_where_they_can_be() -> None:
+    """Let PoCL, which shows no device without a cache, have one in ours where the user has named that or has no other.
+
+    pyopencl has none then, whose own cache fails where its folder cannot be made. To be called before either is loaded.
+    """
+    usual = Path(platformdirs.user_cache_dir())
+    if not can_write(usual / "pytools"):
+        os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
+    if "POCL_CACHE_DIR" in os.environ or not (os.environ.get(FOLDER_VARIABLE) or not can_write(usual / "pocl")):
+        return
+    folder = cache_root() / "pocl"
+    with suppress(OSError):
+        make_folder(folder)
+        os.environ["POCL_CACHE_DIR"] = str(folder)
+
+
+keep_caches_where_they_can_be()
 announce_intel_runtime(sys.prefix)
 run_kernels_as_built()

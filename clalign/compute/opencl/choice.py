@@ -141,7 +141,19 @@ def pick_device(wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
     Where all drivers and devices are known from before they are listed in this process, which is a
     worker that may be lost; otherwise in a child process.
     """
-    return choose_device(wish, _listed(tell)) if needs_drivers(wish) else REFERENCE
+    if not needs_drivers(wish):
+        return REFERENCE
+    listed = _listed(tell)
+    device = choose_device(wish, listed)
+    if device.kind == "reference":
+        tell(_why_none(listed))
+    return device
+
+
+def _why_none(devices: list[Device]) -> str:
+    """Return why the reference is taken."""
+    problems = [f"{device.name} ({device.id}): {device.problem}" for device in devices if device.kind != "reference"]
+    return f"No OpenCL device can be used. {' '.join(problems) or 'No driver shows one; clalign doctor tells more.'}"
 
 
 def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[list[Device], list[str]]:

@@ -247,7 +247,9 @@ def _list_in_child() -> tuple[list[Device], str]:
         return [], f"The OpenCL drivers did not answer within {LIST_SECONDS} s and were skipped."
     try:
         done.check_returncode()
-        return [Device.from_dict(data) for data in json.loads(done.stdout)], ""
+        found = [Device.from_dict(data) for data in json.loads(done.stdout)]
+        why = " ".join(done.stderr.split())[-500:]
+        return found, "" if found or not why else f"No OpenCL device can be used: {why}"
     except (subprocess.CalledProcessError, ValueError, TypeError, KeyError, RecursionError):
         return [], f"The OpenCL drivers could not be listed (code {done.returncode}). {done.stderr[-500:]}"
 
