@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clalign.compute.opencl import choice
-from clalign.compute.opencl.choice import pick_device
+from clalign.compute.opencl.choice import pick_device, pick_devices
 from clalign.databases import cache_root
 from clalign.databases.cache_root import can_write, settle_cache
 from clalign.values.devices import REFERENCE
@@ -73,8 +74,9 @@ def test_whoever_falls_back_to_the_reference_is_told_why(monkeypatch: pytest.Mon
     assert len(told) == 1
     assert pick_device("reference", told.append) is REFERENCE
     assert len(told) == 1, "who asks for it knows"
-    from dataclasses import replace
-
     monkeypatch.setattr(choice, "_listed", lambda tell: [replace(bad, kind="cpu", id="0:0"), REFERENCE])
     assert pick_device("auto", told.append) is REFERENCE
     assert "The cable is loose." in told[1]
+    devices, remarks = pick_devices("auto")
+    assert devices == [REFERENCE]
+    assert "The cable is loose." in remarks[0]

@@ -15,6 +15,7 @@ import pyopencl as cl
 import pytest
 
 import clalign
+from clalign.compute.opencl import discover
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opencl.queues import Queue
 from clalign.compute.opencl.session import OpenCLSession
@@ -216,6 +217,47 @@ def test_a_session_ends_after_its_commands_though_its_driver_fails(
         assert event is not None
         assert event.command_execution_status == cl.command_execution_status.COMPLETE
     assert not session._busy_queues
+
+
+class Silent:
+    """A driver's object that answers no question."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Refused
+
+
+def test_a_question_that_the_driver_refuses_is_an_error_of_the_device(
+    session: OpenCLSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Sizeless(cl.Buffer):
+        @property
+        def size(self) -> int:
+            raise Refused
+
+    lost = Sizeless(session._context, cl.mem_flags.READ_WRITE, 8)
+    with pytest.raises(DeviceError):
+        session.cached("lost", key := object(), lambda: lost)
+    assert session.cached("lost", key, lambda: 3) == 3
+    monkeypatch.setattr(cl, "Kernel", lambda program, entry: Silent())
+    session._known_kernels.clear()
+    session._kernels.clear()
+    with pytest.raises(DeviceError):
+        launch(session)
+    session._kernels.clear()
+
+
+def test_devices_whose_driver_answers_nothing_are_left_out(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Platform:
+        name = discover.POCL
+
+        def get_devices(self) -> list[Any]:
+            return [Silent()]
+
+    monkeypatch.setattr(cl, "get_platforms", lambda: [Platform()])
+    assert discover.described_devices() == []
+    monkeypatch.setattr(discover, "driver_devices", lambda: iter([(opened.id, Silent())]))
+    with pytest.raises(DeviceError):
+        discover.driver_device(opened)
 
 
 def test_commands_are_enqueued_in_one_place() -> None:

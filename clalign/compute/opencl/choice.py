@@ -161,7 +161,13 @@ def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[
 
     See `clalign.values.devices.choose_devices`.
     """
-    return choose_devices(wish, _listed(tell)) if needs_drivers(wish) else ([REFERENCE], [])
+    if not needs_drivers(wish):
+        return [REFERENCE], []
+    listed = _listed(tell)
+    devices, remarks = choose_devices(wish, listed)
+    if all(device.kind == "reference" for device in devices):
+        remarks = [*remarks, _why_none(listed)]
+    return devices, remarks
 
 
 def _listed(tell: Callable[[str], None]) -> list[Device]:
