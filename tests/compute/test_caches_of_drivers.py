@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from clalign.compute.opencl import choice
@@ -58,9 +59,9 @@ def test_a_temporary_cache_where_the_usual_one_cannot_be(tmp_path: Path, monkeyp
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "file"))
     assert settle_cache() == "", "what the user has named is left to them"
     monkeypatch.setenv("CLALIGN_CACHE_DIR", "")
-    monkeypatch.setattr(cache_root.platformdirs, "user_cache_dir", lambda: str(tmp_path))
+    monkeypatch.setattr(platformdirs, "user_cache_dir", lambda: str(tmp_path))
     assert settle_cache() == ""
-    monkeypatch.setattr(cache_root.platformdirs, "user_cache_dir", lambda: str(tmp_path / "file"))
+    monkeypatch.setattr(platformdirs, "user_cache_dir", lambda: str(tmp_path / "file"))
     assert settle_cache() != ""
     assert can_write(cache_root.cache_root())
     assert settle_cache() == "", "children go on with it"

@@ -125,9 +125,15 @@ def gate_after(session: OpenCLSession, queue: Queue) -> None:
     cl.enqueue_marker(queue.handle, wait_for=[cl.enqueue_marker(session._queue.handle)])
 
 
+def small_zeros(session: OpenCLSession) -> None:
+    """Have a small buffer made, and lose it with those that were made with it."""
+    session.zeros(4)
+    session._zeroed.clear()
+
+
 CASES: dict[str, Callable[[OpenCLSession], Any]] = {
     "zeros": lambda session: session.zeros(N_BYTES),
-    "small zeros": lambda session: [session.zeros(4)] and session._zeroed.clear(),
+    "small zeros": small_zeros,
     "results": lambda session: session.results(N_BYTES - 16),
     "kernel": launch,
     "launch in vain": launch_in_vain,
@@ -229,12 +235,10 @@ class Silent:
 def test_a_question_that_the_driver_refuses_is_an_error_of_the_device(
     session: OpenCLSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Sizeless(cl.Buffer):
-        @property
-        def size(self) -> int:
-            raise Refused
+    def refuse(buffer: Any) -> int:
+        raise Refused
 
-    lost = Sizeless(session._context, cl.mem_flags.READ_WRITE, 8)
+    lost = type("Sizeless", (cl.Buffer,), {"size": property(refuse)})(session._context, cl.mem_flags.READ_WRITE, 8)
     with pytest.raises(DeviceError):
         session.cached("lost", key := object(), lambda: lost)
     assert session.cached("lost", key, lambda: 3) == 3

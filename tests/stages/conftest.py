@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
 import pytest
+from pyopencl.tools import MemoryPool
 
 from clalign.compute.opencl import session as opencl_session
 from clalign.compute.opencl import transfers
@@ -33,7 +34,8 @@ def uploads_stay(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for buffer, array in sent:
         there = np.empty_like(array)
-        cl.enqueue_copy(cl.CommandQueue(buffer.get_info(cl.mem_info.CONTEXT)), there, buffer)
+        context: Any = buffer.get_info(cl.mem_info.CONTEXT)
+        cl.enqueue_copy(cl.CommandQueue(context), there, buffer)
         assert there.tobytes() == array.tobytes()
 
 
@@ -52,13 +54,13 @@ class GuardedPool:
     def __init__(self, allocator: Any) -> None:
         self._pool = usual_pool(allocator)
 
-    def allocate(self, n_bytes: int) -> cl.Buffer:
+    def allocate(self, n_bytes: int) -> Any:
         whole = self._pool.allocate(n_bytes + 2 * GUARD_BYTES)
-        plain = cl.Buffer.from_int_ptr(whole.int_ptr, retain=True)
+        plain: Any = cl.Buffer.from_int_ptr(whole.int_ptr, retain=True)
         queue = cl.CommandQueue(plain.get_info(cl.mem_info.CONTEXT))
-        cl.enqueue_fill_buffer(queue, plain, np.uint8(GUARD), 0, whole.size)
+        cl.enqueue_fill_buffer(queue, plain, np.array([GUARD], np.uint8), 0, whole.size)
         queue.finish()
-        part = plain.get_sub_region(GUARD_BYTES, n_bytes)
+        part: Any = plain.get_sub_region(GUARD_BYTES, n_bytes)
         part.whole = part.guarded = Guarded(whole, plain, queue, n_bytes, self.damages)
         return part
 
@@ -78,16 +80,16 @@ class Guarded:
             cl.enqueue_copy(self.queue, found, self.plain, src_offset=start)
             if (found != GUARD).any():
                 self.damages.append(f"{(found != GUARD).sum()} bytes {side} a buffer of {self.n_bytes}")
-        cl.enqueue_fill_buffer(self.queue, self.plain, np.uint8(SPOILED), 0, self.whole.size)
+        cl.enqueue_fill_buffer(self.queue, self.plain, np.array([SPOILED], np.uint8), 0, self.whole.size)
         self.queue.finish()
 
 
-usual_pool: Callable[[Any], Any] = opencl_session.MemoryPool
+usual_pool: Callable[[Any], Any] = MemoryPool
 
 usual_part = transfers.part_of
 
 
-def part_of_guarded(whole: Any, start: int, n_bytes: int) -> cl.Buffer:
+def part_of_guarded(whole: Any, start: int, n_bytes: int) -> Any:
     """Return a part of a buffer that is itself one, of which drivers make none."""
     if not hasattr(whole, "guarded"):
         return usual_part(whole, start, n_bytes)

@@ -44,7 +44,8 @@ from tests.posterior_cases import random_posteriors
 
 Case = tuple[Any, Any, Any]
 
-PROFILE, LOCAL_PROFILE = (make(np.random.default_rng(1), 21) for make in (random_profile, random_local_profile))
+PROFILE = random_profile(np.random.default_rng(1), 21)
+LOCAL_PROFILE = random_local_profile(np.random.default_rng(1), 21)
 SCORING = Scoring(SubstitutionMatrix.match_mismatch(2, -3), GapCosts(5, 2))
 LIMITS = FilterModel(LOCAL_PROFILE, FilterLimits(0.5, 0.3, 0.2))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import sys
@@ -12,6 +13,8 @@ from types import TracebackType
 from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
+
+from clalign.databases.cache_root import settle_cache
 
 from .. import log, theme
 from ..engines.register import ladders
@@ -154,6 +157,8 @@ def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bo
         return 0
     instance = Instance(name) if not new_window else None
     log.start_log(log.log_folder())
+    if warning := settle_cache():
+        logging.getLogger(__name__).warning("%s", warning)
     window = open_window(settings, default_worker(), files, safe_mode)
     endings = Endings(window)
     tell_faults(window)
