@@ -97,7 +97,9 @@ def with_added(
     context = context or QuietContext()
     given = checked_input(path, [*rows, *new], choice.alphabet, choice.seed)
     width = len(rows[0].text)
-    posteriors = inferred(session, given, _pairs_with(given, len(rows), choice, context.check), choice.spec(path), context)
+    posteriors = inferred(
+        session, given, _pairs_with(given, len(rows), choice, context.check), choice.spec(path), context
+    )
     n_new = int(given.lengths[len(rows) :].sum())
     old = MultipleAlignment.from_rows([row.text for row in rows]).columns
     # The last sequence has a residue in each given column and is compared with none: it keeps them apart and in order.

@@ -81,9 +81,7 @@ def similarities(sequences: Sequence[Residues], n_letters: int, length: int | No
     return np.array([rows[i, :] for i in range(len(rows))])
 
 
-def chosen_pairs(
-    similar: Similarities, choice: PairChoice, n_drawn: int = 0, check: Check = nothing_to_check
-) -> Pairs:
+def chosen_pairs(similar: Similarities, choice: PairChoice, n_drawn: int = 0, check: Check = nothing_to_check) -> Pairs:
     """Return the pairs that are to be compared, in rising order (int32[P, 2]).
 
     Of equally similar pairs trees take the first, and of its neighbors a sequence takes the last one. The memory that

@@ -129,7 +129,10 @@ class AlignmentSpec(Spec):
         positive=True,
     )  # fmt: skip
     least_gap_data: int = option(
-        60, "--mingapdata", "Least data for gaps", "mean length of two sequences above which gaps are learned from them",
+        60,
+        "--mingapdata",
+        "Least data for gaps",
+        "mean length of a pair above which its gaps are learned",
         LEARNING,
     )
     least_emission_data: int | None = option(

@@ -84,9 +84,7 @@ class TrainingOptions(Struct, frozen=True):
     most_rounds: int = MOST_ROUNDS
 
 
-PROTEIN_TRAINING = TrainingOptions(
-    True, "all", 210.0, 1596, least_total_gap_data=60, least_total_emission_data=1596
-)
+PROTEIN_TRAINING = TrainingOptions(True, "all", 210.0, 1596, least_total_gap_data=60, least_total_emission_data=1596)
 NUCLEIC_TRAINING = TrainingOptions(True, "pair", 10.0, 60)
 
 

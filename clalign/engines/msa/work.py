@@ -141,10 +141,9 @@ class AlignmentWork:
             if not run.own(SEQUENCES.name):
                 texts = (text.decode("latin-1") for text in given.letters)
                 run.add_own(SEQUENCES.name, zip(given.names, given.descriptions, texts, strict=True))
-            run.add_own(PAIRS.name, [tuple(
-                pack_array(array, kind, self.task.context.check)
-                for array, kind in ((self.blocks.pairs, "<i4"), (self.blocks.ends, "<i8"))
-            )])
+            check = self.task.context.check
+            packed = pack_array(self.blocks.pairs, "<i4", check), pack_array(self.blocks.ends, "<i8", check)
+            run.add_own(PAIRS.name, [packed])
         return facts
 
     def _cards(self) -> Iterator[dict[str, Any]]:
