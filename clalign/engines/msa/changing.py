@@ -120,7 +120,7 @@ def with_added(
 
 def _pairs_with(given: AlignmentInput, n_rows: int, choice: ChangeChoice, check: Check) -> Pairs:
     """Return the pairs with sequences that are added (int32[P, 2])."""
-    n, taken = len(given), set()
+    n, taken = len(given), set[tuple[int, int]]()
     most = math.ceil(2 * PairChoice(is_fast=choice.is_fast).wanted(n) / n)  # partners of a sequence
     similar = WordSimilarities(given.residues, given.alphabet.size, check=check) if most < n - 1 else None
     for i in range(n_rows, n):

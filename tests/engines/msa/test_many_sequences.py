@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,10 +143,10 @@ def test_blocks_do_not_depend_on_windows() -> None:
     assert stopped_at(2, lambda check: cells_before(batch, ends, check)) == 2
 
 
-def test_long_arrays_are_packed_in_parts(tmp_path: object) -> None:
+def test_long_arrays_are_packed_in_parts(tmp_path: Path) -> None:
     numbers = np.arange(NUMBERS_A_CHECK + 7, dtype=np.int32).reshape(-1, 1)
     blob = pack_array(numbers, "<i4")
-    assert unpack_array(blob, "<i4", len(numbers), tmp_path).tolist() == numbers.ravel().tolist()  # type: ignore[arg-type]
+    assert unpack_array(blob, "<i4", len(numbers), tmp_path).tolist() == numbers.ravel().tolist()
     assert stopped_at(2, lambda check: pack_array(numbers, "<i4", check)) == 2
 
 
@@ -158,12 +160,13 @@ def test_more_sequences_than_memory_has_room_for_are_refused(monkeypatch: pytest
 
 @pytest.mark.parametrize("options", [{}, {"n_pairs": 10**9}, {"fraction": 0.9}])
 def test_more_pairs_than_a_run_holds_are_refused_with_what_is_possible(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, float]
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(estimate, "physical_memory", lambda: None)
     lengths, n = np.full(40_000, 9), PairChoice(is_fast=True).wanted(40_000)
     with pytest.raises(OptionError) as caught:
         check_size(lengths, AlignmentSpec(("x",), **options))
     assert f"{n:,}" in caught.value.hint
-    for possible in ({"is_fast": True}, {"n_pairs": n}, {"to_first": True}):
+    choices: list[dict[str, Any]] = [{"is_fast": True}, {"n_pairs": n}, {"to_first": True}]
+    for possible in choices:
         check_size(lengths, AlignmentSpec(("x",), **possible))
