@@ -233,6 +233,14 @@ def test_what_there_is_enough_data_for(lengths: list[int], learned: tuple[bool, 
     assert what_to_learn(np.array(lengths), nothing) == (False, False)
 
 
+def test_data_of_all_pairs_count_only_where_there_is_a_limit() -> None:
+    whatever = replace(PROTEIN_TRAINING, least_total_emission_data=-1)
+    assert what_to_learn(np.array([4, 4]), whatever) == (False, True)
+    large = replace(PROTEIN_TRAINING, least_gap_data=10**6, least_emission_data=10**6)
+    assert what_to_learn(np.array([236] * 6), large) == (True, True)
+    assert what_to_learn(np.array([4, 4]), NUCLEIC_TRAINING) == (True, True)
+
+
 def test_short_pairs_learn_nothing(session: Session) -> None:
     found = trained(session, [text[:25] for text in KIN[:4]], AMINO, 2, PROTEIN_TRAINING)
     assert all(numbers(found.models[row]) == numbers(found.common) for row in range(6))

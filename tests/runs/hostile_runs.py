@@ -108,7 +108,7 @@ def make_runs(folder: Path) -> dict[str, Path]:
     family = folder / "family.fasta"
     family.write_text("".join(f">k{number}\n{text}\n" for number, text in enumerate(FAMILY)))
     made["msa"] = folder / "msa.clalign"
-    clalign.align_many(family, made["msa"], device="reference", least_emission_data=10, least_gap_data=10).close()
+    clalign.align_many(family, made["msa"], device="reference", emissions="all", least_gap_data=10).close()
     return made
 
 

@@ -13,14 +13,15 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Check, Session
 from clalign.databases.sequence_rows import SequenceRow
 from clalign.engines.msa.aligning import aligned
 from clalign.engines.msa.inference import inferred
 from clalign.engines.msa.inputs import AlignmentInput, checked_input
-from clalign.engines.msa.pairs import PairChoice, Pairs, similarities
+from clalign.engines.msa.pairs import PairChoice, Pairs
 from clalign.engines.msa.parameters import pairs_of
 from clalign.engines.msa.spec import PAIRS, AlignmentSpec
+from clalign.engines.msa.word_similarities import WordSimilarities
 from clalign.errors import InputError, OptionError
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.devices import choose_device
@@ -96,7 +97,9 @@ def with_added(
     context = context or QuietContext()
     given = checked_input(path, [*rows, *new], choice.alphabet, choice.seed)
     width = len(rows[0].text)
-    posteriors = inferred(session, given, _pairs_with(given, len(rows), choice), choice.spec(path), context)
+    posteriors = inferred(
+        session, given, _pairs_with(given, len(rows), choice, context.check), choice.spec(path), context
+    )
     n_new = int(given.lengths[len(rows) :].sum())
     old = MultipleAlignment.from_rows([row.text for row in rows]).columns
     # The last sequence has a residue in each given column and is compared with none: it keeps them apart and in order.
@@ -115,20 +118,21 @@ def with_added(
     return ChangedRows(before + [replace(row, text=text) for row, text in zip(new, texts, strict=True)], kept)
 
 
-def _pairs_with(given: AlignmentInput, n_rows: int, choice: ChangeChoice) -> Pairs:
+def _pairs_with(given: AlignmentInput, n_rows: int, choice: ChangeChoice, check: Check) -> Pairs:
     """Return the pairs with sequences that are added (int32[P, 2])."""
-    n = len(given)
-    taken = np.triu(np.ones((n, n), bool), 1)
-    taken[:n_rows, :n_rows] = False
+    n, taken = len(given), set[tuple[int, int]]()
     most = math.ceil(2 * PairChoice(is_fast=choice.is_fast).wanted(n) / n)  # partners of a sequence
-    if most < n - 1:
-        similar = similarities(given.residues, len(given.alphabet.canonical))[n_rows:]
-        near = np.zeros((n, n), bool)
-        for first, last in ((0, n_rows), (n_rows, n)):
-            best = first + np.argsort(-similar[:, first:last], axis=1, kind="stable")[:, :most]
-            near[np.arange(n_rows, n)[:, None], best] = True
-        taken &= near | near.T
-    return np.argwhere(taken).astype(np.int32)
+    similar = WordSimilarities(given.residues, given.alphabet.size, check=check) if most < n - 1 else None
+    for i in range(n_rows, n):
+        check()
+        partners = np.arange(n)
+        if similar is not None:
+            row = similar[i, :]
+            parts = ((0, n_rows), (n_rows, n))
+            best = [first + np.argsort(-row[first:last], kind="stable")[:most] for first, last in parts]
+            partners = np.concatenate(best)
+        taken.update((min(i, j), max(i, j)) for j in partners.tolist() if i != j)
+    return np.array(sorted(taken), np.int32).reshape(-1, 2)
 
 
 def _spread(text: bytes, columns: npt.NDArray[np.int32], width: int) -> bytes:
@@ -174,7 +178,7 @@ def with_realigned(
         raise InputError(path, "fewer than two rows have residues in these columns.", "Choose a wider block.")
     alphabet = checked_input(path, rows, choice.alphabet, choice.seed).alphabet.name
     given = checked_input(path, blocks, alphabet, choice.seed)
-    posteriors = inferred(session, given, pairs_of(given, choice.spec(path)), choice.spec(path), context)
+    posteriors = inferred(session, given, pairs_of(given, choice.spec(path), context.check), choice.spec(path), context)
     with serial(session) as one:
         found = aligned(one, posteriors, choice.gap_factor, most_sweeps=choice.refinement, context=context)
     texts = found.alignment_after().rows(given.letters)

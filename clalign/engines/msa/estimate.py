@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
-from clalign.engines.msa.reading import MAPPED_BYTES
+from clalign.engines.msa.reading import MAPPED_BYTES, MOST_PAIRS
+from clalign.engines.msa.spanning_trees import MAX_SEQUENCES
 from clalign.engines.msa.spec import AlignmentSpec
+from clalign.errors import OptionError
 from clalign.execution.estimate import PROGRAM_BYTES, START_SECONDS, Estimate, counted, rate_of
 from clalign.sizes import size_text
 from clalign.values.devices import Device
@@ -33,6 +37,9 @@ POSTERIOR_BYTES, ROW_BYTES = 8, 16
 
 MERGING_BYTES = 44
 """Of the annealing's edges, its heap and its table of known ones, which grows by half, for each candidate."""
+
+PAIR_NUMBER_BYTES = 4
+"""Of any two sequences, compared or not, in the table that merging looks pairs up in."""
 
 RESIDUE_BYTES = 60
 """Of the alignment, while it is made."""
@@ -105,7 +112,7 @@ def estimate(
     rate = rate_of(devices, SPEED[1 if spec.has_one_gap_set else 2]) if devices else 0.0
     merging = min(posteriors, per_residue[1] * shorter / max(spec.used_gap_factor, LEAST_FACTOR))
     seconds = START_SECONDS + left * passes * cells / (rate or DEVICE_RATE) + MERGING_SECONDS * merging * n
-    memory = needed_bytes(posteriors, rows, merging, residues)
+    memory = needed_bytes(posteriors, rows, merging, residues) + PAIR_NUMBER_BYTES * float(n) ** 2
     most = MOST_PER_RESIDUE * shorter
     in_arrays = POSTERIOR_BYTES * most + ROW_BYTES * rows
     disk = PACKED_BYTES * most + (in_arrays if in_arrays > MAPPED_BYTES else 0)
@@ -130,10 +137,37 @@ def needed_bytes(posteriors: float, rows: float, merging: float, residues: float
     return PROGRAM_BYTES + min(in_arrays, MAPPED_BYTES) + in_arrays + MERGING_BYTES * merging + RESIDUE_BYTES * residues
 
 
+def check_size(lengths: npt.NDArray[np.int64], spec: AlignmentSpec) -> None:
+    """Refuse more sequences than columns can be merged of on this computer, and more pairs than a run can hold.
+
+    Raises
+    ------
+    OptionError
+        With a number of sequences, or a choice of pairs, that is possible.
+    """
+    from clalign.engines.msa.parameters import choice_of
+
+    n, memory = len(lengths), physical_memory()
+    most = MAX_SEQUENCES if memory is None else int(math.sqrt(MOST_OF_MEMORY * memory / PAIR_NUMBER_BYTES))
+    most = min(most, MAX_SEQUENCES)
+    if n > most:
+        raise OptionError(
+            f"{n:,} sequences are too many to be aligned together on this computer.",
+            f"Align at most {most:,} of them, such as one of each group of similar ones.",
+        )
+    choice = choice_of(spec)
+    if spec.load_posteriors is None and (wanted := choice.wanted(n)) > MOST_PAIRS:
+        fewer = replace(choice, is_fast=True, number=None, to_first=False).wanted(n)
+        raise OptionError(
+            f"{wanted:,} pairs of {n:,} sequences are more than the {MOST_PAIRS:,} that an alignment can hold.",
+            f"Compare fewer: --fast takes {fewer:,}, and --alignment-number as many as you say.",
+        )
+
+
 def caution_of(lengths: npt.NDArray[np.int64], pairs: npt.NDArray[np.int32], spec: AlignmentSpec) -> Iterator[str]:
     """Yield what is to be said of an alignment that may take more memory than there is."""
     needed = estimate(lengths, spec, (), len(pairs), is_most=True).memory_bytes
-    yield from _too_much(f"{len(lengths):,} sequences by {len(pairs):,} pairs may need", needed)
+    yield from _too_much(f"{len(lengths):,} sequences by {len(pairs):,} pairs may need", needed, spec)
 
 
 def caution_before_merging(known: SparsePosteriors, spec: AlignmentSpec) -> Iterator[str]:
@@ -141,15 +175,15 @@ def caution_before_merging(known: SparsePosteriors, spec: AlignmentSpec) -> Iter
     n, n_rows = len(known.columns), len(known.x_gaps)
     merging = min(n, MOST_CANDIDATES * n_rows / max(spec.used_gap_factor, LEAST_FACTOR))
     needed = needed_bytes(n, n_rows, merging, float(known.lengths.sum()))
-    yield from _too_much(f"{n:,} posterior probabilities needs", needed)
+    yield from _too_much(f"{n:,} posterior probabilities needs", needed, spec)
 
 
-def _too_much(what: str, needed: float) -> Iterator[str]:
+def _too_much(what: str, needed: float, spec: AlignmentSpec) -> Iterator[str]:
     there = physical_memory()
     if there is not None and needed > MOST_OF_MEMORY * there:
         yield (
             f"The alignment of {what} {size_text(needed)} of memory, but there are {size_text(there)}. Fewer pairs"
-            " (--fast) need less."
+            f" ({'--alignment-number' if spec.is_fast or spec.n_pairs else '--fast'}) need less."
         )
 
 

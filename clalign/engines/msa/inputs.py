@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.compute.sessions import Check, nothing_to_check
 from clalign.databases.alphabet_guesses import alphabet_of
 from clalign.databases.sequence_rows import SequenceRow, check_names, read_sequences
 from clalign.engines.msa.draws import Draws
 from clalign.errors import InputError
 from clalign.jobs import JobContext
-from clalign.values.alphabets import ALPHABETS, Alphabet, encode
+from clalign.values.alphabets import ALPHABETS, AMINO, DNA, Alphabet, encode
 from clalign.values.sequences import SequenceBatch
 
 AMINO_CHOICES = {"B": "ND", "Z": "QE"}
@@ -35,7 +36,7 @@ class AlignmentInput(Struct, frozen=True):
     residues : tuple of uint8[length]
         Numbers of canonical residues of the alphabet, which were drawn for ambiguous letters.
     n_drawn : int
-        How many were drawn.
+        Random numbers that were drawn for them.
     """
 
     alphabet: Alphabet
@@ -53,6 +54,12 @@ class AlignmentInput(Struct, frozen=True):
     def lengths(self) -> npt.NDArray[np.int64]:
         """Residues of each sequence."""
         return np.array([len(text) for text in self.letters], np.int64)
+
+    @property
+    def n_ambiguous(self) -> int:
+        """Letters that may be several residues; a T and a U are the same base."""
+        clear = (self.alphabet.canonical + "TU" * self.alphabet.is_nucleic).encode()
+        return sum(len(text.upper().translate(None, clear)) for text in self.letters)
 
     @property
     def of_bases(self) -> list[str]:
@@ -96,11 +103,13 @@ def read_input(
         If there are fewer than two sequences, two of the same name, or letters of no alphabet.
     """
     rows = [row for path in paths for row in read_sequences(path, context)]
-    return checked_input(" and ".join(paths), rows, alphabet, seed)
+    return checked_input(" and ".join(paths), rows, alphabet, seed, context.check if context else nothing_to_check)
 
 
-def checked_input(path: str, rows: list[SequenceRow], alphabet: str = "auto", seed: int = 1) -> AlignmentInput:
-    """Return sequences as input of an alignment; see `read_input`."""
+def checked_input(
+    path: str, rows: list[SequenceRow], alphabet: str = "auto", seed: int = 1, check: Check = nothing_to_check
+) -> AlignmentInput:
+    """Return sequences as input of an alignment; see `read_input`. `check` is called between sequences."""
     if len(rows) < 2:
         raise InputError(path, "there are fewer than two sequences in it.", "Give at least two that are to be aligned.")
     check_names(path, rows)
@@ -114,18 +123,22 @@ def checked_input(path: str, rows: list[SequenceRow], alphabet: str = "auto", se
             "At least 95 % must be bases or N, or amino acids or X. Or say what they are with --alphabet.",
         )
     draws = Draws(seed)
-    residues = tuple(_drawn(np.frombuffer(text.upper(), np.uint8), kind, draws) for text in letters)
+    residues = tuple(_drawn(np.frombuffer(text.upper(), np.uint8), kind, draws, check) for text in letters)
     names, descriptions = tuple(row.name for row in rows), tuple(row.description for row in rows)
     return AlignmentInput(kind, names, descriptions, letters, residues, draws.n_drawn)
 
 
-def _drawn(letters: Residues, alphabet: Alphabet, draws: Draws) -> Residues:
-    """Return residues for upper-case letters; one of those that it may be is drawn for an ambiguous letter."""
-    numbers = np.full(256, len(alphabet.canonical), np.uint8)
-    numbers[[ord(letter) for letter in alphabet.canonical]] = np.arange(len(alphabet.canonical))
-    degenerate = alphabet.degenerate if alphabet.is_nucleic else AMINO_CHOICES
+def _drawn(letters: Residues, alphabet: Alphabet, draws: Draws, check: Check) -> Residues:
+    """Return residues for upper-case letters; one of those that it may be is drawn for an ambiguous letter.
+
+    FSA takes RNA for DNA: it draws a number even for a U, which can only be a T.
+    """
+    check()
+    canonical, degenerate = (DNA.canonical, DNA.degenerate) if alphabet.is_nucleic else (AMINO.canonical, AMINO_CHOICES)
+    numbers = np.full(256, len(canonical), np.uint8)
+    numbers[[ord(letter) for letter in canonical]] = np.arange(len(canonical))
     residues = numbers[letters]
-    for place in np.flatnonzero(residues == len(alphabet.canonical)).tolist():
-        choices = degenerate.get(chr(letters[place]), alphabet.canonical)
-        residues[place] = alphabet.canonical.index(choices[draws.below(len(choices))])
+    for place in np.flatnonzero(residues == len(canonical)).tolist():
+        choices = degenerate.get(chr(letters[place]), canonical)
+        residues[place] = canonical.index(choices[draws.below(len(choices))])
     return residues

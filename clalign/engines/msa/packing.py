@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.sessions import Check, nothing_to_check
 from clalign.errors import DamagedRun
 from clalign.runs.batches import compress, unpacked
 from clalign.values.pair_hmm import ExpectedCounts, Numbers, PosteriorBatch
+
+NUMBERS_A_CHECK = 1 << 20
 
 Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 
-def pack_array(array: npt.NDArray[Any], kind: str) -> bytes:
-    """Return numbers of a kind, such as ``<i4``, compressed."""
-    compressed: bytes = compress(array.astype(kind).tobytes(), 1)
-    return compressed
+def pack_array(array: npt.NDArray[Any], kind: str, check: Check = nothing_to_check) -> bytes:
+    """Return numbers of a kind, such as ``<i4``, compressed; `check` is called at least some times a second."""
+    flat = array.reshape(-1)
+    if len(flat) <= NUMBERS_A_CHECK:
+        packed: bytes = compress(flat.astype(kind).tobytes(), 1)
+        return packed
+    packing, parts = zlib.compressobj(1), []
+    for first in range(0, len(flat), NUMBERS_A_CHECK):
+        check()
+        parts.append(packing.compress(flat[first : first + NUMBERS_A_CHECK].astype(kind).tobytes()))
+    return b"".join([*parts, packing.flush()])
 
 
 def unpack_array(blob: bytes, kind: str, n: int, path: Path) -> npt.NDArray[Any]:

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.compute.sessions import Check, nothing_to_check
 from clalign.engines.msa.draws import Draws
+from clalign.engines.msa.spanning_trees import disjoint_trees
+from clalign.engines.msa.word_similarities import Residues, Shares, WordSimilarities, word_length
 from clalign.errors import OptionError
 
-Similarities = npt.NDArray[np.float64]
-Residues = npt.NDArray[np.uint8]
+__all__ = ["PairChoice", "Pairs", "Similarities", "chosen_pairs", "similarities", "word_length"]
+
 Pairs = npt.NDArray[np.int32]
 
 FAST_FACTOR = 5
 """Times the pairs at which a random graph of the sequences hangs together, that `PairChoice.is_fast` takes."""
 
-WORDS = 1 << 12
-"""Different words that are counted at a time."""
+DRAWS_A_CHECK = 1 << 14
 
-_TAKEN = np.iinfo(np.int64).max
+
+class Similarities(Protocol):
+    """How similar each two of some sequences are: float64[N, N], 0 on the diagonal, or what has such rows."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: tuple[int, slice], /) -> Shares: ...
 
 
 class PairChoice(Struct, frozen=True):
@@ -66,66 +75,26 @@ class PairChoice(Struct, frozen=True):
         return n - 1 if self.to_first else max(n - 1, min(number, total))
 
 
-def word_length(lengths: Sequence[int], n_letters: int) -> int:
-    """Return the length of the words that similarities are counted by, for sequences of these lengths."""
-    median = sorted(lengths)[len(lengths) // 2]
-    return 1 + int(math.log(max(1, median)) / math.log(n_letters))
+def similarities(sequences: Sequence[Residues], n_letters: int, length: int | None = None) -> Shares:
+    """Return all `WordSimilarities` of a few sequences (float64[N, N])."""
+    rows = WordSimilarities(sequences, n_letters, length)
+    return np.array([rows[i, :] for i in range(len(rows))])
 
 
-def similarities(sequences: Sequence[Residues], n_letters: int, length: int | None = None) -> Similarities:
-    """Return the share of words that each two sequences have in common (float64[N, N], 0 on the diagonal).
-
-    Parameters
-    ----------
-    sequences : list of uint8[length]
-        Residues, smaller than `n_letters`.
-    n_letters : int
-    length : int, optional
-        Of a word; by default what suits the sequences.
-
-    Raises
-    ------
-    OptionError
-        If words are longer than 64 bits can number.
-    """
-    n, lengths = len(sequences), [len(sequence) for sequence in sequences]
-    length = length or word_length(lengths, n_letters)
-    if n_letters**length > _TAKEN:
-        longest = int(math.log(_TAKEN, n_letters))
-        raise OptionError(f"Words of {length} letters are too long.", f"Compare words of at most {longest} letters.")
-    owners, words = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for number, sequence in enumerate(sequences):
-        windows = np.lib.stride_tricks.sliding_window_view(sequence, length) if len(sequence) >= length else None
-        if windows is not None:
-            words.append(windows.astype(np.int64) @ n_letters ** np.arange(length, dtype=np.int64))
-            owners.append(np.full(len(windows), number))
-    different, places = np.unique(np.concatenate(words), return_inverse=True)
-    owner, common = np.concatenate(owners), np.zeros((n, n))
-    for first in range(0, len(different), WORDS):
-        inside = (places >= first) & (places < first + WORDS)
-        counts = np.zeros((n, min(WORDS, len(different) - first)), np.int32)
-        np.add.at(counts, (owner[inside], places[inside] - first), 1)
-        for i in range(n - 1):
-            has = np.flatnonzero(counts[i])
-            common[i, i + 1 :] += np.minimum(counts[i, has], counts[i + 1 :, has]).sum(axis=1)
-    shorter = np.minimum.outer(lengths, lengths)
-    divisors = np.maximum(1, np.where(shorter < length, shorter, shorter - length + 1))
-    found: Similarities = (common + common.T) / divisors
-    return found
-
-
-def chosen_pairs(similar: Similarities, choice: PairChoice, n_drawn: int = 0) -> Pairs:
+def chosen_pairs(similar: Similarities, choice: PairChoice, n_drawn: int = 0, check: Check = nothing_to_check) -> Pairs:
     """Return the pairs that are to be compared, in rising order (int32[P, 2]).
 
-    Of equally similar pairs trees take the first, and of its neighbors a sequence takes the last one.
+    Of equally similar pairs trees take the first, and of its neighbors a sequence takes the last one. The memory that
+    is needed grows with the pairs that are chosen.
 
     Parameters
     ----------
-    similar : float64[N, N]
-        As `similarities` returns them.
+    similar : Similarities
     choice : PairChoice
     n_drawn : int
         Random numbers of this seed that were drawn before, for residues.
+    check : callable, optional
+        Called at least some times a second.
 
     Raises
     ------
@@ -135,69 +104,64 @@ def chosen_pairs(similar: Similarities, choice: PairChoice, n_drawn: int = 0) ->
     n = len(similar)
     if choice.to_first and choice.is_fast:
         raise OptionError("Pairs with the first sequence alone cannot be thinned out.", "Leave out one of the two.")
-    taken = np.zeros((n, n), bool)
     wanted = choice.wanted(n)
-    if choice.to_first:
-        taken[0, 1:] = True
-    elif wanted == n * (n - 1) // 2:
-        taken[np.triu_indices(n, 1)] = True
-    else:
-        _take_trees(taken, _ranks(1 - similar), choice.nearest_trees)
-        _take_trees(taken, _ranks(similar), choice.farthest_trees)
-        _take_stars(taken, similar, choice.stars)
-        _take_nearest(taken, similar, choice.degree)
-        _take_random(taken, wanted, Draws(choice.seed, n_drawn))
-    return np.argwhere(taken).astype(np.int32)
+    if choice.to_first or wanted == n * (n - 1) // 2:
+        return _stars_of(n, 1 if choice.to_first else n, check)
+    near = disjoint_trees(n, choice.nearest_trees, lambda i: 1 - similar[i, i + 1 :], np.empty(0, np.int64), check)
+    far = disjoint_trees(n, choice.farthest_trees, lambda i: similar[i, i + 1 :], np.sort(near), check)
+    taken = {*near.tolist(), *far.tolist()}
+    _take_stars(taken, similar, choice.stars, check)
+    _take_nearest(taken, similar, choice.degree, check)
+    _take_random(taken, n, wanted, Draws(choice.seed, n_drawn), check)
+    numbers = np.sort(np.fromiter(taken, np.int64, len(taken)))
+    check()
+    return np.stack(np.divmod(numbers, n), axis=1).astype(np.int32)
 
 
-def _ranks(weights: Similarities) -> npt.NDArray[np.int64]:
-    """Return the place of each pair in the order of single-precision weights, then of numbers (int64[N, N])."""
-    n = len(weights)
-    x, y = np.triu_indices(n, 1)
-    order = np.argsort(weights[x, y].astype(np.float32), kind="stable")
-    ranks = np.full((n, n), _TAKEN)
-    ranks[x[order], y[order]] = ranks[y[order], x[order]] = np.arange(len(order))
-    return ranks
+def _stars_of(n: int, n_centers: int, check: Check) -> Pairs:
+    """Return the pairs of each of the first sequences with all later ones."""
+    ends = np.cumsum(np.arange(n - 1, -1, -1))[:n_centers].tolist()
+    pairs, begin = np.empty((ends[-1], 2), np.int32), 0
+    for i, end in enumerate(ends):
+        check()
+        pairs[begin:end, 0], pairs[begin:end, 1] = i, np.arange(i + 1, n)
+        begin = end
+    return pairs
 
 
-def _take_trees(taken: npt.NDArray[np.bool_], ranks: npt.NDArray[np.int64], number: int) -> None:
-    """Take the edges of smallest spanning trees (by Prim's algorithm) that share none, as many as there are."""
-    for _ in range(number):
-        left = np.where(taken | taken.T, _TAKEN, ranks)
-        best, nearest = left[0].copy(), np.zeros(len(left), np.int64)
-        outside = np.ones(len(left), bool)
-        outside[0] = False
-        edges = []
-        while outside.any():
-            new = int(np.argmin(np.where(outside, best, _TAKEN)))
-            if not outside[new] or best[new] == _TAKEN:
-                return
-            edges.append(sorted((new, int(nearest[new]))))
-            outside[new] = False
-            nearest = np.where(left[new] < best, new, nearest)
-            best = np.minimum(best, left[new])
-        taken[tuple(np.array(edges, np.int64).reshape(-1, 2).T)] = True
+def _take_stars(taken: set[int], similar: Similarities, number: int, check: Check) -> None:
+    if not number:
+        return
+    n, sums = len(similar), []
+    for i in range(n):
+        check()
+        sums.append(similar[i, :].sum())
+    for center in np.argsort(-np.array(sums), kind="stable")[:number].tolist():
+        taken.update(min(i, center) * n + max(i, center) for i in range(n) if i != center)
 
 
-def _take_stars(taken: npt.NDArray[np.bool_], similar: Similarities, number: int) -> None:
-    for center in np.argsort(-similar.sum(axis=1), kind="stable")[:number].tolist():
-        taken[:center, center] = True
-        taken[center, center + 1 :] = True
-
-
-def _take_nearest(taken: npt.NDArray[np.bool_], similar: Similarities, degree: int) -> None:
-    for i in range(len(taken) if degree else 0):
-        for j in len(taken) - 1 - np.argsort(-similar[i, :i:-1], kind="stable"):
-            if taken[i].sum() + taken[:, i].sum() >= degree:
+def _take_nearest(taken: set[int], similar: Similarities, degree: int, check: Check) -> None:
+    if not degree:
+        return
+    n = len(similar)
+    degrees = np.bincount(np.array([divmod(number, n) for number in taken], np.int64).ravel(), minlength=n).tolist()
+    for i in range(n):
+        check()
+        for j in (n - 1 - np.argsort(-similar[i, i + 1 :][::-1], kind="stable")).tolist():
+            if degrees[i] >= degree:
                 break
-            taken[i, j] = True
+            if i * n + j not in taken:
+                taken.add(i * n + j)
+                degrees[i] += 1
+                degrees[j] += 1
 
 
-def _take_random(taken: npt.NDArray[np.bool_], wanted: int, draws: Draws) -> None:
-    n, missing = len(taken), wanted - int(taken.sum())
-    while missing > 0:
+def _take_random(taken: set[int], n: int, wanted: int, draws: Draws, check: Check) -> None:
+    n_draws = 0
+    while len(taken) < wanted:
+        if n_draws % DRAWS_A_CHECK == 0:
+            check()
+        n_draws += 1
         i, j = draws.below(n), draws.below(n)
-        x, y = min(i, j), max(i, j)
-        if x < y and not taken[x, y]:
-            taken[x, y] = True
-            missing -= 1
+        if i != j:
+            taken.add(min(i, j) * n + max(i, j))

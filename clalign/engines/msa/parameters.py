@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from clalign.compute.sessions import Check, nothing_to_check
 from clalign.engines.msa.inputs import AlignmentInput
-from clalign.engines.msa.pairs import PairChoice, Pairs, chosen_pairs, similarities
+from clalign.engines.msa.pairs import PairChoice, Pairs, Similarities, chosen_pairs
 from clalign.engines.msa.spec import GAPS, MOST_ROUNDS, AlignmentSpec
 from clalign.engines.msa.training import NUCLEIC_TRAINING, PROTEIN_TRAINING, TrainingOptions
+from clalign.engines.msa.word_similarities import WordSimilarities
 from clalign.errors import OptionError
 from clalign.values.alphabets import Alphabet
 from clalign.values.pair_hmm import SEED_GAPS, TO_END, GapParameters, PairHmm, fixed_emissions, seed_emissions
@@ -24,17 +26,21 @@ def choice_of(spec: AlignmentSpec) -> PairChoice:
     )  # fmt: skip
 
 
-def pairs_of(given: AlignmentInput, spec: AlignmentSpec) -> Pairs:
+def pairs_of(given: AlignmentInput, spec: AlignmentSpec, check: Check = nothing_to_check) -> Pairs:
     """Return the pairs that are compared, in rising order (int32[P, 2])."""
     n, choice = len(given), choice_of(spec)
     is_chosen = not choice.to_first and choice.wanted(n) < n * (n - 1) // 2
-    n_letters = given.alphabet.size
-    similar = similarities(given.residues, n_letters, spec.word_length) if is_chosen else np.zeros((n, n))
-    return chosen_pairs(similar, choice, given.n_drawn)
+    similar: Similarities = np.broadcast_to(0.0, (n, n))
+    if is_chosen:
+        similar = WordSimilarities(given.residues, given.alphabet.size, spec.word_length, check)
+    return chosen_pairs(similar, choice, given.n_drawn, check)
 
 
 def training_of(spec: AlignmentSpec, alphabet: Alphabet) -> TrainingOptions:
-    """Return what is learned of sequences of an alphabet."""
+    """Return what is learned of sequences of an alphabet.
+
+    As in FSA, substitutions that the user asks for are learned however little there is to learn them from.
+    """
     usual = NUCLEIC_TRAINING if alphabet.is_nucleic else PROTEIN_TRAINING
     chosen: Any = usual.emissions if spec.emissions == "auto" else spec.emissions
     given = {name: getattr(spec, name) for name in ("emission_scale", "least_emission_data")}
@@ -47,6 +53,7 @@ def training_of(spec: AlignmentSpec, alphabet: Alphabet) -> TrainingOptions:
         least_gap_data=spec.least_gap_data,
         least_increase=spec.least_increase,
         most_rounds=min(spec.most_rounds, MOST_ROUNDS),
+        least_total_emission_data=usual.least_total_emission_data if spec.emissions == "auto" else -1,
         **{name: value for name, value in given.items() if value is not None},
     )
 

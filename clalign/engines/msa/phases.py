@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Check, Session
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.packing import pack_array, pack_counts, pack_entries
 from clalign.engines.msa.reading import Blocks
@@ -18,8 +18,10 @@ from clalign.engines.msa.tables import COUNTS, POSTERIORS
 from clalign.engines.msa.training import (
     CPU_CELLS,
     GPU_CELLS,
+    WINDOW_PAIRS,
     TrainingOptions,
     batch_rows,
+    cells_of,
     summed_counts,
     train_pairs,
 )
@@ -65,8 +67,8 @@ class BlockCutter(Struct):
     ----------
     ends : int64[n_blocks]
         Where each block ends.
-    cells : int64[n_pairs + 1]
-        Of all pairs before each one.
+    cells : int64[n_blocks + 1]
+        Of all pairs before each block, and of all.
     wanted : int
         Cells of a unit.
     """
@@ -76,20 +78,24 @@ class BlockCutter(Struct):
     wanted: int
 
     @classmethod
-    def of(cls, device: Device, blocks: Blocks, batch: PairBatch) -> BlockCutter:
-        """Return what cuts for a device."""
-        cells = np.cumsum(np.concatenate([[0], cells_of(batch)])).astype(np.int64)
+    def of(cls, device: Device, blocks: Blocks, cells: npt.NDArray[np.int64]) -> BlockCutter:
+        """Return what cuts blocks with so many cells before them for a device."""
         return cls(blocks.ends, cells, CPU_CELLS if device.kind in ("cpu", "reference") else GPU_CELLS)
 
     def end(self, first: int, last: int, share: float = 1.0) -> int:
         """Return where a unit ends that begins with a pair; it has a share of the cells that it may have."""
-        inside = self.ends[(self.ends > first) & (self.ends <= last)]
-        fitting = inside[self.cells[inside] - self.cells[first] <= share * self.wanted]
-        return int(fitting[-1] if len(fitting) else inside[0])
+        begin, end = self._block(first), self._block(last)
+        most = self.cells[begin] + share * self.wanted
+        n_fitting = int(np.searchsorted(self.cells[begin + 1 : end + 1], most, side="right"))
+        return int(self.ends[begin + max(1, n_fitting) - 1])
 
     def batch(self, first: int, last: int) -> Span:
         """Return some pairs."""
-        return Span(first, last, int(self.cells[last] - self.cells[first]))
+        return Span(first, last, int(self.cells[self._block(last)] - self.cells[self._block(first)]))
+
+    def _block(self, pair: int) -> int:
+        """Return the number of the block that begins with a pair."""
+        return int(np.searchsorted(self.ends, pair, side="right"))
 
     def measure(self, cells: float, seconds: float) -> None:
         """Do nothing: what is computed together is cut smaller than a unit anyway."""
@@ -100,10 +106,25 @@ class BlockCutter(Struct):
         return int(np.searchsorted(self.ends, batch.last)) > int(np.searchsorted(self.ends, batch.first, side="right"))
 
 
-def cells_of(batch: PairBatch) -> npt.NDArray[np.int64]:
-    """Return the cells of the matrix of each pair (int64[n])."""
-    cells: npt.NDArray[np.int64] = batch.queries.lengths.astype(np.int64)[batch.query_rows]
-    return cells * batch.targets.lengths[batch.target_rows]
+def cells_before(batch: PairBatch, ends: npt.NDArray[np.int64], check: Check) -> npt.NDArray[np.int64]:
+    """Return the cells of all pairs before each block of pairs, and of all pairs (int64[n_blocks + 1]).
+
+    Parameters
+    ----------
+    batch : PairBatch
+    ends : int64[n_blocks]
+        Where each block ends.
+    check : callable
+        Called at least some times a second.
+    """
+    sums, first = [np.zeros(1, np.int64)], 0
+    for part in np.array_split(ends, -(-len(batch) // WINDOW_PAIRS) or 1):
+        check()
+        if len(part):
+            begins = np.concatenate([[first], part[:-1]]) - first
+            sums.append(np.add.reduceat(cells_of(batch, slice(first, int(part[-1]))), begins))
+            first = int(part[-1])
+    return np.cumsum(np.concatenate(sums))
 
 
 class PairSearch(Struct, frozen=True, eq=False):
@@ -258,7 +279,7 @@ def _blocks(part: Part, found: PosteriorBatch, gaps: Numbers) -> list[tuple[Any,
 def batch_of(given: AlignmentInput, pairs: npt.NDArray[np.int32]) -> PairBatch:
     """Return pairs of sequences as kernels take them."""
     codes = given.codes()
-    return PairBatch(codes, codes, pairs[:, 0].copy(), pairs[:, 1].copy())
+    return PairBatch(codes, codes, pairs[:, 0], pairs[:, 1])
 
 
 def n_passes(options: TrainingOptions) -> int:

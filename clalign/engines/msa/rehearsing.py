@@ -8,9 +8,8 @@ import numpy as np
 
 from clalign.compute.rehearsal import Rehearsal
 from clalign.engines.msa.parameters import training_of
-from clalign.engines.msa.phases import cells_of
 from clalign.engines.msa.splitting import selected
-from clalign.engines.msa.training import what_to_learn
+from clalign.engines.msa.training import cells_of, what_to_learn
 from clalign.stages.pairhmm.annealing import ANNEALING
 from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
@@ -26,9 +25,11 @@ def rehearse(work: AlignmentWork, session: Rehearsal) -> None:
 
     A card leaves the end of it to the processor, see `rehearse_merging`.
     """
-    filled = np.flatnonzero(cells_of(work.batch))
+    filled = np.flatnonzero(np.diff(work.block_cells))
     if work.known is None and len(filled):
-        pair, model = selected(work.batch, filled[:1]), PairHmms.same(work.seed, 1)
+        first, last = work.blocks.span(int(filled[0]))
+        rows = first + np.flatnonzero(cells_of(work.batch, slice(first, last)))
+        pair, model = selected(work.batch, rows[:1]), PairHmms.same(work.seed, 1)
         if any(what_to_learn(work.given.lengths, training_of(work.task.spec, work.given.alphabet))):
             EXPECTED_COUNTS.start(session, pair, model)
         PosteriorsStage().start(session, pair, model)

@@ -98,7 +98,8 @@ class AlignmentSpec(Spec):
     emissions: Literal["auto", "all", "pair", "none"] = option(
         "auto", "--learnemit-all|--learnemit-bypair|--nolearnemit", "Learn substitutions", "substitutions are learned",
         LEARNING, values={
-            "all": "from all pairs together (as proteins are)", "pair": "from each pair (as nucleic acids are)",
+            "all": "from all pairs together (as those of proteins are, where there are enough)",
+            "pair": "from each pair (as those of nucleic acids are)",
             "none": "not at all",
         },
         choices={
@@ -128,11 +129,16 @@ class AlignmentSpec(Spec):
         positive=True,
     )  # fmt: skip
     least_gap_data: int = option(
-        60, "--mingapdata", "Least data for gaps", "residues above which there is enough to learn gaps from", LEARNING
+        60,
+        "--mingapdata",
+        "Least data for gaps",
+        "mean length of a pair above which its gaps are learned",
+        LEARNING,
     )
     least_emission_data: int | None = option(
         None, "--minemitdata", "Least data for substitutions",
-        "the same for substitutions [1596 for proteins, 60 for nucleic acids]", LEARNING,
+        "the same for substitutions, where they are learned from each pair [1596 for proteins, 60 for nucleic acids]",
+        LEARNING,
         empty="1596, of nucleic acids 60",
     )  # fmt: skip
     to_first: bool = option(

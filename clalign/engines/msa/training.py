@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Session
+from clalign.compute.sessions import Check, Session, nothing_to_check
 from clalign.engines.msa.spec import MOST_ROUNDS
 from clalign.engines.msa.splitting import expected_counts, selected
 from clalign.values.devices import Device
@@ -40,6 +40,9 @@ CPU_CELLS, GPU_CELLS = 100_000_000, 4_000_000_000
 GPU needs many pairs."""
 
 
+WINDOW_PAIRS = 1 << 16
+"""Pairs that are prepared between two looks at whether to stop."""
+
 BLOCK_PAIRS, BLOCK_CELLS = 32, 200_000_000
 """Pairs, and cells of their matrices, of a block: what it comes to does not depend on devices."""
 
@@ -58,7 +61,10 @@ class TrainingOptions(Struct, frozen=True):
     gap_scale, emission_scale : float
         Weight of the pseudocounts.
     least_gap_data, least_emission_data : int
-        Residues of a sequence, over all pairs, above which there is enough to learn from.
+        Mean length of the sequences of a pair above which there is enough to learn from it; gaps are learned wherever
+        emissions are.
+    least_total_gap_data, least_total_emission_data : int
+        Mean length of all sequences, times all pairs of them, above which anything is learned at all; -1 for no limit.
     least_increase : float
         Rounds end when the logarithm of the likelihood changes by a smaller share than this.
     most_rounds : int
@@ -72,11 +78,13 @@ class TrainingOptions(Struct, frozen=True):
     regularize: bool = True
     gap_scale: float = 3.0
     least_gap_data: int = 60
+    least_total_gap_data: int = -1
+    least_total_emission_data: int = -1
     least_increase: float = 0.1
     most_rounds: int = MOST_ROUNDS
 
 
-PROTEIN_TRAINING = TrainingOptions(True, "all", 210.0, 1596)
+PROTEIN_TRAINING = TrainingOptions(True, "all", 210.0, 1596, least_total_gap_data=60, least_total_emission_data=1596)
 NUCLEIC_TRAINING = TrainingOptions(True, "pair", 10.0, 60)
 
 
@@ -148,8 +156,8 @@ def what_to_learn(lengths: npt.NDArray[np.int64], options: TrainingOptions) -> t
     """Return whether gaps, and whether emissions, are to be learned of sequences of these lengths."""
     n = len(lengths)
     data = n * (n - 1) // 2 * (int(lengths.sum()) // n)
-    learns_emissions = options.emissions != "none" and data > options.least_emission_data
-    return options.gaps and data > options.least_gap_data, learns_emissions
+    learns_emissions = options.emissions != "none" and data > options.least_total_emission_data
+    return options.gaps and data > options.least_total_gap_data, learns_emissions
 
 
 def train_together(
@@ -166,18 +174,34 @@ def train_together(
         yield last
 
 
-def blocks_of(batch: PairBatch) -> npt.NDArray[np.int64]:
-    """Return where the blocks of pairs end whose counts are added up first (int64[n_blocks])."""
-    cells = np.cumsum(
-        batch.queries.lengths.astype(np.int64)[batch.query_rows] * batch.targets.lengths[batch.target_rows]
-    )
-    ends, first, before = [], 0, 0
-    while first < len(cells):
-        end = max(first + 1, int(np.searchsorted(cells, before + BLOCK_CELLS, side="right")))
-        first = min(end, first + BLOCK_PAIRS)
-        before = int(cells[first - 1])
-        ends.append(first)
-    return np.array(ends, np.int64)
+def blocks_of(batch: PairBatch, check: Check = nothing_to_check) -> npt.NDArray[np.int64]:
+    """Return where the blocks of pairs end whose counts are added up first (int64[n_blocks]).
+
+    Parameters
+    ----------
+    batch : PairBatch
+    check : callable, optional
+        Called at least some times a second.
+    """
+    ends, first, n = [np.empty(0, np.int64)], 0, len(batch)
+    while first < n:
+        check()
+        cells = np.cumsum(cells_of(batch, slice(first, first + WINDOW_PAIRS)))
+        found, done, before = [], 0, 0
+        while done + BLOCK_PAIRS <= len(cells) or (done < len(cells) and first + len(cells) == n):
+            inside = cells[done : done + BLOCK_PAIRS]
+            done += max(1, int(np.searchsorted(inside, before + BLOCK_CELLS, side="right")))
+            before = int(cells[done - 1])
+            found.append(first + done)
+        ends.append(np.array(found, np.int64))
+        first += done
+    return np.concatenate(ends)
+
+
+def cells_of(batch: PairBatch, rows: slice = slice(None)) -> npt.NDArray[np.int64]:
+    """Return the cells of the matrix of each pair, or of some (int64[n])."""
+    cells: npt.NDArray[np.int64] = batch.queries.lengths.astype(np.int64)[batch.query_rows[rows]]
+    return cells * batch.targets.lengths[batch.target_rows[rows]]
 
 
 def summed_counts(
@@ -243,8 +267,8 @@ def train_pairs(
     if not (learns_gaps or is_emission):
         return PairHmms.same(common, len(batch))
     sizes = batch.queries.lengths[batch.query_rows] / 2 + batch.targets.lengths[batch.target_rows] / 2
-    has_gaps = learns_gaps & (sizes > options.least_gap_data)
     has_emissions = is_emission & (sizes > options.least_emission_data)
+    has_gaps = learns_gaps & ((sizes > options.least_gap_data) | has_emissions)
     return train_each(session, batch, common, seed, options, has_gaps, has_emissions)
 
 

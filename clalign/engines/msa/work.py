@@ -15,7 +15,7 @@ import numpy.typing as npt
 from clalign.compute.sessions import Session
 from clalign.databases.reports import InputReport
 from clalign.engines.msa.concluding import align_run
-from clalign.engines.msa.estimate import caution_of, estimate
+from clalign.engines.msa.estimate import caution_of, check_size, estimate
 from clalign.engines.msa.inputs import AlignmentInput, read_input
 from clalign.engines.msa.packing import pack_array
 from clalign.engines.msa.parameters import pairs_of, seed_of, training_of
@@ -31,7 +31,7 @@ from clalign.engines.msa.phases import (
     Span,
     TakePairs,
     batch_of,
-    cells_of,
+    cells_before,
     n_passes,
 )
 from clalign.engines.msa.reading import Blocks, blocks_of_run, given_of, is_begun, rounds_of, sums_of_round
@@ -39,7 +39,7 @@ from clalign.engines.msa.rehearsing import rehearse, rehearse_merging
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import PAIRS, SEQUENCES
 from clalign.engines.msa.training import TrainingRound, blocks_of, next_round, total_counts, what_to_learn
-from clalign.errors import InputError
+from clalign.errors import InputError, OptionError
 from clalign.execution.estimate import Estimate, rate_of
 from clalign.execution.job import Task
 from clalign.execution.units import Phase, Plan, Search, Storing, nothing_concluded
@@ -85,14 +85,18 @@ class AlignmentWork:
             given, report = given_of(run), InputReport.from_dict(run.fact("database"))
         else:
             given = read_input(list(spec.sequences), spec.alphabet, spec.seed, task.context)
+            _check_learning(given, spec)
             digests = [digest_of(path, task.context) for path in spec.sequences]
             report = report_of(given, spec, digests)
         known = None if spec.load_posteriors is None else _known(spec.load_posteriors, given)
         if is_old:
             return cls(task, given, report, blocks_of_run(run, len(given)), known)._foreseen()
         seed_of(given, spec)  # which may be refused
-        pairs = pairs_of(given, spec) if known is None else known.pairs
-        return cls(task, given, report, Blocks(pairs, blocks_of(batch_of(given, pairs))), known, digests)._foreseen()
+        check = task.context.check
+        check_size(given.lengths, spec)
+        pairs = pairs_of(given, spec, check) if known is None else known.pairs
+        blocks = Blocks(pairs, blocks_of(batch_of(given, pairs), check))
+        return cls(task, given, report, blocks, known, digests)._foreseen()
 
     def _foreseen(self) -> AlignmentWork:
         """Have all programs built that will be needed."""
@@ -111,6 +115,11 @@ class AlignmentWork:
         return batch_of(self.given, self.blocks.pairs)
 
     @cached_property
+    def block_cells(self) -> npt.NDArray[np.int64]:
+        """The cells of all pairs before each block, and of all pairs (int64[n_blocks + 1])."""
+        return cells_before(self.batch, self.blocks.ends, self.task.context.check)
+
+    @cached_property
     def seed(self) -> PairHmm:
         """The model before anything is learned."""
         return seed_of(self.given, self.task.spec)
@@ -120,7 +129,7 @@ class AlignmentWork:
         """Rounds of the training on all pairs, at most."""
         options = training_of(self.task.spec, self.given.alphabet)
         learns = what_to_learn(self.given.lengths, options)[1] and options.emissions == "all"
-        return options.most_rounds if learns and self.known is None and cells_of(self.batch).any() else 0
+        return options.most_rounds if learns and self.known is None and self.block_cells[-1] else 0
 
     def store(self) -> dict[str, Any]:
         """Store sequences, pairs and the cards of the phases, if they are not there, and return the facts."""
@@ -132,11 +141,13 @@ class AlignmentWork:
             if not run.own(SEQUENCES.name):
                 texts = (text.decode("latin-1") for text in given.letters)
                 run.add_own(SEQUENCES.name, zip(given.names, given.descriptions, texts, strict=True))
-            run.add_own(PAIRS.name, [(pack_array(self.blocks.pairs, "<i4"), pack_array(self.blocks.ends, "<i8"))])
+            check = self.task.context.check
+            packed = pack_array(self.blocks.pairs, "<i4", check), pack_array(self.blocks.ends, "<i8", check)
+            run.add_own(PAIRS.name, [packed])
         return facts
 
     def _cards(self) -> Iterator[dict[str, Any]]:
-        n_pairs, n_cells = len(self.batch), int(cells_of(self.batch).sum())
+        n_pairs, n_cells = len(self.batch), int(self.block_cells[-1])
         for number, phase in self._phases().items():
             origin = "pairs" if number == self.n_rounds else "training"
             yield {
@@ -155,12 +166,12 @@ class AlignmentWork:
         )
         if bases := given.of_bases:
             texts.append(f"Aligned as proteins, though of bases alone: {len(bases):,}, such as {bases[0]}.")
-        if given.n_drawn:
-            texts.append(f"Ambiguous residues: {given.n_drawn:,}. Each counts as one of those that it may be, drawn.")
+        if n_ambiguous := given.n_ambiguous:
+            texts.append(f"Ambiguous residues: {n_ambiguous:,}. Each counts as one of those that it may be, drawn.")
         return [*texts, *caution_of(lengths, self.blocks.pairs, self.task.spec)]
 
     def _phases(self) -> dict[int, Phase]:
-        cells, n = float(cells_of(self.batch).sum()), self.n_rounds
+        cells, n = float(self.block_cells[-1]), self.n_rounds
         found = {
             number: Phase(
                 f"training round {number + 1} of at most {n}",
@@ -177,7 +188,7 @@ class AlignmentWork:
         phases = self._phases()
         return Plan(
             sorted(phases), len(self.batch), sum(phase.n_cells for phase in phases.values()), self._search_of,
-            lambda device: BlockCutter.of(device, self.blocks, self.batch), self._concluded, has_host=True,
+            lambda device: BlockCutter.of(device, self.blocks, self.block_cells), self._concluded, has_host=True,
             phases=phases, is_needed=self._is_needed,
         )  # fmt: skip
 
@@ -237,6 +248,14 @@ def outcome_of(found: TrainingRound) -> dict[str, Any]:
         "log_likelihood": found.log_likelihood, "goes_on": found.goes_on, "opens": gaps.opens.tolist(),
         "extends": gaps.extends.tolist(), "singles": emissions.singles.tolist(), "pairs": emissions.pairs.tolist(),
     }  # fmt: skip
+
+
+def _check_learning(given: AlignmentInput, spec: AlignmentSpec) -> None:
+    if spec.emissions == "all" and given.alphabet.is_nucleic and not spec.without_learning:
+        raise OptionError(
+            f"--learnemit-all is for proteins, and these sequences are {given.alphabet.label}.",
+            "Leave it out: substitutions of nucleic acids are learned from each pair. Or say --alphabet amino.",
+        )
 
 
 def _known(path: str, given: AlignmentInput) -> SparsePosteriors:

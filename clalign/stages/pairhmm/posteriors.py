@@ -12,6 +12,11 @@ from clalign.stages.pairhmm.pair_hmm import N_RESULTS, Pairs, Rows, held_by_floa
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import LEAST_POSTERIOR, PairHmms, PosteriorBatch
 
+SIGNIFICANT_DIGITS = 6
+"""Of posteriors, as files of them have: the digits beyond come from rounding, and differ between programs and devices.
+
+Merges of columns go by them. So they are the same whether posteriors were computed or read from a file."""
+
 ENTRIES_PER_RESIDUE = 6
 """Kept posteriors that there is room for at first, for each residue of the shorter sequence."""
 
@@ -125,13 +130,21 @@ def joined(batch: PairBatch, found: Found) -> PosteriorBatch:
         np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         for sizes in ([len(part[1]) for part in parts], *lengths)
     )
+    values = rounded(np.concatenate([nothing[1], *[part[1] for part in parts]]))
     return PosteriorBatch(
-        offsets, places[:, 0].copy(), places[:, 1].copy(), np.concatenate([nothing[1], *[part[1] for part in parts]]),
+        offsets, places[:, 0].copy(), places[:, 1].copy(), values,
         x_offsets, y_offsets,
         np.concatenate([nothing[1], *[part[2][:m] for part, m in zip(parts, lengths[0], strict=True)]]),
         np.concatenate([nothing[1], *[part[2][m:] for part, m in zip(parts, lengths[0], strict=True)]]),
         np.array([part[3] for part in parts], np.float64),
     )  # fmt: skip
+
+
+def rounded(values: Floats) -> Floats:
+    """Return posteriors (float32[n]) with as many digits as are significant."""
+    exact = np.maximum(values, np.finfo(np.float32).tiny).astype(np.float64)
+    scales = 10.0 ** (SIGNIFICANT_DIGITS - 1 - np.floor(np.log10(exact)))
+    return (np.round(exact * scales) / scales).astype(np.float32)
 
 
 POSTERIORS = PosteriorsStage()

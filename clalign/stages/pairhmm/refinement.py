@@ -76,6 +76,8 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         batch.check()
         if not np.array_equal(np.diff(model.alignment.offsets), batch.lengths):
             raise ValueError("an alignment of other sequences")
+        if not model.alignment.n_columns:  # there is nothing to launch a kernel on
+            return lambda: self.reference(batch, model, session.check)
 
         def collect() -> ResidueMoves:
             return self._refine(session, batch, model)

@@ -196,6 +196,76 @@ def test_nothing_but_empty_sequences(fast_device: Device, tmp_path: Path, text: 
         assert main(["export", str(tmp_path / "x.clalign"), flag, str(tmp_path / "out")]) == ExitCode.DONE
 
 
+@pytest.mark.parametrize("words", [(), ("--fast",), ("--nolearn",), ("--refalign", "--maxsn"), ("--noindel2",)])
+@pytest.mark.parametrize("text", [">a\n>b\n>c\n", ">a\n---\n>b\n..\n>c\n"])
+def test_sequences_without_residues_are_rows_without_any(
+    device: Device, tmp_path: Path, text: str, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "x.fa").write_text(text)
+    assert align(device, "-o", str(tmp_path / "x.afa"), *words, str(tmp_path / "x.fa")) == ExitCode.DONE
+    assert [(row.name, row.text) for row in read_alignment(str(tmp_path / "x.afa"))] == [(name, b"") for name in "abc"]
+
+
+LITTLE = ">s0\nMKVLATGHEWQRIPNDFCYSTAAGKL\n>s1\nMKVSTGHDWQKIPNWDFYTAGK\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "row", "accuracy"),
+    [
+        ((), "MKV-STGHDWQKIPNWDFYT--AGK-", 0.815003),
+        (("--minemitdata", "10"), "MKV-STGHDWQKIPNWDFYT--AGK-", 0.815003),
+        (("--learnemit-all",), "MKV-STGHDWQKIPNWDFYTAGK---", 0.88656),
+        (("--learnemit-all", "--minemitdata", "100000"), "MKV-STGHDWQKIPNWDFYTAGK---", 0.88656),
+    ],
+)  # fmt: skip
+def test_substitutions_are_learned_of_little_where_that_is_asked_for(
+    device: Device, tmp_path: Path, words: tuple[str, ...], row: str, accuracy: float
+) -> None:
+    rows, _, whole = aligned(device, tmp_path, LITTLE, *words)
+    assert rows == ["MKVLATGHEWQRIPNDFCYSTAAGKL", row]
+    assert whole == near(accuracy)
+
+
+def test_gaps_are_learned_of_pairs_whose_substitutions_are(device: Device, tmp_path: Path) -> None:
+    text = ">s0\nACGTACGTTGACCA\n>s1\nACGTTCGTGACCTA\n>s2\nACTACGTTGATCA\n"
+    assert aligned(device, tmp_path, text)[2] == near(0.889589)
+    assert aligned(device, tmp_path, text, "--minemitdata", "5")[2] == near(0.792603)
+
+
+@pytest.mark.parametrize("base", "TU")
+def test_substitutions_of_nucleic_acids_are_not_learned_from_all_pairs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], base: str
+) -> None:
+    (tmp_path / "x.fa").write_text(f">a\nACG{base}ACG{base}\n>b\nACGAC{base}\n")
+    assert align(REFERENCE, "--learnemit-all", str(tmp_path / "x.fa")) == ExitCode.INPUT
+    assert "--learnemit-all" in capsys.readouterr().err
+    for words in (["--learnemit-bypair"], ["--learnemit-all", "--nolearn"]):
+        assert align(REFERENCE, "-o", str(tmp_path / "o"), *words, str(tmp_path / "x.fa")) == ExitCode.DONE
+
+
+def test_bases_for_ambiguous_letters_of_rna_are_those_of_fsa(device: Device, tmp_path: Path) -> None:
+    text = ">s0\nCAGUGACUUCCGCAUUAAGUN\n>s1\nCAGUGAAUUCGGCCUAAGU\n"
+    rows, _, accuracy = aligned(device, tmp_path, text, "--mininc", "0.5")
+    assert rows == ["CAGUGACUUCCGCAUUAAGUN", "CAGUGAAUUCGGC-CUAAGU-"]
+    assert accuracy == near(0.849879)
+
+
+def test_what_is_written_is_read_again(fast_device: Device, tmp_path: Path) -> None:
+    """Whatever letters there are, in every form of a row."""
+    texts = ["mkvXBZ*latghJUOewqripndfcystaagkl", "MKVLATGHEWQRIPND?CYSTAAGKL", "", "MK~V.L_A-TGHEWQRIPNDFCYST"]
+    (tmp_path / "x.fa").write_text("".join(f">s{k} text {k}\n{text}\n" for k, text in enumerate(texts)))
+    found = []
+    for form in ("fasta", "stockholm"):
+        path = tmp_path / f"x.{form}"
+        given = ["--format", form, "--alphabet", "amino", "-o", str(path), str(tmp_path / "x.fa")]
+        assert align(fast_device, *given) == ExitCode.DONE
+        found.append([(row.name, row.text.upper()) for row in read_alignment(str(path))])
+    assert found[0] == found[1]
+    residues = [text.upper().encode().translate(None, b"-._~") for text in texts]
+    assert [text.replace(b"-", b"") for _, text in found[0]] == residues
+    assert len({len(text) for _, text in found[0]}) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [(">a\nMKV\n", "fewer than two"), (">a\nMKV\n>a\nMKL\n", 'two sequences are named "a"'),

@@ -103,6 +103,21 @@ def test_residues_are_those_that_fsa_draws() -> None:
     assert given.n_drawn == 4
 
 
+@pytest.mark.parametrize(
+    ("alphabet", "text", "drawn"),
+    [
+        ("rna", "NNNN", "UGCU"), ("rna", "UN", "UG"), ("rna", "uuGUN", "UUGUU"), ("rna", "TTGTN", "UUGUU"),
+        ("dna", "NNNN", "TGCT"), ("dna", "TTGTN", "TTGTT"), ("dna", "UN", "TG"), ("dna", "RYMK", "GCCT"),
+        ("dna", "SWHB", "GAAG"), ("dna", "VDXE", "CGCT"),
+    ],
+)  # fmt: skip
+def test_bases_are_those_that_fsa_draws(alphabet: str, text: str, drawn: str) -> None:
+    """A U takes a number, though it can only be a T, and a T takes none."""
+    given = checked_input("x.fa", rows(text, "A"), alphabet)
+    assert "".join(given.alphabet.canonical[k] for k in given.residues[0]) == drawn
+    assert given.n_ambiguous == len(text.upper().translate(str.maketrans("", "", "ACGTU")))
+
+
 def test_rows_of_alignments_keep_their_gaps(tmp_path: Path) -> None:
     texts = {
         "a.afa": ">a\nMK-v\n>b\nM--L\n",

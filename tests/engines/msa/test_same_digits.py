@@ -40,7 +40,7 @@ def digest(session: Session, case: str) -> str:
         child = np.where(rng.random(75) < 0.3, rng.choice(letters, 75), family[0])
         family.append(np.concatenate([child[: 20 * n % 64], child[20 * n % 64 + n :]]))
     rows = [SequenceRow(f"s{number}", "", text.tobytes()) for number, text in enumerate(family)]
-    spec = AlignmentSpec(("-",), least_emission_data=60, **CASES[case])
+    spec = AlignmentSpec(("-",), least_emission_data=60, **{"emissions": "all"} | CASES[case])
     given = checked_input("", rows, "amino", 1)
     found = inferred(session, given, pairs_of(given, spec), spec)
     parts = (found.starts, found.columns, found.probabilities, found.x_gaps, found.y_gaps)
