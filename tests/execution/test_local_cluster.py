@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,23 +136,37 @@ def test_without_the_package_that_makes_keys_it_is_told_what_to_install(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder for temporary files with a short name, as usual."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
 @pytest.mark.thorough(how=["done"])
-@pytest.mark.parametrize("how", ["done", "SIGINT", "SIGTERM", "SIGKILL"])
-def test_nothing_is_left_of_workers_on_this_machine(how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["done", "deep", "SIGINT", "SIGTERM", "SIGKILL"])
+def test_nothing_is_left_of_workers_on_this_machine(how: str, tmp_path: Path, folder: Path) -> None:
     """However the command ends: where it is killed, its worker ends after it."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
+    if how == "deep":
+        folder = folder / ("deep" * 20)
+        folder.mkdir()
     queries = tmp_path / "queries.fa"
     queries.write_text(">q\nMKVLATGHEAGAWGHEE\n")
     words = ["sw", "-q", "--cluster", "local:1", "--device", "reference", "--run", str(tmp_path / "x.clalign")]
     command = own_command(*words, "-o", str(tmp_path / "out"), str(queries), str(queries))
     with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(folder)}) as process:
-        if how != "done":
+        if how.startswith("SIG"):
             wait_until(lambda: bool(list(folder.glob("*/key"))))
             process.send_signal(getattr(signal, how))
         process.wait(PATIENCE)
     wait_until(lambda: not list(folder.iterdir()))
-    codes = {"done": ExitCode.DONE, "SIGINT": ExitCode.INTERRUPTED, "SIGTERM": ExitCode.TERMINATED, "SIGKILL": -9}
+    codes = {
+        "done": ExitCode.DONE,
+        "deep": ExitCode.DONE,
+        "SIGINT": ExitCode.INTERRUPTED,
+        "SIGTERM": ExitCode.TERMINATED,
+        "SIGKILL": -9,
+    }
     assert process.returncode == codes[how]
 
 
@@ -164,7 +179,7 @@ def wait_until(is_so: Any) -> None:
 
 @pytest.mark.thorough
 def test_what_a_killed_worker_leaves_is_removed_by_a_later_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also the folder of the process that workers are forked off."""
     words = "from clalign.execution.cluster import connecting as c; import time\nif __name__ == '__main__':\n"
@@ -172,8 +187,6 @@ def test_what_a_killed_worker_leaves_is_removed_by_a_later_start(
     code.write_text(
         f"{words}    with c.Connection('local:1'):\n        print(1, flush=True)\n        time.sleep(600)\n"
     )
-    folder = tmp_path / "temporary"
-    folder.mkdir()
     environment = {**os.environ, "TMPDIR": str(folder)}
     with subprocess.Popen([sys.executable, str(code)], env=environment, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -92,8 +92,8 @@ def test_no_command_that_is_given_a_run_connects_to_what_it_names(
         name = file.profiles()[0]["name"]
     for command in (
         ["export", "-o", out, search], ["verify", "--sample", "2", search],
-        ["picture", "--kind", "qq", "-o", f"{out}.svg", search], ["explain", search, name],
-        ["runs", str(tmp_path)], ["tree", alignment],
+        ["picture", "--kind", "qq", "-o", f"{out}.svg", search], ["explain", "--query", "1", search, name],
+        ["runs", "list", str(tmp_path)], ["tree", alignment],
         ["merge", runs["first"], runs["second"], "--device", "reference", "-o", str(tmp_path / "merged.clalign")],
         ["anneal", "--gapfactor", "0.5", "--run", str(tmp_path / "annealed.clalign"), alignment],
         ["resume", "-q", str(tmp_path / "annealed.clalign")],

@@ -25,6 +25,9 @@ SETTINGS = {
 """Workers on this machine compute with its cores, and do not watch themselves hundreds of times a second; the pages of
 scheduler and workers, which ask nobody for a key, show nothing."""
 
+MAX_FOLDER_BYTES = 107 - len("/listener-12345678")
+"""Linux has no socket of a longer name: where temporary files lie deeper, each worker loads its modules itself."""
+
 LOADED = ["distributed.nanny", "clalign.execution.cluster.at_worker", "clalign.compute.opencl.choice"]
 """What workers on this machine have in common before they are started."""
 
@@ -66,6 +69,8 @@ def starting() -> dict[str, str]:
     if sys.platform != "linux" or hasattr(sys, "frozen"):
         return {}
     fork_folder()
+    if len(os.fsencode(util.get_temp_dir())) > MAX_FOLDER_BYTES:
+        return {}
     found = {"distributed.worker.multiprocessing-method": "forkserver"}
     with importlib.import_module("dask.config").set(found):
         importlib.import_module("distributed.utils").get_mp_context()  # which sets what is loaded, the first time
