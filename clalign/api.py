@@ -460,7 +460,7 @@ def _begun(path: Path, engine: Engine, spec: Any) -> RunFile:
     """Open a run that is there, if it is one of the same search."""
     with contextlib.ExitStack() as undone:
         file = undone.enter_context(open_file(path, writable=True))
-        if engine_of(file).name != engine.name or spec_of(file) != spec:
+        if engine_of(file).name != engine.name or spec_of(file).on(spec.device) != spec:
             raise OptionError(f"{path} is the run of another search.", "Choose another name, or remove it.")
         check_inputs(file, QuietContext())
         undone.pop_all()

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -238,6 +239,17 @@ def simulator() -> None:
     """Look for the simulated device."""
     if not SIMULATOR_DRIVER.exists():
         pytest.skip("Oclgrind is not installed (Debian package oclgrind)")
+
+
+@pytest.fixture(scope="session")
+def second_user() -> list[str]:
+    """What runs a command as another user of this machine."""
+    words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if sys.platform != "linux" or os.getuid() or shutil.which("setpriv") is None:
+        pytest.skip("only root can run commands as another user, with setpriv (Debian package util-linux)")
+    if subprocess.run([*words, sys.executable, "-c", "import distributed"], cwd="/", capture_output=True).returncode:
+        pytest.skip("another user cannot run this Python")
+    return words
 
 
 @pytest.fixture(scope="session")

@@ -42,6 +42,7 @@ OPTIONAL = {
     "dask": "several machines: extra cluster",
     "distributed": "goes with it",
     "cloudpickle": "goes with it",
+    "cryptography": "goes with it",
     "pyarrow": "tables as Parquet: extra parquet",
 }
 """What it can do without, and what that is for."""

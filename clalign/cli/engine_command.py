@@ -20,6 +20,7 @@ from clalign.cli.options import (
     add_fields,
     add_progress_options,
     add_text_options,
+    device_of,
     progress_mode,
     spec_of,
     tell_of_cpu,
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     read = (*itertools.chain(*map(paths_in, inputs.values())), *more.values())
     outputs.check(read, arguments.run_file, arguments.profile_run, profiles_of(spec))
     tell_of_cpu(arguments, words)
-    place = run_place(None if arguments.dry_run else arguments.run_file)
+    place = run_place(None if arguments.dry_run else arguments.run_file, device_of(arguments))
     try:
         for files in (more, inputs):  # each a field with one path or several
             kept = {field: with_each(path, lambda path: in_file(path, place)) for field, path in files.items()}

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Search what is left, and write the outputs."""
     from clalign.cli.run_places import RunPlace
     from clalign.cli.watch import watch
-    from clalign.engines.engine import engine_of, spec_of
+    from clalign.engines.engine import engine_of, spec_to_continue
     from clalign.formats.scratch import adopt
     from clalign.runs.run_file import open_run
 
@@ -65,18 +65,20 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(COMMAND, "--locate keeps with the run where a file lies, and --dry-run writes nothing")
     path = Path(arguments.run_file)
     with open_run(path) as found:
-        engine, spec, is_done = engine_of(found), spec_of(found), found.state == "done"
+        engine, spec = engine_of(found), spec_to_continue(found, arguments.cluster or arguments.device)
+        is_done = found.state == "done"
     check_known(str(path), outputs, COMMAND)
     locate_inputs(str(path), arguments.locate)
     if not is_done:
         with contextlib.suppress(InputError):  # of a file that has moved the worker knows more
             refuse_several(COMMAND, engine, spec, outputs, str(path))
     outputs.check(trace=arguments.profile_run, of=str(path))
-    job = {"job": "resume", "run": str(path), "device": _device_of(arguments, spec)}
+    device = _device_of(arguments, spec)
+    job, place = {"job": "resume", "run": str(path), "device": device}, RunPlace(path, device=device or "")
     if arguments.dry_run:
-        return foretell(job, RunPlace(path), outputs, arguments)
+        return foretell(job, place, outputs, arguments)
     adopt(path.parent)  # where a command that has died left it among temporary files
-    return watch(job, RunPlace(path), outputs, progress_mode(arguments), profile_wish(arguments))
+    return watch(job, place, outputs, progress_mode(arguments), profile_wish(arguments))
 
 
 def _device_of(arguments: argparse.Namespace, spec: Spec) -> str | None:

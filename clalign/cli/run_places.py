@@ -10,6 +10,8 @@ from msgspec import Struct, field
 
 from clalign.errors import ClalignError, ExitCode, WorkerLost, command_for
 from clalign.formats.scratch import Scratch, remove_orphans
+from clalign.values.devices import cluster_of
+from clalign.values.specs import device_flags
 
 if TYPE_CHECKING:
     from clalign.cli.outputs import Outputs
@@ -27,12 +29,15 @@ class RunPlace(Struct, frozen=True):
         Whether this command makes it.
     copies : dict
         Copies of standard input and pipes beside it that this command made, and of which input each is one.
+    device : str
+        The user's words for the device; those for a cluster have to be given again where the run is continued.
     """
 
     path: Path
     scratch: Scratch | None = None
     is_new: bool = False
     copies: dict[Path, str] = field(default_factory=dict)
+    device: str = ""
 
     def clear(self) -> None:
         """Remove a temporary run."""
@@ -62,19 +67,19 @@ class RunPlace(Struct, frozen=True):
                 Path(f"{self.path}{ending}").unlink(missing_ok=True)
 
 
-def run_place(path: str | None) -> RunPlace:
-    """Return the place of a new run: the user's, or one in a new temporary folder."""
+def run_place(path: str | None, device: str = "") -> RunPlace:
+    """Return the place of a new run on a device: the user's, or one in a new temporary folder."""
     if path is not None:
-        return RunPlace(Path(path), is_new=True)
+        return RunPlace(Path(path), is_new=True, device=device)
     remove_orphans()
     scratch = Scratch()
-    return RunPlace(scratch.path / "search.clalign", scratch, is_new=True)
+    return RunPlace(scratch.path / "search.clalign", scratch, is_new=True, device=device)
 
 
 def add_advice(error: ClalignError, place: RunPlace, outputs: Outputs) -> None:
     """Add to an error what became of the results, and how to go on."""
     if has_results(place.path):
-        error.hint = f"{error.hint} {continuation(place.path, outputs)}".strip()
+        error.hint = f"{error.hint} {continuation(place.path, outputs, place.device)}".strip()
         if isinstance(error, WorkerLost) or error.exit_code in (ExitCode.ENGINE, ExitCode.MEMORY):
             error.hint += " (with --device D to go on with another device)"
         return
@@ -94,8 +99,16 @@ def has_results(path: Path) -> bool:
         return False
 
 
-def continuation(path: Path, outputs: Outputs) -> str:
-    """Return a sentence that says where the results are, and how to go on and get all that was asked for."""
+def continuation(path: Path, outputs: Outputs, device: str = "") -> str:
+    """Return a sentence that says where the results are, and how to go on and get all that was asked for.
+
+    Parameters
+    ----------
+    path : Path
+    outputs : Outputs
+    device : str
+        As of `RunPlace`.
+    """
     from clalign.cli.run_outputs import flags_of
     from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
@@ -104,6 +117,7 @@ def continuation(path: Path, outputs: Outputs) -> str:
         share = HitQueries(run.connection).share_done()
         done = "" if share is None else f" up to {int(100 * share)} %"
         begun = " and part of what comes next" if run.unfinished.has_any else ""
-        go_on = command_for("resume", path, *flags_of(outputs))
+        cluster = device_flags(device) if cluster_of(device) else []
+        go_on = command_for("resume", path, *cluster, *flags_of(outputs))
         return f"The results{done}{begun} are safe in {path}. Continue with: {go_on}"
     return ""

@@ -71,14 +71,14 @@ def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
             raise ToldError(error.exit_code) from error
         except BaseException:
             if has_results(place.path):
-                display.say(continuation(place.path, outputs))
+                display.say(continuation(place.path, outputs, place.device))
             else:
                 place.discard()
             raise
         finally:
             display.close()
         if last is None:
-            advice = continuation(place.path, outputs)
+            advice = continuation(place.path, outputs, place.device)
             display.say(f"Stopped at once. {advice}".strip())
             if not advice:
                 place.discard()
@@ -97,7 +97,7 @@ def _finish(
         return stopped
     engine = engine_at(place.path)
     if is_partial and not engine.has_parts:
-        display.say(f"Stopped. {continuation(place.path, outputs)}")
+        display.say(f"Stopped. {continuation(place.path, outputs, place.device)}")
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
@@ -109,7 +109,9 @@ def _finish(
     if following.has_begun and place.scratch is None:
         seal(place.path)
     if is_partial:
-        display.say(f"Stopped. The results so far are marked as partial. {continuation(place.path, outputs)}")
+        display.say(
+            f"Stopped. The results so far are marked as partial. {continuation(place.path, outputs, place.device)}"
+        )
         return stopped
     if not isinstance(display, Silence):
         tell_remarks(place.path, display)

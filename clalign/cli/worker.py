@@ -75,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     if (starting := sys.modules.get("clalign.execution.apart.starting")) is not None:
         starting.end_all()  # of a job that did not need them
         starting.wait_for_gone()
+    if (local := sys.modules.get("clalign.execution.cluster.local")) is not None:
+        local.end()
     if code is None:
         ahead.let_drivers_settle()
         raise OptionError(
@@ -192,13 +194,13 @@ def _foresee(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.engines.engine import engine_of, spec_of
+    from clalign.engines.engine import engine_of, spec_to_continue
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
 
     path, is_only_foreseen = Path(request["run"]), bool(request.get("dry_run"))
     with open_run(path, writable=not is_only_foreseen) as file:
-        spec = spec_of(file).on(request.get("device"))
+        spec = spec_to_continue(file, request.get("device"))
         if "-" in spec.paths:
             raise OptionError(
                 f"{path} cannot be continued, because its input came from standard input.",

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from msgspec import Struct
 
 from clalign import tracing
-from clalign.errors import DamagedRun, OptionError
+from clalign.errors import DamagedRun, DeviceNotFound, OptionError, quoted
+from clalign.values.devices import cluster_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -298,6 +299,30 @@ def spec_of(run: RunFile) -> Spec:
     if run.fact("spec") is None:
         raise DamagedRun(run.path, "it does not say what was asked for")
     return run.spec(engine_of(run).spec)
+
+
+def spec_to_continue(run: RunFile, device: str | None) -> Spec:
+    """Return what was asked of a run, for the device that it goes on with.
+
+    Parameters
+    ----------
+    run : RunFile
+    device : str or None
+        The user's words; None for the device of this machine that the run began on.
+
+    Raises
+    ------
+    DeviceNotFound
+        If the run has not ended, began on a cluster, and the user names no device.
+    """
+    spec, cluster = spec_of(run), cluster_of(run.fact("spec").get("device", ""))
+    if not device and cluster is not None and run.state != "done":
+        raise DeviceNotFound(
+            f"{run.path} began on a cluster, {quoted(cluster[1])}. A run file does not choose a cluster to connect to.",
+            "Give --cluster ADDRESS if you trust that cluster, or --device auto for this machine. In the window choose"
+            " the cluster in the list of devices, or continue on another device.",
+        )
+    return spec.on(device)
 
 
 def explain_in_run(path: Path, query: int, target: int | str, pick_device: Picker, context: JobContext) -> Summary:

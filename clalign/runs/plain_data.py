@@ -14,6 +14,7 @@ from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from clalign.errors import ClalignError, DamagedRun
+from clalign.values.devices import at_home
 
 DEEPEST = 32
 """Lists within lists at most."""
@@ -313,6 +314,8 @@ def _shape_of(annotation: Any) -> Shape:
 def made_from(kind: type[Kind], data: Any, path: Path) -> Kind:
     """Return a spec from what a run file says of it.
 
+    Its device is one of this machine: a file never decides which cluster the program connects to.
+
     Raises
     ------
     DamagedRun
@@ -325,7 +328,8 @@ def made_from(kind: type[Kind], data: Any, path: Path) -> Kind:
         if wrong is not None:
             raise DamagedRun(path, f"the {wrong} that was asked for is not what it should be")
     try:
-        made: Kind = kind.from_dict(data)  # type: ignore[attr-defined]
+        here = {"device": at_home(data["device"])} if "device" in data else {}
+        made: Kind = kind.from_dict(data | here)  # type: ignore[attr-defined]
         return made
     except TypeError as error:
         raise DamagedRun(path, f"what was asked for is not known: {error}") from None

@@ -123,7 +123,7 @@ GROUPS: dict[str, tuple[str, tuple[DeviceKind, ...]]] = {
 """Words for several devices, what each of them is, and of which kinds."""
 
 
-_CLUSTER = re.compile(r"(?:(.*)@)?((?:tcp|tls|ucx|wss?|inproc)://\S+|local:\d+|.+\.json)", re.DOTALL)
+_CLUSTER = re.compile(r"(?:tcp|tls|ucx|wss?|inproc)://\S+|local:\d+|.+\.json", re.DOTALL)
 
 
 def cluster_of(wish: str) -> tuple[str, str] | None:
@@ -132,14 +132,16 @@ def cluster_of(wish: str) -> tuple[str, str] | None:
     They are written ``gpus@tcp://host:8786``, or the address alone: of a scheduler of Dask, the ``.json`` file that one
     has written, or ``local:4`` for so many workers on this machine.
     """
-    found = _CLUSTER.fullmatch(wish.strip())
-    return None if found is None else (found[1] or "auto", found[2])
+    words, _, address = wish.strip().rpartition("@")
+    return (words or "auto", address) if _CLUSTER.fullmatch(address) else None
 
 
 def at_home(wish: str) -> str:
-    """Return the words for a device of this machine where a user's words mean a cluster as well."""
+    """Return the words for a device of this machine where a user's words mean a cluster as well; never a cluster."""
     found = cluster_of(wish)
-    return wish if found is None else found[0]
+    if found is None:
+        return wish
+    return found[0] if cluster_of(found[0]) is None else "auto"
 
 
 def needs_drivers(wish: str) -> bool:

@@ -119,14 +119,15 @@ def flag_of(name: str, spec: type) -> str:
     return flags[name]
 
 
+def device_flags(words: str) -> list[str]:
+    """Return the flags for a user's words for a device or a cluster; none for the fastest device of this machine."""
+    here, cluster = at_home(words), cluster_of(words)
+    return [*(["--device", here] if here != "auto" else []), *(["--cluster", cluster[1]] if cluster else [])]
+
+
 def _flag_words(spec: Spec) -> Iterator[str]:
     """Yield the flags of the fields of a spec that differ from their defaults."""
-    device = getattr(spec, "device", "auto")
-    cluster = cluster_of(device)
-    if at_home(device) != "auto":
-        yield from ("--device", at_home(device))
-    if cluster is not None:
-        yield from ("--cluster", cluster[1])
+    yield from device_flags(getattr(spec, "device", "auto"))
     for f in dataclasses.fields(spec):
         value = getattr(spec, f.name)
         if "flag" not in f.metadata or value == f.default:

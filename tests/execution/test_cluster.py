@@ -42,9 +42,11 @@ from crews import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, expo
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two workers, which are started again when they end."""
-    with connecting.Connection("local:2") as connection:
-        yield connection
+    with connecting.Connection("local:2") as connection:  # two workers, which are started again when they end
+        keys = connection.client.security
+        files = {"ca-file": keys.tls_ca_file, "client.cert": keys.tls_client_cert, "client.key": keys.tls_client_key}
+        with dask.config.set({f"distributed.comm.tls.{name}": path for name, path in files.items()}):
+            yield connection
 
 
 @pytest.fixture(autouse=True)

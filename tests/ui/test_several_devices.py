@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
+from clalign.cli.worker import perform
+from clalign.errors import ExitCode
+from clalign.jobs import Event, Job
+from clalign.runs.run_file import open_run
 from clalign.ui import formatting
 from clalign.ui.models.jobs import DEVICE_LINES, JobItem
 from clalign.ui.shell.job_strip import DeviceLines, JobRow
@@ -121,3 +128,38 @@ def test_a_cluster_is_an_entry_of_the_picker(window: Any, qtbot: Any) -> None:
     assert index.data(DEVICE_ROLE)[0::3] == (True, "tcp://host:8786")
     press(window, qtbot, 1, 12)
     assert (space.device_id, space.cluster) == ("1:0", "")
+
+
+def test_the_window_continues_a_run_on_the_cluster_that_is_chosen_in_it_and_on_no_other(
+    window: Any, qtbot: Any, made_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, space = window.controller.jobs, window.controller.workspace
+    submitted: list[dict[str, Any]] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        path = made_run(complete=False)
+        with open_run(path, writable=True) as run:
+            address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+            run.set_facts(spec={**run.fact("spec"), "device": address}, state="stopped")
+        window.controller.show_run(str(path))
+        qtbot.waitUntil(lambda: bool(window.controller.page and window.controller.page.run.facts), timeout=60_000)
+        with monkeypatch.context() as patched:
+            patched.setattr(jobs, "_submit", lambda title, job: submitted.append(job))
+            window.controller.resume_run()
+            space.choose_device("gpus@tcp://host:8786")
+            window.controller.resume_run()
+            jobs.resume(str(path), "1:0")
+        assert [job.get("device") for job in submitted] == [None, "gpus@tcp://host:8786", "1:0"]
+        value = run_in_worker(submitted[0])
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    item = JobItem("Continue", submitted[0], "failed", exit_code=value["exit_code"])
+    assert item.exit_code == ExitCode.NO_DEVICE
+    assert "resume_elsewhere" in dict(item.offers())
+
+
+def run_in_worker(job: dict[str, Any]) -> dict[str, Any]:
+    """Return the value of the last event of a job."""
+    events: list[Event] = []
+    perform(job, Job(events.append))
+    return events[-1].value

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QFileDialog
 from clalign.engines.engine import engine_for, engines
 from clalign.formats.row_forms import FORMS
 from clalign.sizes import rate_of_finished
-from clalign.values.devices import REFERENCE
+from clalign.values.devices import REFERENCE, cluster_of
 from clalign.values.specs import Spec
 
 from .. import formatting
@@ -157,8 +157,12 @@ class JobController(Controller):
         self._app.say("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
 
     def resume(self, run: str, device: str = "", title: str = "") -> None:
-        """Continue a run from its last finished batch, on the device that it began on unless another is named."""
+        """Continue a run from its last finished batch, on the device that it began on unless another is named.
+
+        One that began on a cluster goes on with the cluster that is chosen in the window, whatever its file names.
+        """
         job: dict[str, Any] = {"job": "resume", "run": run}
+        device = device or self._chosen_cluster(run)
         if device:
             job["device"] = device
         self._begin()
@@ -166,6 +170,12 @@ class JobController(Controller):
             self.queue.dismiss(item)
         self._locating.take_back(run)
         self._submit(title or f"Continue {Path(run).stem}", job)
+
+    def _chosen_cluster(self, run: str) -> str:
+        """Return the words for the cluster that is chosen in the window, for a run that began on one; else nothing."""
+        page, space = self._app.pages.get(run), self._app.workspace
+        before = str(((page.run.facts.get("spec") if page else None) or {}).get("device", ""))
+        return space.device_id if space.cluster and cluster_of(before) else ""
 
     def merge_parts(self) -> None:
         """Ask for the runs of all parts of a search, and make one run of them."""

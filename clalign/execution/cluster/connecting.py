@@ -6,9 +6,7 @@ import asyncio
 import importlib
 import json
 import logging
-import multiprocessing
 import os
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
@@ -19,6 +17,7 @@ import clalign
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check, nothing_to_check
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
+from clalign.execution.cluster import local
 from clalign.formats.scratch import Scratch
 
 CONNECT_SECONDS = 15
@@ -47,20 +46,10 @@ ALIKE = {"clalign": 4, "python": 2, "numpy": 2, "dask": 4, "distributed": 4, "cl
 
 ALSO = ("cloudpickle", "pyopencl")
 
-QUIET = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.system-monitor.interval": "10s",
-}
-"""Workers on this machine compute with its cores, and do not watch themselves hundreds of times a second."""
-
 INSTALL = "pip install 'clalign[cluster]'"
 
 CORES = "POCL_MAX_PTHREAD_COUNT"
 """The variable by which each worker on this machine has its part of the cores."""
-
-LOADED = ["distributed.nanny", "clalign.execution.cluster.at_worker", "clalign.compute.opencl.choice"]
-"""What workers on this machine have in common before they are started."""
 
 Versions = Mapping[str, Any]
 
@@ -468,26 +457,17 @@ def _first_line(error: BaseException) -> str:
 
 
 def _local(library: Any, n: int, stack: ExitStack) -> Any:
-    """Return workers on this machine, which share its cores."""
+    """Return workers on this machine, which share its cores; no other user of it can reach them, or their folder."""
     folder = stack.enter_context(Scratch())
-    stack.enter_context(importlib.import_module("dask.config").set(QUIET | _starting()))
+    settings = {**local.SETTINGS, **local.starting(), "temporary-directory": str(folder)}
+    stack.enter_context(importlib.import_module("dask.config").set(settings))
     cores = os.environ.get(CORES) or str(max(1, _n_cores() // n))
     return library.LocalCluster(
         n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False}, security=local.keys_in(folder, library),
         memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL,
-        env={**os.environ, CORES: cores},  # as it is now: what workers are forked off may be older
+        env={**os.environ, CORES: cores, "TMPDIR": str(folder)},  # as it is now: what they are forked off may be older
     )  # fmt: skip
-
-
-def _starting() -> dict[str, str]:
-    """Return how workers are started: where that can be, forked off a process that has loaded the modules once."""
-    if sys.platform != "linux" or hasattr(sys, "frozen"):
-        return {}
-    found = {"distributed.worker.multiprocessing-method": "forkserver"}
-    with importlib.import_module("dask.config").set(found):
-        importlib.import_module("distributed.utils").get_mp_context()  # which sets what is loaded, the first time
-    multiprocessing.get_context("forkserver").set_forkserver_preload(LOADED)
-    return found
 
 
 def _n_cores() -> int:
