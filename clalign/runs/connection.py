@@ -35,6 +35,7 @@ from clalign.runs.schema import (
     TABLES,
     general_statements,
 )
+from clalign.runs.side_files import check_beside
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 CHECKPOINT_PAGES = 8192
@@ -292,7 +293,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
     Raises
     ------
     InputError
-        If it is missing, no run file, damaged, or of a newer version.
+        If it is missing, no run file, damaged, or of a newer version, or another file lies where SQLite keeps its own.
     RunBusy
         If others write it all the time.
     """
@@ -301,6 +302,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         raise InputError(path, "this is a folder, not a run file.", hint)
     if not path.is_file():
         raise _no_file(path, hint)
+    check_beside(path)
     try:
         try:
             connection, application, version = _opened(path, mode, patience, is_shared)

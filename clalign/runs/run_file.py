@@ -31,6 +31,7 @@ from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.hit_rows import HitRows
 from clalign.runs.plain_data import BEST, DETAILS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
+from clalign.runs.side_files import check_free
 from clalign.runs.unfinished import Unfinished
 from clalign.values.hits import Hit
 
@@ -273,7 +274,8 @@ class RunFile:
             self.connection.execute("PRAGMA journal_mode = DELETE")
 
     def copy_to(self, path: Path) -> None:
-        """Write a copy of the file, with what is still in the log."""
+        """Write a copy of the file, with what is still in the log; see `create_run` for what may not be there."""
+        check_free(path)
         with contextlib.closing(sqlite3.connect(path)) as copy:
             self.connection.backup(copy)
 
@@ -390,24 +392,35 @@ def create_run(path: Path, **facts: Any) -> RunFile:
     RunExists
         If the file exists.
     OutputError
-        If it cannot be made.
+        If it cannot be made, or something lies where SQLite keeps its files beside it.
     """
+    check_free(path)
     try:
         Path(os.path.realpath(path)).open("xb").close()  # of two that make it at the same time one fails
+    except FileExistsError:
+        raise RunExists(path) from None
+    except OSError as error:
+        raise _unmade(path, error) from error
+    try:
         connection = connect(path, "rwc", PATIENCE)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")  # in the file itself, not only in its log
         connection.execute("PRAGMA journal_mode = WAL")
         spec = facts.get("spec") or {}
         connection.declare(declaration_of(facts.get("engine", ""), spec.get("direction", "")))
         with connection:
             connection.execute("BEGIN")
             make_tables(connection, connection.declared)
-    except FileExistsError:
-        raise RunExists(path) from None
     except (sqlite3.OperationalError, OSError) as error:
-        raise OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.") from error
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.realpath(path))
+        raise _unmade(path, error) from error
     run = RunFile(path, connection)
     run.set_facts(**{"created": time.time(), "engine": connection.declared.engine, **facts})
     return run
+
+
+def _unmade(path: Path, error: Exception) -> OutputError:
+    return OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.")
 
 
 def open_run(path: Path, writable: bool = False) -> RunFile:
