@@ -107,12 +107,18 @@ class RunConnection(sqlite3.Connection):
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
         found = self.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        if found is None:
-            return default
+        return default if found is None else self._fact(name, found[0])
+
+    def facts(self) -> dict[str, Any]:
+        """Return all stored facts of one moment."""
+        found = self.execute("SELECT name, value FROM facts").fetchall()
+        return {name: self._fact(name, value) for name, value in found}
+
+    def _fact(self, name: str, value: str) -> Any:
         known = self._known_facts.get(name)
-        if known is None or known[0] != found[0]:
+        if known is None or known[0] != value:
             shape = self.declared.facts.get(name) or FACTS.get(name, object)
-            known = self._known_facts[name] = found[0], parsed(found[0], f"its {name}", self.path, shape)
+            known = self._known_facts[name] = value, parsed(value, f"its {name}", self.path, shape)
         return copy.copy(known[1])
 
     def insert(self, table: str, rows: Iterable[tuple[Any, ...]], how: str = "INSERT") -> None:

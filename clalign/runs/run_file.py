@@ -22,13 +22,14 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clalign.errors import DamagedRun, OptionError, OutputError, RunExists
+from clalign.errors import DamagedRun, OutputError, RunExists
 from clalign.runs import notes, older
 from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments, read_rows, write_alignment
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, unpack_scores
 from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.hit_rows import HitRows
+from clalign.runs.opening import PATIENCE, open_sound
 from clalign.runs.plain_data import BEST, DETAILS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
 from clalign.runs.side_files import check_free
@@ -39,9 +40,6 @@ __all__ = [
     "APPLICATION_ID", "BIN", "SCHEMA_VERSION", "BatchResult", "PackedScores", "RunFile", "RunState", "create_run",
     "open_run", "pack_scores", "write_note",
 ]  # fmt: skip
-
-PATIENCE = 20.0
-"""Seconds that a question waits for others that write the file."""
 
 Kind = TypeVar("Kind")
 
@@ -433,23 +431,7 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     OutputError
         If it is of an older version, and is to be written but cannot be.
     """
-    connection, version = open_checked(path, "rw" if writable else "ro", PATIENCE)
-    _bring_up_to_date(connection, version, writable)
-    return RunFile(path, connection)
-
-
-def _bring_up_to_date(connection: RunConnection, version: int, writable: bool) -> None:
-    """Make a file of an older version one of this version, or let it look like one where it is only read."""
-    if version > older.LAST:  # what a version since lacks is worked out when it is asked for
-        return
-    try:
-        (older.upgrade if writable else older.show_as_new)(connection, connection.declared.needed())
-    except OptionError:
-        connection.close()
-        raise
-    except sqlite3.Error as error:
-        connection.close()
-        raise (unwritable if writable else unreadable)(connection.path, error) from error
+    return RunFile(path, open_sound(path, writable))
 
 
 def open_connection(path: Path) -> RunConnection:
@@ -462,9 +444,7 @@ def open_connection(path: Path) -> RunConnection:
     InputError
         As of `open_run`.
     """
-    connection, version = open_checked(path, "ro", PATIENCE, is_shared=True)
-    _bring_up_to_date(connection, version, writable=False)
-    return connection
+    return open_sound(path, is_shared=True)
 
 
 def write_note(path: Path, profile: int, row: int, text: str, patience: float = PATIENCE) -> str:

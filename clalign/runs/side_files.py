@@ -64,7 +64,7 @@ def check_beside(run: Path) -> None:
         except OSError:  # it has gone, as the run was closed; or may not be read, nor written by SQLite
             continue
         if not is_own:
-            raise InputError(run, f"{path} lies where SQLite keeps its own file of this run, and is none.", MOVE)
+            raise InputError(run, f"this run could not be read: {path}, where SQLite keeps its own file, is another one.", MOVE)
 
 
 def check_free(run: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from msgspec.structs import replace
 
 from clalign.compute.sessions import Session
 from clalign.databases.rereading import read_again
-from clalign.engines.pairwise.hits import aligned_alone, domain_of
+from clalign.engines.pairwise.hits import aligned_alone, domain_of, scores_by
 from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs, scores_of
-from clalign.engines.pairwise.query import stored_search
+from clalign.engines.pairwise.lists import pairs_of
+from clalign.engines.pairwise.query import QuerySearch, card_of_query, card_with, stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.verification import (
     Findings,
@@ -25,9 +27,11 @@ from clalign.engines.verification import (
     sample_of_hits,
 )
 from clalign.errors import DamagedRun
+from clalign.execution.units import ALL
 from clalign.jobs import JobContext
 from clalign.reference.long_pair import alignment_by_rows, cells_by_rows
 from clalign.runs.contradictions import contradictions
+from clalign.runs.derived import LIKE_ROUNDING, alike, unequal_cells, unequal_hits, unequal_query
 from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
@@ -35,10 +39,14 @@ from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.devices import Device
 from clalign.values.hits import Domain, Hit
 from clalign.values.karlin_altschul import Statistics
+from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.scoring import PairwiseQuery
 
-LIKE_ROUNDING = 1e-9
-"""Logarithms and powers differ in their last digits from one computer to another by no larger share."""
+SAME = (
+    "input_index", "name", "accession", "description", "length", "score", "bias", "evalue", "raw", "n_domains",
+    "log_pvalue", "is_included",
+)
+"""What a hit of a pair has of its sequence and its alignments."""
 
 Rows = npt.NDArray[np.int64]
 Residues = npt.NDArray[np.uint8]
@@ -87,7 +95,11 @@ def verify_pairwise(
         for key in chosen:
             number, _ = query_of[key]
             found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
-        found.details += damaged if hits is None else []
+        if hits is None:
+            found.details += damaged
+            found.details += _hits_otherwise(run, prepared, context)
+            if spec.is_pairs:
+                found.details += _pairs_otherwise(run, prepared, context)
         for number, drawn in others.items():
             found.details += _contradictions(run, number, prepared, context)
             _check_scores(run, number, drawn, inputs, session, found, tell)
@@ -109,6 +121,7 @@ def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: 
     """Yield what a run says of a query and contradicts, and which hits are none by their scores, or the reverse."""
     card, database, is_done = run.card(number), inputs.targets, run.state == "done"
     yield from contradictions(run.connection, number, card, len(database), is_done, context.check)
+    yield from _query_otherwise(run, number, inputs)
     if not is_done:
         return
     expected = stored_search(run, inputs, number).best_rows(scores_of(run, number, len(database)))
@@ -116,6 +129,69 @@ def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: 
     for row in np.setxor1d(expected, found).tolist():
         words = "is a hit, but by its score it is none" if row in found else "is no hit, but by its score it is one"
         yield f"{card['name']} and {database.header(row)[0]}: it {words}."
+
+
+def _hits_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) -> Iterator[str]:
+    """Yield which of all hits are not what follows from their alignments, the sequences and the statistics."""
+    known = cache(lambda number: stored_search(run, inputs, number))
+
+    def expected(number: int, hit: Hit) -> str | None:
+        search: QuerySearch = known(number)
+        again = search.hit(hit.row, list(hit.domains))
+        if search.spec.is_pairs:  # the place of a hit is that of the pair
+            again = replace(again, input_index=hit.input_index)
+        wrong = [name for name in SAME if not alike(getattr(hit, name), getattr(again, name))]
+        if [one.number for one in hit.domains] != [one.number for one in again.domains]:
+            wrong.append("numbers of alignments")
+        (statistics,) = search.statistics_of(np.array([hit.row], np.int64))
+        for one in hit.domains:
+            score, evalue = scores_by(one.raw, statistics)
+            wrong += [] if alike(one.score, score) and alike(one.evalue, evalue) else ["score or E-value of an alignment"]
+        return ", ".join(dict.fromkeys(wrong)) or None
+
+    yield from unequal_hits(run.connection, context.check, expected)
+
+
+def _pairs_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) -> Iterator[str]:
+    """Yield what is kept of given pairs, of which each is a hit, and contradicts them."""
+    (pairs, _), is_done = pairs_of(run.spec(PairwiseSpec), inputs), run.state == "done"
+    lengths = np.diff(inputs.queries.offsets)[inputs.query_rows], np.diff(inputs.targets.offsets)
+    cells = lengths[0][pairs[:, 0]] * lengths[1][pairs[:, 1]] * len(inputs.strands)
+    for number in range(len(inputs.query_rows)):
+        yield from _query_otherwise(run, number, inputs)
+    yield from contradictions(run.connection, ALL, {"name": "The pairs", "histogram_bin": 1}, len(pairs), is_done,
+                              context.check)  # fmt: skip
+    scores = scores_of(run, ALL, len(pairs))
+    for first, last, kept in run.connection.execute("SELECT first, last, cells FROM batches").fetchall():
+        if kept != float(cells[first:last].sum()):
+            yield f"The pairs {first:,} to {last:,} count {kept:,.0f} cells, which they do not have."
+    places = set(np.flatnonzero(scores > IMPOSSIBLE).tolist())
+    for number, row, place, raw in run.connection.execute("SELECT query, row, input_index, raw FROM hits").fetchall():
+        if place not in places or (number, row) != tuple(pairs[place].tolist()) or raw != scores[place]:
+            yield f"The pair {place + 1:,} is another one, or has another score, than is kept."
+        places.discard(place)
+    if places:
+        yield f"{len(places):,} pairs that were compared have no alignment."
+
+
+def _query_otherwise(run: RunFile, number: int, inputs: PairwiseInputs) -> Iterator[str]:
+    """Yield what is kept of a query and does not follow from the sequences, its statistics and its scores."""
+    search, card, spec = stored_search(run, inputs, number), run.card(number), run.spec(PairwiseSpec)
+    begun = card_of_query(inputs, number, spec)
+    statistics, fitted = (Statistics.from_dict(card[name]) if card.get(name) else None for name in ("statistics", "fitted"))
+    again = card_with(begun, inputs, search, statistics, fitted)
+    if statistics is None or statistics.kind != "fitted":
+        again["statistics"] = begun["statistics"]
+    if run.state != "done":
+        del again["statistics_words"]
+    kept, described = run.best(number), None
+    if kept is not None:
+        best = max(((int(values.max()), -first - int(values.argmax())) for first, _, values in run.scores(number)),
+                   default=(IMPOSSIBLE, 0))  # fmt: skip
+        described = search.described(best[0], -best[1]) if best[0] > IMPOSSIBLE else None
+    yield from unequal_query(run.connection, number, again, described)
+    if not spec.is_pairs:
+        yield from unequal_cells(run.connection, number, inputs.targets, card["cells_per_residue"])
 
 
 def _queries_of(
@@ -174,7 +250,7 @@ def _again(
 
 
 def _equal(domain: Domain, again: Domain) -> bool:
-    same = ("profile_range", "target_range", "states", "text", "pair")
+    same = ("profile_range", "target_range", "states", "text", "pair", "bias", "log_pvalue")
     if any(getattr(domain, name) != getattr(again, name) for name in same):
         return False
     both = ((domain.score, again.score), (domain.evalue, again.evalue))
