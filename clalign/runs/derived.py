@@ -10,6 +10,7 @@ from typing import Any
 from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HITS_AT_ONCE, HitRows, row_of
 from clalign.runs.kinds import columns_of
+from clalign.runs.plain_data import BEST, parsed
 from clalign.runs.schema import TABLES
 from clalign.values.hits import Hit
 from clalign.values.sequences import SequenceDatabase
@@ -21,7 +22,6 @@ _COLUMNS = columns_of(TABLES["hits"][0])
 
 _LOOSE = {
     "parts of hits that are not there": "SELECT count(*) AS count FROM parts WHERE hit NOT IN (SELECT id FROM hits)",
-    "sequences that are no hits": "SELECT count(*) AS count FROM targets WHERE row NOT IN (SELECT row FROM hits)",
     "hits of unknown sequences": "SELECT count(*) AS count FROM hits WHERE row NOT IN (SELECT row FROM targets)",
 }
 
@@ -90,7 +90,7 @@ def unequal_query(
     again : dict
         Its card, made again.
     best : dict or None
-        Its best target; None where it is not known yet.
+        Its best target; None where it is not known, and not compared.
     """
     names = ("name", "accession", "description", "length", "card", "best")
     stored = connection.execute(f"SELECT {', '.join(names)} FROM queries WHERE id = ?", (number,)).fetchone()
@@ -98,7 +98,8 @@ def unequal_query(
     card, again = json.loads(found["card"]), json.loads(json.dumps(again))
     wrong = [name for name in names[:4] if found[name] != again[name]]
     wrong += [f"{name} of its card" for name in card.keys() & again.keys() if not alike(card[name], again[name])]
-    if not alike(json.loads(found["best"]), best):
+    stored_best = parsed(found["best"], "a best target", connection.path, BEST)
+    if best is not None and stored_best is not None and not alike(stored_best, best):
         wrong.append("its best target")
     if wrong:
         yield f"{again['name']}: {', '.join(sorted(wrong))}: kept otherwise than it is now."

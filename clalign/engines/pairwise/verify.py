@@ -19,12 +19,18 @@ from clalign.engines.pairwise.lists import pairs_of
 from clalign.engines.pairwise.query import QuerySearch, card_of_query, card_with, stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.verification import (
+    MAX_CELLS,
+    SAMPLE,
     Findings,
+    Item,
+    ProgressReporter,
     drawn_rows,
+    grouped,
     judge,
     other_copy,
     refuse_standard_input,
     sample_of_hits,
+    spread,
 )
 from clalign.errors import DamagedRun
 from clalign.execution.units import ALL
@@ -48,61 +54,44 @@ SAME = (
 )
 """What a hit of a pair has of its sequence and its alignments."""
 
+AT_ONCE = 64
+"""Targets that a device computes together."""
+
 Rows = npt.NDArray[np.int64]
 Residues = npt.NDArray[np.uint8]
 
 
-class ProgressReporter:
-    """Tells how much of the cells to compute is done, and listens whether to stop.
-
-    Parameters
-    ----------
-    total : int
-        Cells.
-    context : JobContext
-    """
-
-    def __init__(self, total: int, context: JobContext) -> None:
-        self._total, self._context, self._done = total, context, 0
-
-    def __call__(self, cells: int) -> None:
-        """Count some more cells."""
-        self._context.check()
-        self._done += cells
-        self._context.progress("verify", min(self._done, self._total), self._total, "cells")
-
-
 def verify_pairwise(
-    run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
+    run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
 ) -> dict[str, Any]:
     """Compute alignments, and scores of as many other pairs, again on a device; see `verify.verify_run`."""
     spec = at_hand(run, run.spec(PairwiseSpec), context)
     refuse_standard_input(run, spec.queries, spec.targets)
     prepared = load_inputs(run, spec, context)
-    chosen = sample_of_hits(HitQueries(run.connection), sample) if hits is None else hits
+    keys, most = HitQueries(run.connection), MAX_CELLS["pairwise"] if sample is None and hits is None else None
+    sample = SAMPLE if sample is None else sample
     searched = range(len(prepared.query_rows)) if hits is None and not spec.is_pairs else range(0)
-    query_of, n_cells = _queries_of(run, prepared, chosen, context)
-    lengths, others = np.diff(prepared.targets.offsets), dict[int, Rows]()
-    for number in searched:
-        context.check()
-        others[number] = _drawn(run, number, -(-sample // len(searched)))
-        n_cells += _length(prepared, number) * len(prepared.strands) * int(lengths[others[number]].sum())
-    rows = [np.array([row for _, row in query_of.values()], np.int64), *others.values()]
-    inputs, damaged = _read_again(prepared, spec, np.unique(np.concatenate(rows)).astype(np.int64), context)
-    tell = ProgressReporter(n_cells, context)
+    chosen = _hit_items(run, prepared, sample_of_hits(keys, sample) if hits is None else hits, context)
+    items = spread(chosen, list(_other_items(run, prepared, searched, -(-sample // max(1, len(searched))), context)), most)
+    rows = np.unique(np.array([item.row for item in items], np.int64))
+    inputs, damaged = _read_again(prepared, spec, rows, context)
+    tell = ProgressReporter(sum(item.cells for item in items), context)
+    at_once = 1 if device.kind == "reference" else AT_ONCE
 
     def compute(found: Findings, session: Session) -> None:
-        for key in chosen:
-            number, _ = query_of[key]
-            found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
         if hits is None:
             found.details += damaged
             found.details += _hits_otherwise(run, prepared, context)
-            if spec.is_pairs:
-                found.details += _pairs_otherwise(run, prepared, context)
-        for number, drawn in others.items():
+            found.details += _pairs_otherwise(run, prepared, context) if spec.is_pairs else ()
+        for number in searched:
             found.details += _contradictions(run, number, prepared, context)
-            _check_scores(run, number, drawn, inputs, session, found, tell)
+        for (number, is_hit), some in grouped(items, at_once):
+            context.check()
+            for key in [item.key for item in some if item.key is not None]:
+                found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
+            if not is_hit:
+                drawn = np.sort(np.array([item.row for item in some], np.int64))
+                _check_scores(run, number, drawn, inputs, session, found, tell)
 
     return judge(run, device, context, compute)
 
@@ -184,30 +173,36 @@ def _query_otherwise(run: RunFile, number: int, inputs: PairwiseInputs) -> Itera
         again["statistics"] = begun["statistics"]
     if run.state != "done":
         del again["statistics_words"]
-    kept, described = run.best(number), None
-    if kept is not None:
-        best = max(((int(values.max()), -first - int(values.argmax())) for first, _, values in run.scores(number)),
-                   default=(IMPOSSIBLE, 0))  # fmt: skip
-        described = search.described(best[0], -best[1]) if best[0] > IMPOSSIBLE else None
+    best = max(((int(values.max()), -first - int(values.argmax())) for first, _, values in run.scores(number)),
+               default=(IMPOSSIBLE, 0))  # fmt: skip
+    described = search.described(best[0], -best[1]) if best[0] > IMPOSSIBLE else None
     yield from unequal_query(run.connection, number, again, described)
     if not spec.is_pairs:
         yield from unequal_cells(run.connection, number, inputs.targets, card["cells_per_residue"])
 
 
-def _queries_of(
-    run: RunFile, inputs: PairwiseInputs, hits: list[int], context: JobContext
-) -> tuple[dict[int, tuple[int, int]], int]:
-    """Return the number of the query and the row of each hit, and how many cells are computed for all hits."""
-    keys, total = HitQueries(run.connection), 0
-    found = {}
+def _hit_items(run: RunFile, inputs: PairwiseInputs, hits: list[int], context: JobContext) -> list[Item]:
+    """Return hits with the cells of all of their alignments."""
+    keys, found = HitQueries(run.connection), list[Item]()
     for key in hits:
         context.check()
         number, row, length, n_alignments = keys.place(key)
         if number >= len(inputs.query_rows):
             raise DamagedRun(run.path, "it has hits of queries that are not there")
-        found[key] = number, row
-        total += n_alignments * cells_by_rows(_length(inputs, number), length)
-    return found, total
+        found.append(Item(number, row, key, float(n_alignments * cells_by_rows(_length(inputs, number), length))))
+    return found
+
+
+def _other_items(
+    run: RunFile, inputs: PairwiseInputs, searched: range, share: int, context: JobContext
+) -> Iterator[Item]:
+    """Yield so many targets of each query that are no hits of it, with their cells on all strands."""
+    lengths = np.diff(inputs.targets.offsets)
+    for number in searched:
+        context.check()
+        of_residue = _length(inputs, number) * len(inputs.strands)
+        for row in map(int, _drawn(run, number, share)):
+            yield Item(number, row, None, float(of_residue * int(lengths[row])))
 
 
 def _length(inputs: PairwiseInputs, number: int) -> int:

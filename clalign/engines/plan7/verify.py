@@ -27,13 +27,18 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.survivors import Survivors
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.engines.verification import (
+    MAX_CELLS,
+    SAMPLE,
     Findings,
+    Item,
     Rows,
     drawn_rows,
+    grouped,
     judge,
     other_copy,
     refuse_standard_input,
     sample_of_hits,
+    spread,
 )
 from clalign.execution.units import Scored
 from clalign.jobs import JobContext
@@ -54,11 +59,14 @@ TOLERANCE = 0.005
 SHARE = float(FORWARD_SHARE)
 """Or by this share of the score, if that is more: the scores of long targets are sums of many rounded numbers."""
 
+AT_ONCE = 64
+"""Sequences that a device computes together."""
+
 Search = Hmmer2Search | Hmmer3Search
 
 
 def verify_run(
-    run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
+    run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
 ) -> dict[str, Any]:
     """Compute hits, and as many sequences that are none, again on a device, from the file to the reported line.
 
@@ -69,8 +77,8 @@ def verify_run(
     hits : list of int or None
         Ids of the hits; None takes the best `sample` / 2 and as many drawn at random (seed 42), as many other
         sequences of all profiles together (one of each at least), and compares the run's counters.
-    sample : int
-        Number of hits and of other sequences, if `hits` is None.
+    sample : int or None
+        Number of hits and of other sequences, if `hits` is None; None for `SAMPLE`, but no more than `MAX_CELLS`.
     device : Device
     context : JobContext
 
@@ -92,30 +100,45 @@ def verify_run(
     )
     profiles, digest = load_library(spec.profiles, context.check, keep=False)
     check_unchanged(run, spec, report, digest)
-    keys = HitQueries(run.connection)
-    chosen = sample_of_hits(keys, sample) if hits is None else hits
+    keys, most = HitQueries(run.connection), MAX_CELLS["plan7"] if sample is None and hits is None else None
+    sample = SAMPLE if sample is None else sample
     share = -(-sample // len(profiles))
-    others = [_drawn(run, number, share, context) for number in range(len(profiles) if hits is None else 0)]
-    rows = np.unique(np.concatenate([np.array([keys.place(key)[1] for key in chosen], np.int64), *others]))
+    items = spread(
+        [_item(keys, profiles, key) for key in (sample_of_hits(keys, sample) if hits is None else hits)],
+        [
+            Item(number, row, None, float(hmm.length * database.length(row)))
+            for number, hmm in enumerate(profiles if hits is None else ())
+            for row in map(int, _drawn(run, number, share, context))
+        ],
+        most,
+    )
+    rows = np.unique(np.array([item.row for item in items], np.int64))
     reread = read_again(spec.targets, database, report, rows, context)
     known = targets_of(spec, database, profiles, report)
     targets = replace(known, database=reread.database)
     searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
-    n_all = len(chosen) + sum(map(len, others))
+    at_once = 1 if device.kind == "reference" else AT_ONCE
 
     def compute(found: Findings, session: Session) -> None:
-        for key in chosen:
+        if hits is None:
+            found.details += _contradictions(run, database, reread, len(profiles), context)
+            found.details += _derived_otherwise(run, searches, profiles, known, context)
+        for (number, is_hit), some in grouped(items, at_once):
             context.check()
-            found.add_hit(key, _difference(run.hit(key), searches[keys.place(key)[0]], session))
-            context.progress("verify", len(found.verdicts), n_all, "sequences")
-        found.details += _contradictions(run, database, reread, len(others), context)
-        found.details += _derived_otherwise(run, searches, profiles, known, context) if hits is None else ()
-        for number, of_profile in enumerate(others):
-            for n_checked, texts in _check_others(run, number, searches[number], of_profile, session, context):
-                found.add_others(n_checked, texts)
-                context.progress("verify", len(found.verdicts) + found.others, n_all, "sequences")
+            for key in [item.key for item in some if item.key is not None]:
+                found.add_hit(key, _difference(run.hit(key), searches[number], session))
+            if not is_hit:
+                rows_of_some = np.sort(np.array([item.row for item in some], np.int64))
+                for n_checked, texts in _check_others(run, number, searches[number], rows_of_some, session, context):
+                    found.add_others(n_checked, texts)
+            context.progress("verify", len(found.verdicts) + found.others, len(items), "sequences")
 
     return judge(run, device, context, compute)
+
+
+def _item(keys: HitQueries, profiles: list[Hmm], key: int) -> Item:
+    number, row, length, _ = keys.place(key)
+    return Item(number, row, key, float(profiles[number].length * length))
 
 
 def _contradictions(
@@ -148,8 +171,7 @@ def _derived_otherwise(
         context.check()
         best = max(((int(values.max()), -first - int(values.argmax())) for first, _, values in run.scores(number)),
                    default=(IMPOSSIBLE, 0))  # fmt: skip
-        is_known = best[0] > IMPOSSIBLE and run.best(number) is not None
-        described = search.described(best[0], -best[1]) if is_known else None
+        described = search.described(best[0], -best[1]) if best[0] > IMPOSSIBLE else None
         yield from unequal_query(run.connection, number, card_of_search(hmm, spec, targets), described)
         yield from unequal_cells(run.connection, number, database, hmm.length)
 
