@@ -38,6 +38,7 @@ class BegunRun(Struct, kw_only=True):
     """
 
     created: float
+    engine: str
     state: str
     spec: dict[str, Any]
     database: InputReport

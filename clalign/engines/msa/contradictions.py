@@ -21,6 +21,7 @@ from clalign.engines.msa.reading import (
 from clalign.engines.msa.reliability import expected_accuracy
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import COUNTS, POSTERIORS
+from clalign.engines.verification import best_score
 from clalign.jobs import JobContext
 from clalign.runs.contradictions import contradictions
 from clalign.runs.derived import unequal_query
@@ -48,10 +49,7 @@ def _phase_otherwise(run: RunFile, number: int, given: AlignmentInput, blocks: B
     """Yield what is kept of a phase and does not follow from its pairs and scores."""
     card, is_pairs = run.card(number), number == pairs_phase(run)
     again = {**card, "name": "Pairs" if is_pairs else f"Round {number + 1}", "length": len(blocks.pairs)}
-    best, place = IMPOSSIBLE, 0
-    for first, _, values in run.scores(number):
-        if int(values.max()) > best:
-            best, place = int(values.max()), first + int(values.argmax())
+    best, place = best_score(run, number)
     table, column = (POSTERIORS, "n_entries") if is_pairs else (COUNTS, "sums")
     numbers = [piece for piece, *_ in run.own_pieces(table.name, number, [column])]
     if numbers != list(range(len(numbers))):

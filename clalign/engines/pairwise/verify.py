@@ -24,6 +24,7 @@ from clalign.engines.verification import (
     Findings,
     Item,
     ProgressReporter,
+    best_score,
     drawn_rows,
     grouped,
     judge,
@@ -171,11 +172,9 @@ def _query_otherwise(run: RunFile, number: int, inputs: PairwiseInputs) -> Itera
     again = card_with(begun, inputs, search, statistics, fitted)
     if statistics is None or statistics.kind != "fitted":
         again["statistics"] = begun["statistics"]
-    if run.state != "done":
-        del again["statistics_words"]
-    best = max(((int(values.max()), -first - int(values.argmax())) for first, _, values in run.scores(number)),
-               default=(IMPOSSIBLE, 0))  # fmt: skip
-    described = search.described(best[0], -best[1]) if best[0] > IMPOSSIBLE else None
+    del again["statistics_words"]  # which also say when they come
+    raw, row = best_score(run, number)
+    described = search.described(raw, row) if raw > IMPOSSIBLE else None
     yield from unequal_query(run.connection, number, again, described)
     if not spec.is_pairs:
         yield from unequal_cells(run.connection, number, inputs.targets, card["cells_per_residue"])

@@ -32,6 +32,7 @@ from clalign.engines.verification import (
     Findings,
     Item,
     Rows,
+    best_score,
     drawn_rows,
     grouped,
     judge,
@@ -112,7 +113,8 @@ def verify_run(
         ],
         most,
     )
-    rows = np.unique(np.array([item.row for item in items], np.int64))
+    bests = [best_score(run, number)[1] for number in range(len(profiles) if hits is None else 0)]
+    rows = np.unique(np.array([*(item.row for item in items), *bests], np.int64))
     reread = read_again(spec.targets, database, report, rows, context)
     known = targets_of(spec, database, profiles, report)
     targets = replace(known, database=reread.database)
@@ -169,9 +171,8 @@ def _derived_otherwise(
     yield from unequal_hits(run.connection, context.check, expected)
     for number, (hmm, search) in enumerate(zip(profiles, searches, strict=True)):
         context.check()
-        best = max(((int(values.max()), -first - int(values.argmax())) for first, _, values in run.scores(number)),
-                   default=(IMPOSSIBLE, 0))  # fmt: skip
-        described = search.described(best[0], -best[1]) if best[0] > IMPOSSIBLE else None
+        raw, row = best_score(run, number)
+        described = search.described(raw, row) if raw > IMPOSSIBLE else None
         yield from unequal_query(run.connection, number, card_of_search(hmm, spec, targets), described)
         yield from unequal_cells(run.connection, number, database, hmm.length)
 
