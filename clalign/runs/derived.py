@@ -65,7 +65,9 @@ def unequal_hits(
         ):
             stored = dict(zip(names, row, strict=True))
             hit = found[stored["id"]]
-            again = dict(zip(names, row_of(stored["id"], stored["query"], hit, hits.order(stored["query"], hit)), strict=True))
+            again = dict(
+                zip(names, row_of(stored["id"], stored["query"], hit, hits.order(stored["query"], hit)), strict=True)
+            )
             if stored["sort_key"] == hit.score:  # files of earlier versions are ordered by scores
                 again["sort_key"] = hit.score
             wrong = [name for name in names if name != "verified" and not alike(stored[name], again[name])]

@@ -130,8 +130,8 @@ FACTS: dict[str, Shape] = {
     "versions": each(text),
     "n_targets": size,
     "finished": (None, {
-        "n_hits": count, "n_sequences": count, "cells?": not_negative, "new_cells?": not_negative, "seconds": not_negative,
-        "gcups": number, "device": text, "n_parts?": count,
+        "n_hits": count, "n_sequences": count, "cells?": not_negative, "new_cells?": not_negative,
+        "seconds": not_negative, "gcups": number, "device": text, "n_parts?": count,
     }),
     "seen_digest": (None, text),
     "profiles_digest": text,

@@ -1,4 +1,4 @@
-"""The files that SQLite keeps beside a run, which are its own: no other file may lie there, and they go with the run."""
+"""The files that SQLite keeps beside a run: no other file may lie there, and they go with the run."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def check_beside(run: Path) -> None:
         except OSError:  # it has gone, as the run was closed; or may not be read, nor written by SQLite
             continue
         if not is_own:
-            raise InputError(run, f"this run could not be read: {path}, where SQLite keeps its own file, is another one.", MOVE)
+            raise InputError(
+                run, f"this run could not be read: {path}, where SQLite keeps its own file, is another one.", MOVE
+            )
 
 
 def check_free(run: Path) -> None:

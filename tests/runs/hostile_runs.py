@@ -29,9 +29,9 @@ from clalign.databases.examples import load_examples
 from clalign.engines import hit_alignments
 from clalign.engines.engine import engine_of, explain_in_run, spec_of
 from clalign.engines.export import export
-from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.engines.merging import Merging, merge_runs
 from clalign.engines.pictures import KINDS, Asked
+from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.errors import ClalignError, OptionError
 from clalign.jobs import Job, QuietContext
 from clalign.runs.run_file import open_run, write_note
@@ -203,17 +203,12 @@ def cases(path: Path, n_flipped: int = 60) -> list[Case]:
                 found.append(Case(f"{table}.{column} = {str(value)[:20]!r}", sql(words, value)))
     documents = [("facts", "value", "name", *row) for row in connection.execute("SELECT name, value FROM facts")]
     documents += [("queries", "card", "id", *row) for row in connection.execute("SELECT id, card FROM queries")][:1]
-    for name in {number for table, _, _, number, _ in documents if table == "facts"}:
-        found.append(Case(f"facts {name} missing", sql("DELETE FROM facts WHERE name = ?", name)))
-    tables = [table for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    for table in tables:
-        for place in ("min", "max"):
-            found.append(Case(f"{table}: {place} row missing", sql(
-                f"DELETE FROM {table} WHERE rowid = (SELECT {place}(rowid) FROM {table})")))
-        for column in [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[2] == "INTEGER"]:
-            for shift in (1, 1000):
-                found.append(Case(f"{table}.{column} + {shift}", sql(
-                    f"UPDATE OR IGNORE {table} SET {column} = {column} + {shift}")))
+    scripts = [f"DELETE FROM facts WHERE name = '{row[3]}'" for row in documents if row[0] == "facts"]
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[2] == "INTEGER"]
+        scripts += [f"DELETE FROM {table} WHERE rowid = (SELECT {end}(rowid) FROM {table})" for end in ("min", "max")]
+        scripts += [f"UPDATE OR IGNORE {table} SET {name} = {name} + {n}" for name in columns for n in (1, 1000)]
+    found += [Case(script, sql(script)) for script in scripts]
     connection.close()
     for table, column, key, number, text in documents:
         words = f"UPDATE {table} SET {column} = ? WHERE {key} = ?"

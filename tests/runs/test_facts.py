@@ -49,9 +49,7 @@ def change(path: Path, statement: str, *values: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hmmer2", "sw", "sw --long", "align"])
-def test_no_fact_may_be_missing_or_of_another_kind(
-    finished: Callable[[str], Path], kind: str, tmp_path: Path
-) -> None:
+def test_no_fact_may_be_missing_or_of_another_kind(finished: Callable[[str], Path], kind: str, tmp_path: Path) -> None:
     sound, path, opened = finished(kind), tmp_path / "run.clalign", set[tuple[str, str]]()
     facts = facts_of(sound)
     for name in facts:
@@ -112,9 +110,7 @@ def test_hits_name_their_sequences(finished: Callable[[str], Path], tmp_path: Pa
 
 
 @pytest.mark.parametrize("clock", [0.0, 4.1e9, 9e10])
-def test_a_run_is_sound_whatever_the_clock_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: float
-) -> None:
+def test_a_run_is_sound_whatever_the_clock_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: float) -> None:
     monkeypatch.setattr(run_file.time, "time", lambda: clock)
     with create_run(tmp_path / "run.clalign", spec={}, state="new") as run:
         run.add_message("warning", "a word")

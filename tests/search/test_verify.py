@@ -356,9 +356,7 @@ def test_what_is_computed_again_is_bounded_and_spread() -> None:
     assert len(large) == 2, "one of each in any case"
 
 
-def test_verification_is_bounded_unless_a_number_is_asked_for(
-    run: RunFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verification_is_bounded_unless_a_number_is_asked_for(run: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(verify.MAX_CELLS, "plan7", 1.0)
     assert verify_run(run, None, None, REFERENCE, QuietContext())["hits"] == 1
     assert verify_run(run, None, 50, REFERENCE, QuietContext())["hits"] == 8

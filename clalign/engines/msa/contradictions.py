@@ -102,7 +102,9 @@ def _alignment_otherwise(run: RunFile, given: AlignmentInput, check: Callable[[]
     columns, whole = expected_accuracy(posteriors_of(run, given), alignment, check)
     facts = {"accuracy": float(whole), "n_columns": alignment.n_columns, "n_merges": len(found.merges),
              "n_sweeps": len(found.moves.ends)}  # fmt: skip
-    wrong = [name for name, value in facts.items() if not math.isclose(stored.facts.get(name, math.nan), value, rel_tol=1e-6)]
+    wrong = [
+        name for name, value in facts.items() if not math.isclose(stored.facts.get(name, math.nan), value, rel_tol=1e-6)
+    ]
     wrong += ["name"] if stored.name != "alignment" else []
     kept = column_accuracies(run)
     wrong += [] if kept.shape == columns.shape and np.allclose(kept, columns, rtol=1e-5, atol=1e-6) else ["accuracies"]

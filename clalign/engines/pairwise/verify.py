@@ -50,8 +50,18 @@ from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.scoring import PairwiseQuery
 
 SAME = (
-    "input_index", "name", "accession", "description", "length", "score", "bias", "evalue", "raw", "n_domains",
-    "log_pvalue", "is_included",
+    "input_index",
+    "name",
+    "accession",
+    "description",
+    "length",
+    "score",
+    "bias",
+    "evalue",
+    "raw",
+    "n_domains",
+    "log_pvalue",
+    "is_included",
 )
 """What a hit of a pair has of its sequence and its alignments."""
 
@@ -73,7 +83,9 @@ def verify_pairwise(
     sample = SAMPLE if sample is None else sample
     searched = range(len(prepared.query_rows)) if hits is None and not spec.is_pairs else range(0)
     chosen = _hit_items(run, prepared, sample_of_hits(keys, sample) if hits is None else hits, context)
-    items = spread(chosen, list(_other_items(run, prepared, searched, -(-sample // max(1, len(searched))), context)), most)
+    items = spread(
+        chosen, list(_other_items(run, prepared, searched, -(-sample // max(1, len(searched))), context)), most
+    )
     rows = np.unique(np.array([item.row for item in items], np.int64))
     inputs, damaged = _read_again(prepared, spec, rows, context)
     tell = ProgressReporter(sum(item.cells for item in items), context)
@@ -136,7 +148,9 @@ def _hits_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) -
         (statistics,) = search.statistics_of(np.array([hit.row], np.int64))
         for one in hit.domains:
             score, evalue = scores_by(one.raw, statistics)
-            wrong += [] if alike(one.score, score) and alike(one.evalue, evalue) else ["score or E-value of an alignment"]
+            wrong += (
+                [] if alike(one.score, score) and alike(one.evalue, evalue) else ["score or E-value of an alignment"]
+            )
         return ", ".join(dict.fromkeys(wrong)) or None
 
     yield from unequal_hits(run.connection, context.check, expected)
@@ -168,7 +182,9 @@ def _query_otherwise(run: RunFile, number: int, inputs: PairwiseInputs) -> Itera
     """Yield what is kept of a query and does not follow from the sequences, its statistics and its scores."""
     search, card, spec = stored_search(run, inputs, number), run.card(number), run.spec(PairwiseSpec)
     begun = card_of_query(inputs, number, spec)
-    statistics, fitted = (Statistics.from_dict(card[name]) if card.get(name) else None for name in ("statistics", "fitted"))
+    statistics, fitted = (
+        Statistics.from_dict(card[name]) if card.get(name) else None for name in ("statistics", "fitted")
+    )
     again = card_with(begun, inputs, search, statistics, fitted)
     if statistics is None or statistics.kind != "fitted":
         again["statistics"] = begun["statistics"]

@@ -183,7 +183,9 @@ def _follows(search: Search, hit: Hit) -> bool:
     if isinstance(search, Hmmer2Search):
         pvalue = search.thresholds.pvalue
         pairs = [(hit.evalue, pvalue(np.float32(hit.score)) * search.thresholds.n_targets)]
-        pairs += [(one.evalue, pvalue(np.float32(one.score)) * search.thresholds.n_domain_targets) for one in hit.domains]
+        pairs += [
+            (one.evalue, pvalue(np.float32(one.score)) * search.thresholds.n_domain_targets) for one in hit.domains
+        ]
         is_included = search.is_included(np.float32(hit.score), hit.evalue)
     else:
         pairs = [(one.evalue, hmmer3_evalue(one.log_pvalue, limits.n_targets)) for one in (hit, *hit.domains)
