@@ -266,7 +266,7 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "window", lambda: opened_in_window(path)
     yield "resume --dry-run", lambda: resumed(path, True, context)
     yield "resume as it is", lambda: resumed(path, False, context)
-    yield "merge", lambda: merge_runs([path, path], out, Merging("reference", lambda _: REFERENCE, context))
+    yield "merge", lambda: merged(path, out, context)
     yield "verify", verify
     is_msa = "probs" in exports(path)
     yield "explain", lambda: explain_in_run(path, 0, int(is_msa), lambda _: REFERENCE, context)
@@ -308,6 +308,12 @@ def resumed(path: Path, is_dry: bool, context: QuietContext) -> None:
     value = JOBS["resume"]({"run": str(path), "device": "reference", "dry_run": is_dry}, Job(lambda event: None))
     if not is_dry and value:
         summary(value)
+
+
+def merged(path: Path, out: Path, context: QuietContext) -> None:
+    """Merge a run with itself, which is no part of a search and so refused in any case."""
+    with contextlib.suppress(ClalignError):
+        merge_runs([path, path], out, Merging("reference", lambda _: REFERENCE, context))
 
 
 def annealed(path: Path, new: Path) -> None:

@@ -179,18 +179,16 @@ def _derived_otherwise(
 
 def _follows(search: Search, hit: Hit) -> bool:
     """Return whether the E-values of a hit and its domains, and that it is significant, follow from its scores."""
-    limits = search.thresholds
     if isinstance(search, Hmmer2Search):
-        pvalue = search.thresholds.pvalue
-        pairs = [(hit.evalue, pvalue(np.float32(hit.score)) * search.thresholds.n_targets)]
-        pairs += [
-            (one.evalue, pvalue(np.float32(one.score)) * search.thresholds.n_domain_targets) for one in hit.domains
-        ]
+        older = search.thresholds
+        pairs = [(hit.evalue, older.pvalue(np.float32(hit.score)) * older.n_targets)]
+        pairs += [(one.evalue, older.pvalue(np.float32(one.score)) * older.n_domain_targets) for one in hit.domains]
         is_included = search.is_included(np.float32(hit.score), hit.evalue)
     else:
-        pairs = [(one.evalue, hmmer3_evalue(one.log_pvalue, limits.n_targets)) for one in (hit, *hit.domains)
-                 if one.log_pvalue is not None]  # fmt: skip
-        is_included = search.thresholds.includes(hit.score, hit.evalue)
+        limits, scored = search.thresholds, list[Hit | Domain]([hit, *hit.domains])
+        logs = [(one.evalue, one.log_pvalue) for one in scored]
+        pairs = [(evalue, hmmer3_evalue(log, limits.n_targets)) for evalue, log in logs if log is not None]
+        is_included = limits.includes(hit.score, hit.evalue)
     return is_included == hit.is_included and all(alike(*pair) for pair in pairs)
 
 
