@@ -259,18 +259,40 @@ def pick_cpu() -> str:
     return ready[0] if ready else "reference"
 
 
+BEGINNINGS = {
+    "": b"SQLite format 3\0",
+    "-wal": b"\x37\x7f\x06",
+    "-shm": (3007000).to_bytes(4, sys.byteorder),
+    "-journal": b"\xd9\xd5\x05\xf9",
+}
+"""What a run, and each file that SQLite keeps beside it, begins with."""
+
+
+def is_of_run(path: Path, ending: str) -> bool:
+    """Tell whether a file is a run of clalign, or one that SQLite keeps beside it, and not another of that name."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(72)
+    if not ending:
+        return head.startswith(BEGINNINGS[ending]) and head[68:] == b"clal"
+    return not any(head[:8]) or head.startswith(BEGINNINGS[ending])
+
+
 def free_run_file() -> Path:
-    """Return where the example's result goes: the file of the last start, unless a window holds it."""
+    """Return where the example's result goes: the file of the last start, unless a window holds it or it is no run."""
     RUNS.mkdir(exist_ok=True)
     for number in range(1, 100):
         path = RUNS / ("example.clalign" if number == 1 else f"example-{number}.clalign")
+        files = {ending: Path(f"{path}{ending}") for ending in BEGINNINGS}
+        there = {ending: file for ending, file in files.items() if os.path.lexists(file)}
         try:
-            for old in [path, *RUNS.glob(path.name + "-*")]:
-                if old.exists():
-                    old.unlink()
+            if all(is_of_run(file, ending) for ending, file in there.items()):
+                for file in there.values():
+                    file.unlink()
+                return path
         except OSError:
             continue
-        return path
     raise Stop(f"The folder {RUNS} is full of results that another program holds open.")
 
 

@@ -30,7 +30,7 @@ from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
 from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
-from clalign.errors import OptionError, RunExists, command_for
+from clalign.errors import OptionError, command_for
 from clalign.values.specs import Spec, paths_in, with_each
 
 
@@ -152,11 +152,12 @@ def refuse_several(words: str, engine: Engine, spec: Spec, outputs: Outputs, run
 def check_run(path: str | None) -> None:
     """Refuse a run file that exists or could not be written."""
     from clalign.formats.writers import check_writable
+    from clalign.runs.side_files import check_free
 
     if path is None:
         return
     if path == "-":
         raise OptionError("A run cannot go to standard output.", "Give --run the name of a file.")
-    if path and Path(path).exists():
-        raise RunExists(path)
+    if path:
+        check_free(Path(path))
     check_writable(path)

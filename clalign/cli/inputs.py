@@ -55,7 +55,7 @@ def in_file(path: str, place: RunPlace) -> str:
         return str(Path(path).absolute())
     copy, pipe = copy_beside(place.path, path), os.path.realpath(path)
     if copy not in place.copies:  # a pipe may be named twice
-        if copy.exists():
+        if copy.exists() or copy == place.path.absolute():
             raise OutputError(f"{copy} exists already, where the input would be kept.", "Choose another name (--run).")
         place.copies[copy] = pipe
         _copied(path, copy)

@@ -204,11 +204,13 @@ def check_places(outputs: Iterable[str], inputs: Iterable[str], run: str | None 
     Raises
     ------
     OptionError
-        If two have one place.
+        If two have one place, or one has that of a file that is kept beside a run.
     OutputError
         If one could not be written.
     """
+    from clalign.engines.run_sources import is_copy_of
     from clalign.formats.writers import check_writable
+    from clalign.runs.side_files import check_output
 
     taken = {_identity(path): "read" for path in inputs if path != "-" and os.path.exists(path)}
     if run is not None:
@@ -220,6 +222,9 @@ def check_places(outputs: Iterable[str], inputs: Iterable[str], run: str | None 
         if place in taken and (os.path.isfile(path) or not os.path.exists(path)):
             raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
         taken[place] = "written"
+        check_output(path, run)
+        if run is not None and is_copy_of(Path(run), path):
+            raise OptionError(f"{path} is where the run {run} keeps an input.", "Give the output another name.")
         check_writable(path)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from clalign.errors import ClalignError, ExitCode, WorkerLost, command_for
+from clalign.errors import ClalignError, ExitCode, OutputError, WorkerLost, command_for
 from clalign.formats.scratch import Scratch, remove_orphans
 from clalign.values.devices import cluster_of
 from clalign.values.specs import device_flags
@@ -57,14 +57,15 @@ class RunPlace(Struct, frozen=True):
     def discard(self) -> None:
         """Remove a run that this command made and that holds nothing, but none that came meanwhile from others."""
         from clalign.runs.ownership import is_owned
+        from clalign.runs.side_files import remove_run
 
         self.clear()
         if not self.is_new:
             return
         self.remove_copies()
         if not (has_results(self.path) or is_owned(self.path)):
-            for ending in ("", "-wal", "-shm"):
-                Path(f"{self.path}{ending}").unlink(missing_ok=True)
+            with contextlib.suppress(OutputError):  # it was not made, or something else came
+                remove_run(self.path)
 
 
 def run_place(path: str | None, device: str = "") -> RunPlace:

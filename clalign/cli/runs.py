@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -96,12 +97,15 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _delete(arguments: argparse.Namespace) -> int:
+    from clalign.runs.side_files import check_is_run
     from clalign.tools.library import delete, look_at
 
-    for word in _paths(arguments, 1, None, "RUN"):
-        path = Path(word)
-        if not path.exists():
-            raise InputError(word, "the file does not exist.", "See which runs there are: clalign runs list")
+    paths = [Path(word) for word in _paths(arguments, 1, None, "RUN")]
+    for path in paths:
+        if not os.path.lexists(path):
+            raise InputError(path, "the file does not exist.", "See which runs there are: clalign runs list")
+        check_is_run(path)
+    for path in paths:
         if arguments.yes:
             delete(path)
             tell(f"{path} is deleted.")

@@ -30,7 +30,11 @@ def add_parser(subparsers: Any) -> None:
     add_locate_option(parser)
     group = parser.add_argument_group("Checking")
     group.add_argument(
-        "--sample", type=count, default=50, metavar="N", help="how many hits, and how many others, to check [50]"
+        "--sample",
+        type=count,
+        metavar="N",
+        help="how many hits, and how many others, to check, however long it takes"
+        " [50, or fewer of long profiles and sequences]",
     )
     group.add_argument("--device", metavar="D", default="reference", help="what to compute them on [reference]")
     add_progress_options(parser)

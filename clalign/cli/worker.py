@@ -259,7 +259,7 @@ def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
     with open_run(Path(request["run"]), writable=True) as file:
         device = _picker(job)(request.get("device") or "reference")
-        return engine_of(file).verify(file, request.get("hits"), int(request.get("sample", 50)), device, job)
+        return engine_of(file).verify(file, request.get("hits"), request.get("sample"), device, job)
 
 
 def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:

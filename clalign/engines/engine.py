@@ -170,7 +170,9 @@ class Engine(Struct, frozen=True, kw_only=True):
         found: Source = self.part("source")(run, choice, context)
         return found
 
-    def verify(self, run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext) -> Summary:
+    def verify(
+        self, run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
+    ) -> Summary:
         """Compute results again on a device, normally the reference, and compare them.
 
         Parameters
@@ -179,8 +181,8 @@ class Engine(Struct, frozen=True, kw_only=True):
             Open for writing: the verdicts are kept in it.
         hits : list of int or None
             Ids of the hits; None for a sample of them and of what is no hit.
-        sample : int
-            How many of each.
+        sample : int or None
+            How many of each; None for some, and fewer where they would take long.
         device : Device
         context : JobContext
 

@@ -39,6 +39,7 @@ from clalign.runs.hit_rows import HITS_AT_ONCE, unwritable
 from clalign.runs.inputs import input_of, known_checksums
 from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import RunFile, open_run
+from clalign.runs.side_files import check_output
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
 from clalign.values.shards import ShardRows
@@ -384,13 +385,15 @@ def export(
     Raises
     ------
     OptionError
-        If such runs have no export of this name.
+        If such runs have no export of this name, or SQLite keeps a file of its own at that place.
     OutputError
         If the file cannot be written.
     InputError
         If there is no such run, or the sequences are gone or have changed.
     """
     choice = Choice(hits, **how)
+    if out_path != "-":
+        check_output(out_path)
     with open_run(Path(run_path)) as run:
         writers = engine_of(run).writers
         if what not in writers:

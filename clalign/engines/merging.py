@@ -11,12 +11,13 @@ from typing import Any
 from msgspec import Struct
 
 from clalign.engines.engine import engine_of, spec_of
-from clalign.errors import DamagedRun, InputError, OptionError, command_for
+from clalign.errors import DamagedRun, InputError, OptionError, OutputError, command_for
 from clalign.execution.job import Task
 from clalign.jobs import JobContext
 from clalign.runs.inputs import relocate
 from clalign.runs.merging import add_results, cards_of, facts_of
 from clalign.runs.run_file import RunFile, create_run, open_run
+from clalign.runs.side_files import remove_run
 from clalign.sizes import rate_of_run
 from clalign.values.devices import Device
 from clalign.values.shards import FLAG, Shard, ShardRows
@@ -236,8 +237,8 @@ def _fill(run: RunFile, parts: Sequence[Part], context: JobContext) -> None:
         context.progress("merge", len(parts), len(parts), "parts")
     except BaseException:
         run.close()
-        for ending in ("", "-wal", "-shm"):
-            Path(f"{run.path}{ending}").unlink(missing_ok=True)
+        with contextlib.suppress(OutputError):
+            remove_run(run.path)
         raise
 
 

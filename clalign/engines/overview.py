@@ -16,6 +16,7 @@ from clalign.engines.columns import Column, in_files
 from clalign.engines.commands import Export
 from clalign.engines.engine import Writer
 from clalign.engines.export import Source, write_lines, write_table
+from clalign.errors import DamagedRun
 from clalign.formats.tables import PARTIAL, digits, plain
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.hit_columns import AlignedParts, read_aligned_parts
@@ -214,6 +215,8 @@ def _matrix(found: Any, hits: HitQueries, context: JobContext) -> HitMatrix:
     )
     names = hits.target_names()
     ordered = targets[by_row]
+    if not names.keys() >= set(ordered.tolist()):
+        raise DamagedRun(hits.connection.path, "it has hits of sequences that it does not name")
     return HitMatrix(
         queries[by_column], ordered, [names[row] for row in ordered.tolist()], places, found.scores, found.evalues,
         found.ids,

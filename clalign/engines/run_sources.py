@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def copies_beside(run: Path) -> list[Path]:
     stem = run.absolute().with_suffix("").name
     beside = run.absolute().parent.glob(f"{glob.escape(stem)}.*")
     return [path for path in beside if _KEPT.fullmatch(path.name[len(stem) :])]
+
+
+def is_copy_of(run: Path, path: str) -> bool:
+    """Tell whether a file has the name of a copy that a run may keep of an input."""
+    place, stem = os.path.realpath(path), os.path.join(os.path.realpath(run.parent), run.with_suffix("").name)
+    return place.startswith(stem) and _KEPT.fullmatch(place[len(stem) :]) is not None
 
 
 def as_given(run: Path, path: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from itertools import zip_longest
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +20,16 @@ from clalign.jobs import JobContext, building
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.sequences import SequenceDatabase
 
 SEED = 42
+
+SAMPLE = 50
+"""Hits, and others, that are checked where nobody says how many."""
+
+MAX_CELLS = {"plan7": 2e6, "pairwise": 1e8, "msa": 2e6}
+"""Cells that are then computed at most, by the engine: a minute or so of one core on the reference."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -96,6 +105,16 @@ def other_copy(database: SequenceDatabase, reread: Reread) -> Iterator[str]:
         yield f"The copy of {database.source} that was prepared for searches holds other sequences than the file."
 
 
+def best_score(run: RunFile, number: int) -> tuple[int, int]:
+    """Return the highest of all scores of a query and the first row that has it; `IMPOSSIBLE` and 0 for none."""
+    best = IMPOSSIBLE, 0
+    for first, _, values in run.scores(number):
+        row = int(values.argmax())
+        if int(values[row]) > best[0]:
+            best = int(values[row]), first + row
+    return best
+
+
 def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) -> Rows:
     """Return rows that are no hits: half of them those that nearly were, the others at random from all batches alike.
 
@@ -122,6 +141,79 @@ def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) 
     turns[order] = np.arange(len(rest)) - begins
     rest = rest[np.argsort(turns, kind="stable")][: sample - len(first)]
     return np.sort(np.concatenate([first, rest])).astype(np.int64)
+
+
+class ProgressReporter:
+    """Tells how much of the cells to compute is done, and listens whether to stop.
+
+    Parameters
+    ----------
+    total : int
+        Cells.
+    context : JobContext
+    """
+
+    def __init__(self, total: float, context: JobContext) -> None:
+        self._total, self._context, self._done = total, context, 0.0
+
+    def __call__(self, cells: float) -> None:
+        """Count some more cells."""
+        self._context.check()
+        self._done += cells
+        self._context.progress("verify", min(self._done, self._total), self._total, "cells")
+
+
+class Item(NamedTuple):
+    """Something to compute again: a hit, by its id, or a target that is none; `cells` says how much work it is."""
+
+    query: int
+    row: int
+    key: int | None
+    cells: float
+
+
+def spread(hits: Sequence[Item], others: Sequence[Item], most: float | None) -> list[Item]:
+    """Return what is computed again, in an order in which each part is like the whole.
+
+    Hits and others take turns, each drawn in turn from all queries; so neither what is left out, because there would
+    be more than `most` cells, nor what is not reached, because somebody stops it, is all of one kind, and what the
+    first took says what the rest will take.
+
+    Parameters
+    ----------
+    hits, others : sequence of Item
+    most : float or None
+        Cells to compute; None for all. One hit and one other are computed in any case.
+    """
+    rng, shares = np.random.default_rng(SEED), list[tuple[float, int, Item]]()
+    for kind, items in enumerate((hits, others)):
+        of_query: dict[int, list[Item]] = {}
+        for place in rng.permutation(len(items)).tolist():
+            of_query.setdefault(items[place].query, []).append(items[place])
+        rounds = zip_longest(*(of_query[number] for number in rng.permutation(sorted(of_query)).tolist()))
+        turn = [item for found in rounds for item in found if item is not None]
+        shares += [((place + 0.5) / len(turn), kind, item) for place, item in enumerate(turn)]
+    chosen, cells, kinds = list[Item](), 0.0, set[int]()
+    for _, kind, item in sorted(shares, key=itemgetter(0, 1)):
+        if most is None or cells + item.cells <= most or kind not in kinds:
+            chosen.append(item)
+            cells += item.cells
+            kinds.add(kind)
+    return chosen
+
+
+def grouped(items: Iterable[Item], most: int) -> Iterator[tuple[tuple[int, bool], list[Item]]]:
+    """Yield items of one query and kind that are computed together, no more than `most`; and query and whether hits.
+
+    Their order stays, as far as each begins where its first one is.
+    """
+    waiting: dict[tuple[int, bool], list[Item]] = {}
+    for item in items:
+        kind = item.query, item.key is not None
+        waiting.setdefault(kind, []).append(item)
+        if len(waiting[kind]) == most:
+            yield kind, waiting.pop(kind)
+    yield from waiting.items()
 
 
 def sample_of_hits(keys: HitQueries, sample: int) -> list[int]:

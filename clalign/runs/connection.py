@@ -35,6 +35,7 @@ from clalign.runs.schema import (
     TABLES,
     general_statements,
 )
+from clalign.runs.side_files import check_beside
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 CHECKPOINT_PAGES = 8192
@@ -106,12 +107,18 @@ class RunConnection(sqlite3.Connection):
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
         found = self.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        if found is None:
-            return default
+        return default if found is None else self._fact(name, found[0])
+
+    def facts(self) -> dict[str, Any]:
+        """Return all stored facts of one moment."""
+        found = self.execute("SELECT name, value FROM facts").fetchall()
+        return {name: self._fact(name, value) for name, value in found}
+
+    def _fact(self, name: str, value: str) -> Any:
         known = self._known_facts.get(name)
-        if known is None or known[0] != found[0]:
+        if known is None or known[0] != value:
             shape = self.declared.facts.get(name) or FACTS.get(name, object)
-            known = self._known_facts[name] = found[0], parsed(found[0], f"its {name}", self.path, shape)
+            known = self._known_facts[name] = value, parsed(value, f"its {name}", self.path, shape)
         return copy.copy(known[1])
 
     def insert(self, table: str, rows: Iterable[tuple[Any, ...]], how: str = "INSERT") -> None:
@@ -292,7 +299,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
     Raises
     ------
     InputError
-        If it is missing, no run file, damaged, or of a newer version.
+        If it is missing, no run file, damaged, or of a newer version, or another file lies where SQLite keeps its own.
     RunBusy
         If others write it all the time.
     """
@@ -301,6 +308,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         raise InputError(path, "this is a folder, not a run file.", hint)
     if not path.is_file():
         raise _no_file(path, hint)
+    check_beside(path)
     try:
         try:
             connection, application, version = _opened(path, mode, patience, is_shared)

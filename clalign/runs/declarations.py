@@ -112,6 +112,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
         Shapes of its cards by their ``origin``, see `clalign.runs.plain_data`.
     facts : mapping of str to object
         Shapes of facts that only its runs have.
+    begun : type of Struct, optional
+        The facts that its runs have once they have begun: a subclass of `clalign.runs.opening.BegunRun`.
     order : callable
         Returns of a card and a hit what hits stand in falling order of, and what equal ones stand in rising order of.
     judge : callable
@@ -136,6 +138,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     tables: tuple[EngineTable, ...] = ()
     cards: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    begun: Any = None
     order: Callable[[Card, Hit], tuple[float, str | None]] = by_score
     judge: Callable[[Card, dict[str, Any]], Judge | None] = lambda card, spec: None
     unsound: Callable[[Card, Hit], str | None] = lambda card, hit: None

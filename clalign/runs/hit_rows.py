@@ -88,6 +88,10 @@ class HitRows:
             self._last_card = found[0], parsed
         return dict(self._last_card[1])
 
+    def order(self, query: int, hit: Hit) -> tuple[float, str | None]:
+        """Return what hits of a query stand in falling order of, and what equal ones stand in rising order of."""
+        return self._connection.declared.order(self._query(query).card, hit)
+
     def forget_cards(self) -> None:
         """Read the cards of the queries again when they are next needed."""
         self._queries.clear()
@@ -113,11 +117,11 @@ class HitRows:
         last = self._connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
         numbered = [(number, hit) for number, (_, hit) in enumerate(owned, last + 1)]
         # Before anything is written: to find a card out is a question, of which each may take so many steps only.
-        orders = [declared.order(self._query(query).card, hit) for query, hit in owned]
+        orders = [self.order(query, hit) for query, hit in owned]
         write = self._connection.insert
         write("targets", ((h.row, h.name, h.accession, h.description, h.length) for _, h in owned), "INSERT OR IGNORE")
         write("hits", (
-            _row_of(number, query, hit, order)
+            row_of(number, query, hit, order)
             for (number, hit), (query, _), order in zip(numbered, owned, orders, strict=True)
         ))  # fmt: skip
         write(
@@ -345,7 +349,8 @@ def unwritable(hit: Hit, query_length: int) -> str | None:
     return None
 
 
-def _row_of(number: int, query: int, hit: Hit, order: tuple[float, str | None]) -> tuple[Any, ...]:
+def row_of(number: int, query: int, hit: Hit, order: tuple[float, str | None]) -> tuple[Any, ...]:
+    """Return the row of a hit in its table."""
     best = hit.best_domain
     return (
         number, query, hit.row, hit.input_index, hit.score, hit.bias, hit.evalue, hit.raw, hit.n_domains,

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from clalign.runs.plain_data import LATEST
+
 LARGEST = 2**53
 LARGEST_PLACE = 2**31 - 1
-LATEST = 4e9
 LARGEST_LOG = 300.0
 
 FEW = 16

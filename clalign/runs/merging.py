@@ -15,8 +15,7 @@ COUNTED = "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET coun
 
 def facts_of(run: RunFile) -> dict[str, Any]:
     """Return all facts of a run."""
-    names = [name for (name,) in run.connection.execute("SELECT name FROM facts").fetchall()]
-    return {name: run.fact(name) for name in names}
+    return run.connection.facts()
 
 
 def cards_of(run: RunFile) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,9 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from clalign.errors import ClalignError, DamagedRun
 from clalign.values.devices import at_home
 
+LATEST = 1e11
+"""Seconds since 1970 that a clock may show, however wrong: some thousand years."""
+
 DEEPEST = 32
 """Lists within lists at most."""
 
@@ -92,7 +95,7 @@ def place(value: Any) -> bool:
 
 def moment(value: Any) -> bool:
     """Tell whether a value is a time in seconds since 1970."""
-    return finite(value) and 0 <= value < 4e9
+    return finite(value) and 0 <= value < LATEST
 
 
 def one_of(*words: str) -> Callable[[Any], bool]:
@@ -127,12 +130,17 @@ FACTS: dict[str, Shape] = {
     "device": (None, {"name?": text, "id?": text}),
     "versions": each(text),
     "n_targets": size,
-    "finished": (None, {"n_hits": count, "n_sequences": count, "seconds": finite, "gcups": number, "device": text}),
+    "finished": (None, {
+        "n_hits": count, "n_sequences": count, "cells?": not_negative, "new_cells?": not_negative,
+        "seconds": not_negative, "gcups": number, "device": text, "n_parts?": count,
+    }),
     "seen_digest": (None, text),
     "profiles_digest": text,
     "created": moment,
+    "name": (None, text),
+    "packing": count,
     "command": (None, text),
-    "error": (None, {"message": text, "hint?": text}),
+    "error": (None, {"message": text, "hint": text}),
     "relocated": each(path_or_word),
     "shard": (None, {"number": count, "of": count, "first": count, "last": count, "n_residues": count}),
     "merged": (None, [{"path": path_or_word, "device": text, "created": moment, "seconds": finite}]),

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clalign.errors import OptionError, several_named
+from clalign.errors import DamagedRun, OptionError, several_named
 from clalign.runs.connection import RunConnection
 from clalign.runs.schema import ORDER
 from clalign.values.hit_tables import HitTable
@@ -370,6 +370,8 @@ class HitQueries:
     def place(self, key: int) -> tuple[int, int, int, int]:
         """Return number of the query, row and length of the target, and number of domains of a hit."""
         number, row, length, n = self._one(f"SELECT query, hits.row, length, n_parts FROM {_NAMED} WHERE id = ?", key)
+        if length is None:
+            raise DamagedRun(self._connection.path, "it has hits of sequences that it does not name")
         return int(number), int(row), int(length), int(n)
 
     def work_of(self, number: int) -> tuple[int, float, float]:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clalign.errors import OutputError, RunExists
+from clalign.errors import OutputError
 from clalign.runs.run_file import RunFile, open_run
+from clalign.runs.side_files import check_free, remove_run
 
 FORGOTTEN = ("alignments", "alignment_rows", "messages", "verifications")
 """Tables that say what came of the end."""
@@ -37,8 +38,7 @@ def copy_without_end(run: RunFile, path: Path, query: int, tables: Sequence[str]
     OutputError
         If the file exists or cannot be made.
     """
-    if path.exists():
-        raise RunExists(path)
+    check_free(path)
     try:
         run.copy_to(path)
         with open_run(path, writable=True) as made:
@@ -49,6 +49,6 @@ def copy_without_end(run: RunFile, path: Path, query: int, tables: Sequence[str]
                 made.connection.execute("UPDATE queries SET best = ? WHERE id = ?", (json.dumps(None), query))
             made.set_facts(state="stopped", spec=spec, created=time.time())
     except (sqlite3.Error, OSError) as error:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
+        with contextlib.suppress(OutputError):
+            remove_run(path)
         raise OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.") from error

@@ -22,15 +22,17 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clalign.errors import DamagedRun, OptionError, OutputError, RunExists
+from clalign.errors import DamagedRun, OutputError, RunExists
 from clalign.runs import notes, older
 from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments, read_rows, write_alignment
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, unpack_scores
 from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.hit_rows import HitRows
+from clalign.runs.opening import PATIENCE, open_sound
 from clalign.runs.plain_data import BEST, DETAILS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
+from clalign.runs.side_files import check_free
 from clalign.runs.unfinished import Unfinished
 from clalign.values.hits import Hit
 
@@ -38,9 +40,6 @@ __all__ = [
     "APPLICATION_ID", "BIN", "SCHEMA_VERSION", "BatchResult", "PackedScores", "RunFile", "RunState", "create_run",
     "open_run", "pack_scores", "write_note",
 ]  # fmt: skip
-
-PATIENCE = 20.0
-"""Seconds that a question waits for others that write the file."""
 
 Kind = TypeVar("Kind")
 
@@ -273,7 +272,8 @@ class RunFile:
             self.connection.execute("PRAGMA journal_mode = DELETE")
 
     def copy_to(self, path: Path) -> None:
-        """Write a copy of the file, with what is still in the log."""
+        """Write a copy of the file, with what is still in the log; see `create_run` for what may not be there."""
+        check_free(path)
         with contextlib.closing(sqlite3.connect(path)) as copy:
             self.connection.backup(copy)
 
@@ -390,24 +390,35 @@ def create_run(path: Path, **facts: Any) -> RunFile:
     RunExists
         If the file exists.
     OutputError
-        If it cannot be made.
+        If it cannot be made, or something lies where SQLite keeps its files beside it.
     """
+    check_free(path)
     try:
         Path(os.path.realpath(path)).open("xb").close()  # of two that make it at the same time one fails
+    except FileExistsError:
+        raise RunExists(path) from None
+    except OSError as error:
+        raise _unmade(path, error) from error
+    try:
         connection = connect(path, "rwc", PATIENCE)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")  # in the file itself, not only in its log
         connection.execute("PRAGMA journal_mode = WAL")
         spec = facts.get("spec") or {}
         connection.declare(declaration_of(facts.get("engine", ""), spec.get("direction", "")))
         with connection:
             connection.execute("BEGIN")
             make_tables(connection, connection.declared)
-    except FileExistsError:
-        raise RunExists(path) from None
     except (sqlite3.OperationalError, OSError) as error:
-        raise OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.") from error
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.realpath(path))
+        raise _unmade(path, error) from error
     run = RunFile(path, connection)
     run.set_facts(**{"created": time.time(), "engine": connection.declared.engine, **facts})
     return run
+
+
+def _unmade(path: Path, error: Exception) -> OutputError:
+    return OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.")
 
 
 def open_run(path: Path, writable: bool = False) -> RunFile:
@@ -420,23 +431,7 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     OutputError
         If it is of an older version, and is to be written but cannot be.
     """
-    connection, version = open_checked(path, "rw" if writable else "ro", PATIENCE)
-    _bring_up_to_date(connection, version, writable)
-    return RunFile(path, connection)
-
-
-def _bring_up_to_date(connection: RunConnection, version: int, writable: bool) -> None:
-    """Make a file of an older version one of this version, or let it look like one where it is only read."""
-    if version > older.LAST:  # what a version since lacks is worked out when it is asked for
-        return
-    try:
-        (older.upgrade if writable else older.show_as_new)(connection, connection.declared.needed())
-    except OptionError:
-        connection.close()
-        raise
-    except sqlite3.Error as error:
-        connection.close()
-        raise (unwritable if writable else unreadable)(connection.path, error) from error
+    return RunFile(path, open_sound(path, writable))
 
 
 def open_connection(path: Path) -> RunConnection:
@@ -449,9 +444,7 @@ def open_connection(path: Path) -> RunConnection:
     InputError
         As of `open_run`.
     """
-    connection, version = open_checked(path, "ro", PATIENCE, is_shared=True)
-    _bring_up_to_date(connection, version, writable=False)
-    return connection
+    return open_sound(path, is_shared=True)
 
 
 def write_note(path: Path, profile: int, row: int, text: str, patience: float = PATIENCE) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,11 +15,9 @@ from clalign.errors import ClalignError, InputError, OutputError, RunBusy
 from clalign.runs.ownership import is_owned
 from clalign.runs.queries import named_hits
 from clalign.runs.run_file import RunFile, open_run
+from clalign.runs.side_files import remove_run, side_files
 
 ENDING = ".clalign"
-
-BESIDE = ("-wal", "-shm")
-"""What SQLite keeps beside a file that is in use."""
 
 LONGEST_NAME = 120
 
@@ -68,7 +65,7 @@ class RunEntry(Struct, frozen=True):
 
 
 def _size(path: Path) -> int:
-    files = [path, *(path.with_name(path.name + ending) for ending in BESIDE)]
+    files = [path, *(side for side, _ in side_files(path))]
     return sum(file.stat().st_size for file in files if file.exists())
 
 
@@ -148,17 +145,9 @@ def delete(path: Path) -> None:
     OutputError
         If it cannot be deleted, or is no run.
     """
-    if path.suffix != ENDING:
-        raise OutputError(f"{path} is no run file ({ENDING}).", "Delete it by other means, if you mean it.")
     if is_owned(path):
         raise RunBusy(f"A job is writing the run file {path}.", "Stop it first.")
-    try:
-        path.unlink()
-    except OSError as error:
-        raise OutputError(f"{path} could not be deleted ({error.strerror}).", "Check who owns its folder.") from error
-    for ending in BESIDE:
-        with contextlib.suppress(OSError):
-            path.with_name(path.name + ending).unlink()
+    remove_run(path)
 
 
 class HitPair(Struct, frozen=True):

@@ -23,14 +23,22 @@ from pathlib import Path
 from typing import Any
 
 import clalign
+from clalign.cli.watch import summary
+from clalign.cli.worker import JOBS
 from clalign.databases.examples import load_examples
 from clalign.engines import hit_alignments
 from clalign.engines.engine import engine_of, explain_in_run, spec_of
 from clalign.engines.export import export
+from clalign.engines.merging import Merging, merge_runs
+from clalign.engines.pictures import KINDS, Asked
 from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.errors import ClalignError, OptionError
-from clalign.jobs import QuietContext
+from clalign.jobs import Job, QuietContext
 from clalign.runs.run_file import open_run, write_note
+from clalign.sizes import rate_of_finished
+from clalign.tools import library
+from clalign.tools.painting import write_picture
+from clalign.ui.models.run_view import RunView
 from clalign.values.devices import REFERENCE
 from tests.computing import compute_search
 
@@ -76,6 +84,16 @@ SCRIPTS = (
     "UPDATE parts SET query_text = query_text || 'A'",
     "UPDATE parts SET states = ''",
     "UPDATE parts SET query_end = 2000000000",
+    "DELETE FROM queries WHERE id = 0",
+    "UPDATE queries SET id = 10 - id",
+    "DELETE FROM alignments",
+    "UPDATE alignments SET id = id + 1",
+    "UPDATE alignment_rows SET number = number + 1",
+    "DELETE FROM alignment_rows WHERE number = 0",
+    "UPDATE parts SET number = number + 1",
+    "DELETE FROM batches WHERE first = 0",
+    "DELETE FROM histogram",
+    "UPDATE facts SET value = '\"stopped\"' WHERE name = 'state'",
     "PRAGMA user_version = 1",
     "PRAGMA user_version = -7",
 )
@@ -185,6 +203,12 @@ def cases(path: Path, n_flipped: int = 60) -> list[Case]:
                 found.append(Case(f"{table}.{column} = {str(value)[:20]!r}", sql(words, value)))
     documents = [("facts", "value", "name", *row) for row in connection.execute("SELECT name, value FROM facts")]
     documents += [("queries", "card", "id", *row) for row in connection.execute("SELECT id, card FROM queries")][:1]
+    scripts = [f"DELETE FROM facts WHERE name = '{row[3]}'" for row in documents if row[0] == "facts"]
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[2] == "INTEGER"]
+        scripts += [f"DELETE FROM {table} WHERE rowid = (SELECT {end}(rowid) FROM {table})" for end in ("min", "max")]
+        scripts += [f"UPDATE OR IGNORE {table} SET {name} = {name} + {n}" for name in columns for n in (1, 1000)]
+    found += [Case(script, sql(script)) for script in scripts]
     connection.close()
     for table, column, key, number, text in documents:
         words = f"UPDATE {table} SET {column} = ? WHERE {key} = ?"
@@ -235,12 +259,69 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "note", lambda: write_note(path, 0, 0, "a note")
     for what in exports(path):
         yield f"export {what}", lambda what=what: exported(path, what, out)
+    for kind in KINDS:
+        yield f"picture {kind}", lambda kind=kind: painted(path, kind, out.with_suffix(".tsv"))
+    for kind in ("list", "compare", "name"):
+        yield f"runs {kind}", lambda kind=kind: looked_at(path, kind)
+    yield "window", lambda: opened_in_window(path)
+    yield "resume --dry-run", lambda: resumed(path, True, context)
+    yield "resume as it is", lambda: resumed(path, False, context)
+    yield "merge", lambda: merged(path, out, context)
     yield "verify", verify
     is_msa = "probs" in exports(path)
     yield "explain", lambda: explain_in_run(path, 0, int(is_msa), lambda _: REFERENCE, context)
     yield "resume", resume
     if is_msa:
         yield "align", align
+        yield "anneal", lambda: annealed(path, out.with_suffix(".clalign2"))
+
+
+def painted(path: Path, kind: str, out: Path) -> None:
+    """Write the numbers behind a picture."""
+    with open_run(path) as run, contextlib.suppress(OptionError):
+        write_picture(run, Asked(kind), str(out))
+
+
+def looked_at(path: Path, what: str) -> None:
+    """Do what ``clalign runs`` does."""
+    if what == "list":
+        library.look_at(path)
+    elif what == "compare":
+        library.compare(path, path)
+    else:
+        library.rename(path, "a name")
+
+
+def opened_in_window(path: Path) -> None:
+    """Read what the window shows of a run."""
+    with open_run(path) as run:
+        facts = {name: run.fact(name) for name in RunView.FACTS}
+        if (done := facts["finished"]) is not None and run.state == "done":
+            done["cells"], rate_of_finished(done), done["device"], facts["database"]["n_sequences"]
+        if facts.get("error"):
+            facts["error"]["message"], facts["error"]["hint"]
+        run.profiles_without_curves(), facts["created"]
+
+
+def resumed(path: Path, is_dry: bool, context: QuietContext) -> None:
+    """Go on with a run as the worker does."""
+    value = JOBS["resume"]({"run": str(path), "device": "reference", "dry_run": is_dry}, Job(lambda event: None))
+    if not is_dry and value:
+        summary(value)
+
+
+def merged(path: Path, out: Path, context: QuietContext) -> None:
+    """Merge a run with itself, which is no part of a search and so refused in any case."""
+    with contextlib.suppress(ClalignError):
+        merge_runs([path, path], out, Merging("reference", lambda _: REFERENCE, context))
+
+
+def annealed(path: Path, new: Path) -> None:
+    """Begin again with another gap factor."""
+    new.unlink(missing_ok=True)
+    with open_run(path) as run:
+        engine = engine_of(run)
+    engine.part("begin_again")(path, new, 0.5)
 
 
 def exported(path: Path, what: str, out: Path) -> None:

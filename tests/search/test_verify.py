@@ -23,6 +23,7 @@ from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7 import verify
 from clalign.engines.plan7.survivors import Survivors, pack_survivors
 from clalign.engines.plan7.verify import verify_run
+from clalign.engines.verification import Item, spread
 from clalign.errors import Cancelled, ExitCode, InputError
 from clalign.jobs import QuietContext
 from clalign.reference import long_pair
@@ -336,3 +337,27 @@ def test_pairs_that_are_lost_are_found(tmp_path: Path) -> None:
         run.connection.execute("DELETE FROM hits WHERE id = 1")
         run.connection.commit()
         assert "by its score it is one" in verify_pairwise(run, None, 4, REFERENCE, QuietContext())["details"][0]
+
+
+def test_what_is_computed_again_is_bounded_and_spread() -> None:
+    hits = [Item(number, row, 1000 * number + row, 100.0) for number in range(54) for row in range(number % 3)]
+    others = [Item(number, row, None, 50.0) for number in range(54) for row in range(2)]
+    every = spread(hits, others, None)
+    assert sorted(map(repr, every)) == sorted(map(repr, [*hits, *others]))
+    some = spread(hits, others, 3000.0)
+    assert 2900 <= sum(item.cells for item in some) <= 3000
+    assert some == [item for item in every if item in some], "the same order"
+    assert some == spread(hits, others, 3000.0), "the same each time"
+    assert len({item.query for item in some}) > len(some) / 2
+    for n in (10, 20, 40):  # each beginning is like the whole
+        share = sum(item.key is not None for item in every[:n]) / n
+        assert abs(share - len(hits) / len(every)) < 0.1
+    large = spread([Item(0, 0, 1, 1e12)], [Item(0, 1, None, 1e12)], 1.0)
+    assert len(large) == 2, "one of each in any case"
+
+
+def test_verification_is_bounded_unless_a_number_is_asked_for(run: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(verify.MAX_CELLS, "plan7", 1.0)
+    assert verify_run(run, None, None, REFERENCE, QuietContext())["hits"] == 1
+    assert verify_run(run, None, 50, REFERENCE, QuietContext())["hits"] == 8
+    assert verify_run(run, [1, 2], None, REFERENCE, QuietContext())["hits"] == 2

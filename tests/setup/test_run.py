@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -162,12 +163,30 @@ def test_display(run: ModuleType, monkeypatch: pytest.MonkeyPatch, display: str,
     assert run.has_display() is shown
 
 
+def _write_run(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA application_id = {0x636C616C}")
+    connection.execute("CREATE TABLE facts (name TEXT)")
+    connection.close()
+
+
 def test_run_file_of_the_last_start_is_replaced(run: ModuleType):
     path = run.free_run_file()
-    for name in (path.name, path.name + "-wal"):
-        (run.RUNS / name).write_text("old")
+    _write_run(path)
+    Path(f"{path}-wal").write_bytes(b"\x37\x7f\x06\x82" + bytes(28))
     assert run.free_run_file() == path
     assert list(run.RUNS.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+def test_no_other_file_is_replaced_by_the_run_of_a_start(run: ModuleType, ending: str):
+    path = run.free_run_file()
+    if ending:
+        _write_run(path)
+    Path(f"{path}{ending}").write_text("mine")
+    before = {file.name: file.read_bytes() for file in run.RUNS.iterdir()}
+    assert run.free_run_file() == path.with_name("example-2.clalign")
+    assert {file.name: file.read_bytes() for file in run.RUNS.iterdir()} == before
 
 
 def test_unknown_word_is_told_without_installing():

@@ -199,7 +199,7 @@ class JobController(Controller):
     def verify(self, run: str, hits: list[int] | None, what: str = "") -> None:
         """Compute hits again on the reference."""
         what = what or ("the selected hit" if hits else "a sample of the hits")
-        job = {"job": "verify", "run": run, "hits": hits, "sample": 50, "device": REFERENCE.id}
+        job = {"job": "verify", "run": run, "hits": hits, "device": REFERENCE.id}
         self._submit(f"Verify {what} of {Path(run).stem}", job)
 
     def export(

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
+from clalign.engines.msa.contradictions import contradictions_of
 from clalign.engines.msa.parameters import seed_of, training_of
 from clalign.engines.msa.phases import ComparePairs, batch_of
 from clalign.engines.msa.reading import (
@@ -26,7 +27,7 @@ from clalign.engines.msa.reading import (
 )
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.training import TrainingRound, next_round, total_counts, train_pairs, what_to_learn
-from clalign.engines.verification import SEED, Findings, judge
+from clalign.engines.verification import MAX_CELLS, SAMPLE, SEED, Findings, judge
 from clalign.errors import InputError, OptionError, quoted
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile
@@ -184,15 +185,19 @@ def explanation_lines(value: dict[str, Any]) -> Iterable[str]:
 
 
 def verify_alignment(
-    run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
+    run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
 ) -> dict[str, Any]:
     """Compare some pairs again on a device, and the alignment with what it is made of; see `Engine.verify`."""
     del hits  # there are none
     again = PairsAgain(run)
-    drawn = np.random.default_rng(SEED).permutation(len(again.blocks.pairs))[:sample]
-    pairs = [(int(i), int(j)) for i, j in again.blocks.pairs[np.sort(drawn)]]
+    drawn = np.random.default_rng(SEED).permutation(len(again.blocks.pairs))[: SAMPLE if sample is None else sample]
+    pairs = [(int(i), int(j)) for i, j in again.blocks.pairs[drawn]]
+    if sample is None:
+        cells = np.cumsum([float(again.given.lengths[i]) * float(again.given.lengths[j]) for i, j in pairs])
+        pairs = pairs[: max(1, int(np.searchsorted(cells, MAX_CELLS["msa"], side="right")))]
 
     def compute(found: Findings, session: Session) -> None:
+        found.details += contradictions_of(run, again.given, again.blocks, context)
         found.details += _contradictions(again)
         for done, (i, j) in enumerate(pairs):
             context.check()

@@ -13,6 +13,7 @@ A run file of it differs from those of searches in this:
 from __future__ import annotations
 
 from clalign.runs.declarations import Declaration, EngineTable
+from clalign.runs.opening import BegunRun
 from clalign.runs.plain_data import ALPHABET, ANY_CARD, any_number, count, finite, text, truth
 
 SEQUENCES = EngineTable(name="msa_sequences", columns="name line, description line, residues text")
@@ -41,8 +42,19 @@ _ROUND = {
     "pairs": [[finite]],
 }  # fmt: skip
 
+
+class AlignmentFacts(BegunRun, kw_only=True):
+    """The facts of an alignment that has begun."""
+
+    alphabet: str
+    n_pairs: int
+    n_targets: float
+    sequence_digests: list[str]
+
+
 RUNS = Declaration(
     engine="msa",
+    begun=AlignmentFacts,
     tables=(SEQUENCES, PAIRS, COUNTS, POSTERIORS, ANNEALING),
     cards={"training": ANY_CARD | {"outcome?": _ROUND}, "pairs": ANY_CARD},
     facts={"alphabet": ALPHABET, "n_pairs": count, "sequence_digests": [text]},

@@ -128,11 +128,12 @@ def domain_of(
         alignment.n_gap_residues,
     )
     raw = alignment.score
+    score, evalue = scores_by(raw, statistics)
     return Domain(
         number=1,
-        score=statistics.bits(raw) if statistics else float(raw),
+        score=score,
         bias=0.0,
-        evalue=statistics.evalue(raw) if statistics else NO_EVALUE,
+        evalue=evalue,
         profile_range=(start, end),
         target_range=alignment.target_range,
         envelope=alignment.target_range,
@@ -141,6 +142,11 @@ def domain_of(
         text=pair_text(alignment, codes, target, scoring),
         pair=facts,
     )
+
+
+def scores_by(raw: int, statistics: Statistics | None) -> tuple[float, float]:
+    """Return what a raw score is shown as, in bits where there are statistics, and its E-value."""
+    return (statistics.bits(raw), statistics.evalue(raw)) if statistics else (float(raw), NO_EVALUE)
 
 
 class Wanted(Struct, frozen=True):

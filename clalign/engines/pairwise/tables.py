@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from clalign.databases.reports import InputReport
 from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
+from clalign.runs.opening import BegunRun, Finished
 from clalign.runs.plain_data import (
     ALPHABET,
     ANY_CARD,
@@ -120,8 +122,28 @@ _IDENTITY = "100.0 * identical / length(states)"
 _POSITIVES = "100.0 * positive / length(states)"
 _QUERY_COVERAGE = f"100.0 * (query_end - query_start) / {_QUERY_LENGTH}"
 
+
+class PairwiseFinished(Finished, kw_only=True):
+    """What a finished run of pairs says of its computation."""
+
+    n_queries: int
+    n_in_16_bits: int
+    n_in_32_bits: int
+
+
+class PairwiseFacts(BegunRun, kw_only=True):
+    """The facts of a search of sequences, or of an alignment of pairs, that has begun."""
+
+    queries: InputReport
+    scoring: dict[str, Any]
+    strands: list[str]
+    n_targets: float
+    finished: PairwiseFinished | None = None
+
+
 RUNS = Declaration(
     engine="pairwise",
+    begun=PairwiseFacts,
     tables=(ALIGNMENTS, BATCHES, CHECKPOINTS),
     cards={"pairwise": _CARD},
     facts={"scoring": (None, _SCORING), "strands": [one_of("plus", "minus")]},

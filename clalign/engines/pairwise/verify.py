@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,22 +13,32 @@ from msgspec.structs import replace
 
 from clalign.compute.sessions import Session
 from clalign.databases.rereading import read_again
-from clalign.engines.pairwise.hits import aligned_alone, domain_of
+from clalign.engines.pairwise.hits import aligned_alone, domain_of, scores_by
 from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs, scores_of
-from clalign.engines.pairwise.query import stored_search
+from clalign.engines.pairwise.lists import pairs_of
+from clalign.engines.pairwise.query import QuerySearch, card_of_query, card_with, stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.verification import (
+    MAX_CELLS,
+    SAMPLE,
     Findings,
+    Item,
+    ProgressReporter,
+    best_score,
     drawn_rows,
+    grouped,
     judge,
     other_copy,
     refuse_standard_input,
     sample_of_hits,
+    spread,
 )
 from clalign.errors import DamagedRun
+from clalign.execution.units import ALL
 from clalign.jobs import JobContext
 from clalign.reference.long_pair import alignment_by_rows, cells_by_rows
 from clalign.runs.contradictions import contradictions
+from clalign.runs.derived import LIKE_ROUNDING, alike, unequal_cells, unequal_hits, unequal_query
 from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
@@ -35,62 +46,65 @@ from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.devices import Device
 from clalign.values.hits import Domain, Hit
 from clalign.values.karlin_altschul import Statistics
+from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.scoring import PairwiseQuery
 
-LIKE_ROUNDING = 1e-9
-"""Logarithms and powers differ in their last digits from one computer to another by no larger share."""
+SAME = (
+    "input_index",
+    "name",
+    "accession",
+    "description",
+    "length",
+    "score",
+    "bias",
+    "evalue",
+    "raw",
+    "n_domains",
+    "log_pvalue",
+    "is_included",
+)
+"""What a hit of a pair has of its sequence and its alignments."""
+
+AT_ONCE = 64
+"""Targets that a device computes together."""
 
 Rows = npt.NDArray[np.int64]
 Residues = npt.NDArray[np.uint8]
 
 
-class ProgressReporter:
-    """Tells how much of the cells to compute is done, and listens whether to stop.
-
-    Parameters
-    ----------
-    total : int
-        Cells.
-    context : JobContext
-    """
-
-    def __init__(self, total: int, context: JobContext) -> None:
-        self._total, self._context, self._done = total, context, 0
-
-    def __call__(self, cells: int) -> None:
-        """Count some more cells."""
-        self._context.check()
-        self._done += cells
-        self._context.progress("verify", min(self._done, self._total), self._total, "cells")
-
-
 def verify_pairwise(
-    run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
+    run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
 ) -> dict[str, Any]:
     """Compute alignments, and scores of as many other pairs, again on a device; see `verify.verify_run`."""
     spec = at_hand(run, run.spec(PairwiseSpec), context)
     refuse_standard_input(run, spec.queries, spec.targets)
     prepared = load_inputs(run, spec, context)
-    chosen = sample_of_hits(HitQueries(run.connection), sample) if hits is None else hits
+    keys, most = HitQueries(run.connection), MAX_CELLS["pairwise"] if sample is None and hits is None else None
+    sample = SAMPLE if sample is None else sample
     searched = range(len(prepared.query_rows)) if hits is None and not spec.is_pairs else range(0)
-    query_of, n_cells = _queries_of(run, prepared, chosen, context)
-    lengths, others = np.diff(prepared.targets.offsets), dict[int, Rows]()
-    for number in searched:
-        context.check()
-        others[number] = _drawn(run, number, -(-sample // len(searched)))
-        n_cells += _length(prepared, number) * len(prepared.strands) * int(lengths[others[number]].sum())
-    rows = [np.array([row for _, row in query_of.values()], np.int64), *others.values()]
-    inputs, damaged = _read_again(prepared, spec, np.unique(np.concatenate(rows)).astype(np.int64), context)
-    tell = ProgressReporter(n_cells, context)
+    chosen = _hit_items(run, prepared, sample_of_hits(keys, sample) if hits is None else hits, context)
+    items = spread(
+        chosen, list(_other_items(run, prepared, searched, -(-sample // max(1, len(searched))), context)), most
+    )
+    rows = np.unique(np.array([item.row for item in items], np.int64))
+    inputs, damaged = _read_again(prepared, spec, rows, context)
+    tell = ProgressReporter(sum(item.cells for item in items), context)
+    at_once = 1 if device.kind == "reference" else AT_ONCE
 
     def compute(found: Findings, session: Session) -> None:
-        for key in chosen:
-            number, _ = query_of[key]
-            found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
-        found.details += damaged if hits is None else []
-        for number, drawn in others.items():
+        if hits is None:
+            found.details += damaged
+            found.details += _hits_otherwise(run, prepared, context)
+            found.details += _pairs_otherwise(run, prepared, context) if spec.is_pairs else ()
+        for number in searched:
             found.details += _contradictions(run, number, prepared, context)
-            _check_scores(run, number, drawn, inputs, session, found, tell)
+        for (number, is_hit), some in grouped(items, at_once):
+            context.check()
+            for key in [item.key for item in some if item.key is not None]:
+                found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
+            if not is_hit:
+                drawn = np.sort(np.array([item.row for item in some], np.int64))
+                _check_scores(run, number, drawn, inputs, session, found, tell)
 
     return judge(run, device, context, compute)
 
@@ -109,6 +123,7 @@ def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: 
     """Yield what a run says of a query and contradicts, and which hits are none by their scores, or the reverse."""
     card, database, is_done = run.card(number), inputs.targets, run.state == "done"
     yield from contradictions(run.connection, number, card, len(database), is_done, context.check)
+    yield from _query_otherwise(run, number, inputs)
     if not is_done:
         return
     expected = stored_search(run, inputs, number).best_rows(scores_of(run, number, len(database)))
@@ -118,20 +133,91 @@ def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: 
         yield f"{card['name']} and {database.header(row)[0]}: it {words}."
 
 
-def _queries_of(
-    run: RunFile, inputs: PairwiseInputs, hits: list[int], context: JobContext
-) -> tuple[dict[int, tuple[int, int]], int]:
-    """Return the number of the query and the row of each hit, and how many cells are computed for all hits."""
-    keys, total = HitQueries(run.connection), 0
-    found = {}
+def _hits_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) -> Iterator[str]:
+    """Yield which of all hits are not what follows from their alignments, the sequences and the statistics."""
+    known = cache(lambda number: stored_search(run, inputs, number))
+
+    def expected(number: int, hit: Hit) -> str | None:
+        search: QuerySearch = known(number)
+        again = search.hit(hit.row, list(hit.domains))
+        if search.spec.is_pairs:  # the place of a hit is that of the pair
+            again = replace(again, input_index=hit.input_index)
+        wrong = [name for name in SAME if not alike(getattr(hit, name), getattr(again, name))]
+        if [one.number for one in hit.domains] != [one.number for one in again.domains]:
+            wrong.append("numbers of alignments")
+        (statistics,) = search.statistics_of(np.array([hit.row], np.int64))
+        for one in hit.domains:
+            score, evalue = scores_by(one.raw, statistics)
+            wrong += (
+                [] if alike(one.score, score) and alike(one.evalue, evalue) else ["score or E-value of an alignment"]
+            )
+        return ", ".join(dict.fromkeys(wrong)) or None
+
+    yield from unequal_hits(run.connection, context.check, expected)
+
+
+def _pairs_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) -> Iterator[str]:
+    """Yield what is kept of given pairs, of which each is a hit, and contradicts them."""
+    (pairs, _), is_done = pairs_of(run.spec(PairwiseSpec), inputs), run.state == "done"
+    lengths = np.diff(inputs.queries.offsets)[inputs.query_rows], np.diff(inputs.targets.offsets)
+    cells = lengths[0][pairs[:, 0]] * lengths[1][pairs[:, 1]] * len(inputs.strands)
+    for number in range(len(inputs.query_rows)):
+        yield from _query_otherwise(run, number, inputs)
+    yield from contradictions(run.connection, ALL, {"name": "The pairs", "histogram_bin": 1}, len(pairs), is_done,
+                              context.check)  # fmt: skip
+    scores = scores_of(run, ALL, len(pairs))
+    for first, last, kept in run.connection.execute("SELECT first, last, cells FROM batches").fetchall():
+        if kept != float(cells[first:last].sum()):
+            yield f"The pairs {first:,} to {last:,} count {kept:,.0f} cells, which they do not have."
+    places = set(np.flatnonzero(scores > IMPOSSIBLE).tolist())
+    for number, row, place, raw in run.connection.execute("SELECT query, row, input_index, raw FROM hits").fetchall():
+        if place not in places or (number, row) != tuple(pairs[place].tolist()) or raw != scores[place]:
+            yield f"The pair {place + 1:,} is another one, or has another score, than is kept."
+        places.discard(place)
+    if places:
+        yield f"{len(places):,} pairs that were compared have no alignment."
+
+
+def _query_otherwise(run: RunFile, number: int, inputs: PairwiseInputs) -> Iterator[str]:
+    """Yield what is kept of a query and does not follow from the sequences, its statistics and its scores."""
+    search, card, spec = stored_search(run, inputs, number), run.card(number), run.spec(PairwiseSpec)
+    begun = card_of_query(inputs, number, spec)
+    statistics, fitted = (
+        Statistics.from_dict(card[name]) if card.get(name) else None for name in ("statistics", "fitted")
+    )
+    again = card_with(begun, inputs, search, statistics, fitted)
+    if statistics is None or statistics.kind != "fitted":
+        again["statistics"] = begun["statistics"]
+    del again["statistics_words"]  # which also say when they come
+    raw, row = best_score(run, number)
+    described = search.described(raw, row) if raw > IMPOSSIBLE else None
+    yield from unequal_query(run.connection, number, again, described)
+    if not spec.is_pairs:
+        yield from unequal_cells(run.connection, number, inputs.targets, card["cells_per_residue"])
+
+
+def _hit_items(run: RunFile, inputs: PairwiseInputs, hits: list[int], context: JobContext) -> list[Item]:
+    """Return hits with the cells of all of their alignments."""
+    keys, found = HitQueries(run.connection), list[Item]()
     for key in hits:
         context.check()
         number, row, length, n_alignments = keys.place(key)
         if number >= len(inputs.query_rows):
             raise DamagedRun(run.path, "it has hits of queries that are not there")
-        found[key] = number, row
-        total += n_alignments * cells_by_rows(_length(inputs, number), length)
-    return found, total
+        found.append(Item(number, row, key, float(n_alignments * cells_by_rows(_length(inputs, number), length))))
+    return found
+
+
+def _other_items(
+    run: RunFile, inputs: PairwiseInputs, searched: range, share: int, context: JobContext
+) -> Iterator[Item]:
+    """Yield so many targets of each query that are no hits of it, with their cells on all strands."""
+    lengths = np.diff(inputs.targets.offsets)
+    for number in searched:
+        context.check()
+        of_residue = _length(inputs, number) * len(inputs.strands)
+        for row in map(int, _drawn(run, number, share)):
+            yield Item(number, row, None, float(of_residue * int(lengths[row])))
 
 
 def _length(inputs: PairwiseInputs, number: int) -> int:
@@ -174,7 +260,7 @@ def _again(
 
 
 def _equal(domain: Domain, again: Domain) -> bool:
-    same = ("profile_range", "target_range", "states", "text", "pair")
+    same = ("profile_range", "target_range", "states", "text", "pair", "bias", "log_pvalue")
     if any(getattr(domain, name) != getattr(again, name) for name in same):
         return False
     both = ((domain.score, again.score), (domain.evalue, again.evalue))

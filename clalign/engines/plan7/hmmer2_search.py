@@ -289,10 +289,11 @@ class Hmmer2Search(Struct, frozen=True):
             raw=raw,
             domains=tuple(shown),
             n_domains=len(counting),
-            is_included=self._is_included(score, evalue),
+            is_included=self.is_included(score, evalue),
         )
 
-    def _is_included(self, score: np.float32, evalue: float) -> bool:
+    def is_included(self, score: np.float32, evalue: float) -> bool:
+        """Return whether a hit of such a score is significant."""
         limits = self.thresholds
         if limits.inclusion_score is not None:
             with np.errstate(over="ignore"):  # a limit beyond all float32 is beyond all scores

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from clalign.engines.plan7.domain_limits import domain_limits
 from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
+from clalign.runs.opening import BegunRun
 from clalign.runs.plain_data import ANY_CARD, FACTS, any_number, count, each, finite, positive, size, text, truth
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
@@ -152,8 +153,18 @@ _OF_DOMAINS = "FROM parts LEFT JOIN plan7_domains USING (hit, number) WHERE hit 
 
 _IDENTICAL = "length(replace(replace(match, ' ', ''), '+', ''))"
 
+
+class SearchFacts(BegunRun, kw_only=True):
+    """The facts of a search or a scan that has begun."""
+
+    direction: Literal["search", "scan"]
+    profiles_digest: str
+    n_targets: float
+
+
 RUNS = Declaration(
     engine="plan7",
+    begun=SearchFacts,
     tables=(HITS, DOMAINS, BATCHES),
     facts={"spec": FACTS["spec"] | _INCLUSION},
     cards={"hmmer2": _PROFILE, "hmmer3": _HMMER3_PROFILE},

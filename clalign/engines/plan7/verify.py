@@ -21,29 +21,37 @@ from clalign.engines.plan7.contradictions import of_filters
 from clalign.engines.plan7.funnel import FILTERS, survivors_of
 from clalign.engines.plan7.hmmer2_search import Hmmer2Search
 from clalign.engines.plan7.hmmer3_search import FORWARD_SHARE, Hmmer3Search
-from clalign.engines.plan7.preparing import prepare_search
+from clalign.engines.plan7.preparing import card_of_search, prepare_search
 from clalign.engines.plan7.profile_search import check_unchanged
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.survivors import Survivors
-from clalign.engines.plan7.targets import targets_of
+from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.engines.verification import (
+    MAX_CELLS,
+    SAMPLE,
     Findings,
+    Item,
     Rows,
+    best_score,
     drawn_rows,
+    grouped,
     judge,
     other_copy,
     refuse_standard_input,
     sample_of_hits,
+    spread,
 )
 from clalign.execution.units import Scored
 from clalign.jobs import JobContext
 from clalign.runs.contradictions import contradictions
+from clalign.runs.derived import alike, unequal_cells, unequal_hits, unequal_query
 from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.evalues import hmmer3_evalue
 from clalign.values.hits import Domain, Hit
-from clalign.values.profiles import IMPOSSIBLE
+from clalign.values.profiles import IMPOSSIBLE, Hmm
 from clalign.values.sequences import SequenceDatabase
 
 TOLERANCE = 0.005
@@ -52,11 +60,14 @@ TOLERANCE = 0.005
 SHARE = float(FORWARD_SHARE)
 """Or by this share of the score, if that is more: the scores of long targets are sums of many rounded numbers."""
 
+AT_ONCE = 64
+"""Sequences that a device computes together."""
+
 Search = Hmmer2Search | Hmmer3Search
 
 
 def verify_run(
-    run: RunFile, hits: list[int] | None, sample: int, device: Device, context: JobContext
+    run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
 ) -> dict[str, Any]:
     """Compute hits, and as many sequences that are none, again on a device, from the file to the reported line.
 
@@ -67,8 +78,8 @@ def verify_run(
     hits : list of int or None
         Ids of the hits; None takes the best `sample` / 2 and as many drawn at random (seed 42), as many other
         sequences of all profiles together (one of each at least), and compares the run's counters.
-    sample : int
-        Number of hits and of other sequences, if `hits` is None.
+    sample : int or None
+        Number of hits and of other sequences, if `hits` is None; None for `SAMPLE`, but no more than `MAX_CELLS`.
     device : Device
     context : JobContext
 
@@ -90,28 +101,46 @@ def verify_run(
     )
     profiles, digest = load_library(spec.profiles, context.check, keep=False)
     check_unchanged(run, spec, report, digest)
-    keys = HitQueries(run.connection)
-    chosen = sample_of_hits(keys, sample) if hits is None else hits
+    keys, most = HitQueries(run.connection), MAX_CELLS["plan7"] if sample is None and hits is None else None
+    sample = SAMPLE if sample is None else sample
     share = -(-sample // len(profiles))
-    others = [_drawn(run, number, share, context) for number in range(len(profiles) if hits is None else 0)]
-    rows = np.unique(np.concatenate([np.array([keys.place(key)[1] for key in chosen], np.int64), *others]))
+    items = spread(
+        [_item(keys, profiles, key) for key in (sample_of_hits(keys, sample) if hits is None else hits)],
+        [
+            Item(number, row, None, float(hmm.length * database.length(row)))
+            for number, hmm in enumerate(profiles if hits is None else ())
+            for row in map(int, _drawn(run, number, share, context))
+        ],
+        most,
+    )
+    bests = [best_score(run, number)[1] for number in range(len(profiles) if hits is None else 0)]
+    rows = np.unique(np.array([*(item.row for item in items), *bests], np.int64))
     reread = read_again(spec.targets, database, report, rows, context)
-    targets = replace(targets_of(spec, database, profiles, report), database=reread.database)
+    known = targets_of(spec, database, profiles, report)
+    targets = replace(known, database=reread.database)
     searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
-    n_all = len(chosen) + sum(map(len, others))
+    at_once = 1 if device.kind == "reference" else AT_ONCE
 
     def compute(found: Findings, session: Session) -> None:
-        for key in chosen:
+        if hits is None:
+            found.details += _contradictions(run, database, reread, len(profiles), context)
+            found.details += _derived_otherwise(run, searches, profiles, known, context)
+        for (number, is_hit), some in grouped(items, at_once):
             context.check()
-            found.add_hit(key, _difference(run.hit(key), searches[keys.place(key)[0]], session))
-            context.progress("verify", len(found.verdicts), n_all, "sequences")
-        found.details += _contradictions(run, database, reread, len(others), context)
-        for number, of_profile in enumerate(others):
-            for n_checked, texts in _check_others(run, number, searches[number], of_profile, session, context):
-                found.add_others(n_checked, texts)
-                context.progress("verify", len(found.verdicts) + found.others, n_all, "sequences")
+            for key in [item.key for item in some if item.key is not None]:
+                found.add_hit(key, _difference(run.hit(key), searches[number], session))
+            if not is_hit:
+                rows_of_some = np.sort(np.array([item.row for item in some], np.int64))
+                for n_checked, texts in _check_others(run, number, searches[number], rows_of_some, session, context):
+                    found.add_others(n_checked, texts)
+            context.progress("verify", len(found.verdicts) + found.others, len(items), "sequences")
 
     return judge(run, device, context, compute)
+
+
+def _item(keys: HitQueries, profiles: list[Hmm], key: int) -> Item:
+    number, row, length, _ = keys.place(key)
+    return Item(number, row, key, float(profiles[number].length * length))
 
 
 def _contradictions(
@@ -124,6 +153,43 @@ def _contradictions(
         yield from contradictions(
             run.connection, number, run.card(number), len(database), is_done, context.check, of_filters(run, number)
         )
+
+
+def _derived_otherwise(
+    run: RunFile, searches: list[Search], profiles: list[Hmm], targets: Targets, context: JobContext
+) -> Iterator[str]:
+    """Yield what is kept of all hits and all profiles and does not follow from the rest."""
+    spec, database = run.spec(SearchSpec), targets.database
+
+    def expected(number: int, hit: Hit) -> str | None:
+        if database.header(hit.row) != (hit.name, hit.accession, hit.description):
+            return "its name"
+        if (int(database.order[hit.row]), database.length(hit.row)) != (hit.input_index, hit.length):
+            return "its place or length"
+        return None if _follows(searches[number], hit) else "its E-value, or that it is significant,"
+
+    yield from unequal_hits(run.connection, context.check, expected)
+    for number, (hmm, search) in enumerate(zip(profiles, searches, strict=True)):
+        context.check()
+        raw, row = best_score(run, number)
+        described = search.described(raw, row) if raw > IMPOSSIBLE else None
+        yield from unequal_query(run.connection, number, card_of_search(hmm, spec, targets), described)
+        yield from unequal_cells(run.connection, number, database, hmm.length)
+
+
+def _follows(search: Search, hit: Hit) -> bool:
+    """Return whether the E-values of a hit and its domains, and that it is significant, follow from its scores."""
+    if isinstance(search, Hmmer2Search):
+        older = search.thresholds
+        pairs = [(hit.evalue, older.pvalue(np.float32(hit.score)) * older.n_targets)]
+        pairs += [(one.evalue, older.pvalue(np.float32(one.score)) * older.n_domain_targets) for one in hit.domains]
+        is_included = search.is_included(np.float32(hit.score), hit.evalue)
+    else:
+        limits, scored = search.thresholds, list[Hit | Domain]([hit, *hit.domains])
+        logs = [(one.evalue, one.log_pvalue) for one in scored]
+        pairs = [(evalue, hmmer3_evalue(log, limits.n_targets)) for evalue, log in logs if log is not None]
+        is_included = limits.includes(hit.score, hit.evalue)
+    return is_included == hit.is_included and all(alike(*pair) for pair in pairs)
 
 
 def _drawn(run: RunFile, number: int, sample: int, context: JobContext) -> Rows:
@@ -159,17 +225,39 @@ def _difference(hit: Hit, search: Search, session: Session) -> str:
 def _agree(hit: Hit, again: Hit) -> bool:
     """Return whether two devices found the same of a HMMER3 hit, and whether it is told of the same sequence."""
     told = [(h.input_index, h.name, h.accession, h.description, h.length, h.is_included) for h in (hit, again)]
-    same = [(h.n_domains, h.estimates and h.estimates.n_envelopes, len(h.domains)) for h in (hit, again)]
+    same = [(h.n_domains, _counts(h), len(h.domains)) for h in (hit, again)]
     close = _close(hit.score, again.score) and _close(hit.bias, again.bias, hit.score)
     if told[0] != told[1] or same[0] != same[1] or not close or not _close_logs(hit, again):
         return False
-    pairs = [(h.filters.viterbi, h.filters.forward) if h.filters else (None, None) for h in (hit, again)]
-    filters = all(a == b or (a and b and _close(a, b)) for a, b in zip(*pairs, strict=True))
+    pairs = [_soft_numbers(h) for h in (hit, again)]
+    filters = all(a == b or (a is not None and b is not None and _close(a, b)) for a, b in zip(*pairs, strict=True))
     return filters and all(_domains_agree(a, b) for a, b in zip(hit.domains, again.domains, strict=True))
 
 
+def _counts(hit: Hit) -> tuple[int, ...]:
+    said = hit.estimates
+    return () if said is None else (said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes)
+
+
+def _soft_numbers(hit: Hit) -> tuple[float | None, ...]:
+    """Return the scores of a hit in the filters, and how many domains it is expected to have."""
+    scores, said = hit.filters, hit.estimates
+    kept = (scores.msv, scores.bias, scores.viterbi, scores.forward) if scores else (None,) * 4
+    return *kept, said.expected if said else None
+
+
+def _posteriors_agree(a: str, b: str) -> bool:
+    """Return whether digits of posterior probabilities are the same, or neighbors: they are rounded."""
+    steps = "0123456789*"
+    both = [(steps.find(x), steps.find(y)) for x, y in zip(a, b, strict=False) if x != y]
+    return len(a) == len(b) and all(min(pair) >= 0 and abs(pair[0] - pair[1]) == 1 for pair in both)
+
+
 def _domains_agree(a: Domain, b: Domain) -> bool:
-    spans = [(d.envelope, d.target_range, d.profile_range, d.states, d.text.target) for d in (a, b)]
+    spans = [(d.number, d.raw, d.envelope, d.target_range, d.profile_range, d.states, d.text.model, d.text.match,
+              d.text.target) for d in (a, b)]  # fmt: skip
+    if not _posteriors_agree(a.text.posterior, b.text.posterior):
+        return False
     close = _close(a.score, b.score) and _close(a.bias, b.bias, a.score) and _close(a.accuracy or 0, b.accuracy or 0)
     return spans[0] == spans[1] and _close_logs(a, b) and close
 

@@ -1,0 +1,130 @@
+"""What a run says of itself: all that its state demands, each of its kind; else it is damaged, for whoever opens it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import clalign
+from clalign.cli import main
+from clalign.errors import DamagedRun, ExitCode
+from clalign.runs import run_file
+from clalign.runs.run_file import create_run, open_run
+from tests.search.test_verify_every_column import KINDS
+
+MAY_MISS = {"command", "error", "device", "seen_digest", "name", "relocated", "direction"}
+"""Facts without which a run is whole; of profiles the direction is not among them."""
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    made: dict[str, Path] = {}
+
+    def run_of(kind: str) -> Path:
+        if kind not in made:
+            folder = tmp_path_factory.mktemp("finished")
+            KINDS[kind](folder)
+            made[kind] = folder / "run.clalign"
+        return made[kind]
+
+    return run_of
+
+
+def facts_of(path: Path) -> dict[str, Any]:
+    with sqlite3.connect(path) as connection:
+        return {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM facts")}
+
+
+def change(path: Path, statement: str, *values: Any) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(statement, values)
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("kind", ["hmmer2", "sw", "sw --long", "align"])
+def test_no_fact_may_be_missing_or_of_another_kind(finished: Callable[[str], Path], kind: str, tmp_path: Path) -> None:
+    sound, path, opened = finished(kind), tmp_path / "run.clalign", set[tuple[str, str]]()
+    facts = facts_of(sound)
+    for name in facts:
+        for what in ("missing", "null", "text", "number", "list", "object"):
+            values = {"null": None, "text": "a text", "number": -5, "list": [[]], "object": {"a": {}}}
+            shutil.copy(sound, path)
+            if what == "missing":
+                change(path, "DELETE FROM facts WHERE name = ?", name)
+            else:
+                change(path, "UPDATE facts SET value = ? WHERE name = ?", json.dumps(values[what]), name)
+            try:
+                open_run(path).close()
+                opened.add((name, what))
+            except DamagedRun:
+                pass
+    not_refused = {name for name, what in opened if what == "missing"}
+    assert not_refused <= MAY_MISS - ({"direction"} if kind == "hmmer2" else set())
+    of_another_kind = {(name, what) for name, what in opened if what in ("number", "list", "object")}
+    assert of_another_kind <= {("device", "object"), ("spec", "object")}  # which say nothing that is known
+    texts = {"command", "seen_digest", "name", "profiles_digest"}
+    assert {name for name, what in opened if what == "text"} <= texts
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE facts SET value = json_remove(value, '$.cells') WHERE name = 'finished'",
+        "UPDATE facts SET value = json_set(value, '$.cells', 'many') WHERE name = 'finished'",
+        "UPDATE facts SET value = json_set(value, '$.cells', json('{}')) WHERE name = 'finished'",
+        "UPDATE facts SET value = json_remove(value, '$.issues[0]', '$.length_histogram') WHERE name = 'database'",
+        "DELETE FROM queries WHERE id = (SELECT max(id) FROM queries)",
+        "UPDATE queries SET id = id + 1",
+        "UPDATE queries SET id = 7 WHERE id = 0",
+    ],
+)
+def test_damage_is_told_by_every_command(
+    finished: Callable[[str], Path], statement: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.clalign"
+    shutil.copy(finished("sw"), path)
+    change(path, statement)
+    with pytest.raises(DamagedRun):
+        open_run(path)
+    for words in (
+        ["export", "-o", "-"], ["export", "--html", "x.html"], ["picture", "--kind", "scores", "-o", "p.svg"],
+        ["resume", "-q"], ["resume", "--dry-run"], ["verify", "-q"], ["runs", "compare", str(path)],
+    ):  # fmt: skip
+        assert main([*words, str(path)]) == ExitCode.UNREADABLE, words
+        assert "Traceback" not in capsys.readouterr().err
+
+
+def test_hits_name_their_sequences(finished: Callable[[str], Path], tmp_path: Path) -> None:
+    path = tmp_path / "run.clalign"
+    shutil.copy(finished("sw"), path)
+    change(path, "DELETE FROM targets WHERE row = (SELECT min(row) FROM targets)")
+    assert main(["export", "--html", str(tmp_path / "x.html"), str(path)]) == ExitCode.UNREADABLE
+    assert main(["verify", "-q", str(path)]) == ExitCode.UNREADABLE
+
+
+@pytest.mark.parametrize("clock", [0.0, 4.1e9, 9e10])
+def test_a_run_is_sound_whatever_the_clock_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: float) -> None:
+    monkeypatch.setattr(run_file.time, "time", lambda: clock)
+    with create_run(tmp_path / "run.clalign", spec={}, state="new") as run:
+        run.add_message("warning", "a word")
+    monkeypatch.undo()
+    with open_run(tmp_path / "run.clalign") as run:
+        assert run.fact("created") == clock
+        assert run.messages() == [(clock, "warning", "a word")]
+
+
+def test_a_stopped_run_need_not_say_what_was_computed(finished: Callable[[str], Path], tmp_path: Path) -> None:
+    path = tmp_path / "run.clalign"
+    shutil.copy(finished("sw"), path)
+    change(path, "DELETE FROM facts WHERE name = 'finished'")
+    change(path, "UPDATE facts SET value = '\"stopped\"' WHERE name = 'state'")
+    with open_run(path) as run:
+        assert run.state == "stopped"
+    assert clalign.open_run(path).run.fact("finished") is None
