@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import os
@@ -14,12 +15,27 @@ from typing import Any
 
 import pytest
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+FONTS = Path(__file__).with_name("fonts")
+SANS = ("Subset DejaVu Sans", "Subset Noto Sans")
+"""Families of the fonts that come with the tests: the second is taller, the first wider."""
+
+POINTS = 10
+
+
+def leave_desktop() -> None:
+    """Let nothing of the desktop here reach the tests: no fonts, scale, style, input method, or language."""
+    for name in list(os.environ):
+        if name.startswith(("QT_", "LC_")) or name in ("LANG", "LANGUAGE", "XDG_CURRENT_DESKTOP", "DESKTOP_SESSION"):
+            del os.environ[name]
+    os.environ.update(QT_QPA_PLATFORM="offscreen", FONTCONFIG_FILE=str(FONTS / "fonts.conf"), LC_ALL="C.UTF-8")
+
+
+leave_desktop()
 
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QObject, QPointF, QProcess, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtGui import QDropEvent, QFont, QFontDatabase, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from clalign.engines.plan7.spec import SearchSpec
@@ -86,6 +102,22 @@ def lasting_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 def unforeseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start no worker that looks what a run would take, beside those that a test is about."""
     monkeypatch.setattr(spec_sheet, "FORESEE_MS", 10**9)
+
+
+@pytest.fixture(scope="session")
+def bundled_fonts(qapp: QApplication) -> None:
+    """Load the fonts of the tests where the system's settings of fonts, as on Linux, do not name them already."""
+    if not set(SANS) <= set(QFontDatabase.families()):
+        for file in FONTS.glob("*.ttf"):
+            assert QFontDatabase.addApplicationFont(str(file)) >= 0
+
+
+@pytest.fixture(autouse=True)
+def text_font(request: pytest.FixtureRequest, bundled_fonts: None) -> QFont:
+    """The font of the window; a test may choose another family and size."""
+    font = QFont(*getattr(request, "param", (SANS[0], POINTS)))
+    QApplication.setFont(font)
+    return font
 
 
 @pytest.fixture
@@ -221,6 +253,13 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {name: str(tmp_path / name) for name in texts}
 
 
+def destroy(window: MainWindow) -> None:
+    """Destroy a closed window and all that its objects refer to: Python collects so much only when it has grown a lot."""
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+
+
 @pytest.fixture
 def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWindow]:
     """The window; afterwards nothing of it may be left: no widget, no thread, no process."""
@@ -239,8 +278,7 @@ def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Itera
     assert made.controller.queue.worker is None
     assert made.controller.inspector.is_idle
     assert {process.state() for process in made.findChildren(QProcess)} <= {QProcess.ProcessState.NotRunning}
-    made.deleteLater()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    destroy(made)
     assert gone, "the window was not destroyed"
     stray = [thread.name for thread in threading.enumerate() if thread.name.startswith("clalign")]
     assert not stray
@@ -328,6 +366,7 @@ def real_window(qtbot: Any, tmp_path: Path) -> Iterator[MainWindow]:
     yield window
     window.leaving.asks = False
     window.close()
+    destroy(window)
 
 
 @pytest.fixture

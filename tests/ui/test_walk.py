@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, Qt
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
@@ -40,6 +41,9 @@ from clalign.ui.views.parts import ElidedButton, ElidedLabel, FactsLabel
 SIZES = ((900, 600), (1024, 768), (1280, 800), (1920, 1080), (2560, 1440))
 
 LENGTHS = {"as it is": 1.0, "as German": 1.35, "as Chinese": 0.7}
+
+LARGE = 12
+"""Points of a large font, in which texts are looked at as they are."""
 
 LONGEST_WORD = 30
 
@@ -334,8 +338,8 @@ def turn(n_times: int = 2) -> None:
 class Walk:
     """Looks at pages in every size and language and remembers what was wrong."""
 
-    def __init__(self, window: MainWindow, language: Language) -> None:
-        self.window, self.language = window, language
+    def __init__(self, window: MainWindow, language: Language, lengths: dict[str, float]) -> None:
+        self.window, self.language, self.lengths = window, language, lengths
         self.found: dict[str, str] = {}
         self.n_seen = 0
 
@@ -343,7 +347,7 @@ class Walk:
         """Look at what is in view now."""
         turn()
         self.window.setUpdatesEnabled(False)  # nothing that is looked for depends on what is drawn
-        for length, share in LENGTHS.items():
+        for length, share in self.lengths.items():
             with self.language.spoken(self.window, share):
                 for size in SIZES:
                     self.window.resize(*size)
@@ -370,9 +374,24 @@ class Walk:
         return "\n".join(f"{where}: {fault}" for fault, where in self.found.items())
 
 
+def in_font(family: str, points: int, *marks: pytest.MarkDecorator) -> Any:
+    return pytest.param((family, points), id=f"{family.split()[1]} {points}", marks=marks)
+
+
+in_fonts = pytest.mark.parametrize(
+    "text_font",
+    [
+        in_font("Subset DejaVu Sans", 10), in_font("Subset Noto Sans", LARGE),
+        in_font("Subset Noto Sans", 10, pytest.mark.thorough), in_font("Subset DejaVu Sans", LARGE, pytest.mark.thorough),
+    ],
+    indirect=True,
+)  # fmt: skip
+
+
 @pytest.fixture
-def walk(unwatched_window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Walk:
-    return Walk(unwatched_window, Language(monkeypatch))
+def walk(unwatched_window: MainWindow, monkeypatch: pytest.MonkeyPatch, text_font: QFont) -> Walk:
+    lengths = LENGTHS if text_font.pointSize() < LARGE else {"as it is": 1.0}
+    return Walk(unwatched_window, Language(monkeypatch), lengths)
 
 
 # ---- the walks
@@ -395,6 +414,7 @@ def test_faults_are_found(qtbot: Any) -> None:
     assert {line.split()[0] for line in faults(window)} >= {"outside", "overlap"}
 
 
+@in_fonts
 def test_start_and_sheets(qtbot: Any, walk: Walk, files: dict[str, str], drop: Any) -> None:
     window, controller = walk.window, walk.window.controller
     walk.look("start page")
@@ -420,6 +440,7 @@ def test_start_and_sheets(qtbot: Any, walk: Walk, files: dict[str, str], drop: A
     assert not walk.found, walk.told()
 
 
+@in_fonts
 def test_laboratory_help_and_library(qtbot: Any, walk: Walk, made_run: Callable[..., Path]) -> None:
     controller = walk.window.controller
     for kind in (*ladders(), COMPARISON, SYNCHRONIZATION):
@@ -462,6 +483,7 @@ def look_at_results(qtbot: Any, walk: Walk, path: Path) -> Any:
     return page
 
 
+@in_fonts
 def test_results_of_profiles(qtbot: Any, walk: Walk, families: Path) -> None:
     page = look_at_results(qtbot, walk, families)
     controller = walk.window.controller
@@ -474,12 +496,13 @@ def test_results_of_profiles(qtbot: Any, walk: Walk, families: Path) -> None:
     assert not walk.found, walk.told()
 
 
-@pytest.mark.parametrize("name", ["proteins"])
-def test_results_of_pairs(qtbot: Any, walk: Walk, pair_runs: dict[str, Path], name: str) -> None:
-    look_at_results(qtbot, walk, pair_runs[name])
+@in_fonts
+def test_results_of_pairs(qtbot: Any, walk: Walk, pair_runs: dict[str, Path]) -> None:
+    look_at_results(qtbot, walk, pair_runs["proteins"])
     assert not walk.found, walk.told()
 
 
+@in_fonts
 def test_alignments(qtbot: Any, walk: Walk, tmp_path: Path) -> None:
     sequences = tmp_path / "family.fasta"
     texts = ("MKVLAAGIVLLAWKDPNQSTRYCHE", "MKVLAGIVLLAWKDPNSTRYCHE", "MKVAAGIVLAWKDPPNQSTRYCE")

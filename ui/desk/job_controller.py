@@ -159,6 +159,8 @@ class JobController(Controller):
     def resume(self, run: str, device: str = "", title: str = "") -> None:
         """Continue a run from its last finished batch, on the device that it began on unless another is named."""
         job: dict[str, Any] = {"job": "resume", "run": run}
+        if not self._app.workspace.devices_sought:
+            device = REFERENCE.id
         if device:
             job["device"] = device
         self._begin()

@@ -41,6 +41,7 @@ REFRESH_MS = 100
 Found = TypeVar("Found")
 
 STATE_WORDS = {
+    "reading": "being read",
     "new": "starting",
     "running": "running",
     "elsewhere": "another process writes it",
@@ -256,7 +257,9 @@ class RunView(QObject):
 
     @property
     def state(self) -> str:
-        """What became of the run; one that nobody works on is not running."""
+        """What became of the run, ``reading`` while that is not known; one that nobody works on is not running."""
+        if not self.facts and not self.is_live:
+            return "reading"
         state = self.facts.get("state") or "new"
         if state not in ("new", "running") or self.is_live:
             return state
@@ -312,7 +315,7 @@ class RunView(QObject):
         if self.shows_all:
             return
         own = self._own_thresholds()
-        self.thresholds[name] = max(score, own["report"])
+        self.thresholds[name] = score if score == own[name] else max(score, own["report"])
         moved = None if self.thresholds[name] == own[name] else self.thresholds[name]
         (self.hits.set_significant_from if name == "significant" else self.hits.set_least_score)(moved)
         self._ask_counts()
