@@ -109,15 +109,14 @@ class Notice:
     ----------
     blocks : bool
         The run makes no sense before this is mended.
-    action : str
-        Id of the action offered, if any.
+    ways : tuple of (str, str)
+        Actions that are offered: id and words of each.
     """
 
     severity: str
     text: str
     blocks: bool = False
-    action: str = ""
-    action_text: str = ""
+    ways: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
