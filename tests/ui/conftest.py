@@ -14,24 +14,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-
-FONTS = Path(__file__).with_name("fonts")
-SANS = ("Subset DejaVu Sans", "Subset Noto Sans")
-"""Families of the fonts that come with the tests: the second is taller, the first wider."""
-
-POINTS = 10
-
-
-def leave_desktop() -> None:
-    """Let nothing of the desktop here reach the tests: no fonts, scale, style, input method, or language."""
-    for name in list(os.environ):
-        if name.startswith(("QT_", "LC_")) or name in ("LANG", "LANGUAGE", "XDG_CURRENT_DESKTOP", "DESKTOP_SESSION"):
-            del os.environ[name]
-    os.environ.update(QT_QPA_PLATFORM="offscreen", FONTCONFIG_FILE=str(FONTS / "fonts.conf"), LC_ALL="C.UTF-8")
-
-
-leave_desktop()
-
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QObject, QPointF, QProcess, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QFont, QFontDatabase, QGuiApplication
 from PySide6.QtTest import QTest
@@ -49,6 +31,12 @@ from clalign.ui.views import message_bar, spec_sheet
 from clalign.ui.worker_process import default_worker
 
 WORKER = Path(__file__).with_name("fake_worker.py")
+
+FONTS = Path(__file__).with_name("fonts")
+SANS = ("Subset DejaVu Sans", "Subset Noto Sans")
+"""Families of the fonts that come with the tests: the second is taller, the first wider."""
+
+POINTS = 9
 
 
 def _load(path: Path) -> ModuleType:
@@ -254,7 +242,7 @@ def files(tmp_path: Path) -> dict[str, str]:
 
 
 def destroy(window: MainWindow) -> None:
-    """Destroy a closed window and all that its objects refer to: Python collects so much only when it has grown a lot."""
+    """Destroy a closed window and what it refers to, which Python would collect only once much more has come."""
     window.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()

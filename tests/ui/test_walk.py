@@ -39,17 +39,12 @@ from clalign.ui.views.option_form import TICK_LETTERS, OptionForm
 from clalign.ui.views.parts import ElidedButton, ElidedLabel, FactsLabel
 
 SIZES = ((900, 600), (1024, 768), (1280, 800), (1920, 1080), (2560, 1440))
-
 LENGTHS = {"as it is": 1.0, "as German": 1.35, "as Chinese": 0.7}
-
 LARGE = 12
 """Points of a large font, in which texts are looked at as they are."""
-
 LONGEST_WORD = 30
-
 MARGIN = 20
 """Pixels between widgets, or at the edge of what they are in, that count for no room."""
-
 SLACK = 2
 """Pixels that rounding may take."""
 
@@ -268,9 +263,6 @@ def faults(window: QWidget) -> list[str]:
     return found
 
 
-# ---- how texts of other languages are put in
-
-
 class Language:
     """Lengthens or shortens what the window says.
 
@@ -374,18 +366,8 @@ class Walk:
         return "\n".join(f"{where}: {fault}" for fault, where in self.found.items())
 
 
-def in_font(family: str, points: int, *marks: pytest.MarkDecorator) -> Any:
-    return pytest.param((family, points), id=f"{family.split()[1]} {points}", marks=marks)
-
-
-in_fonts = pytest.mark.parametrize(
-    "text_font",
-    [
-        in_font("Subset DejaVu Sans", 10), in_font("Subset Noto Sans", LARGE),
-        in_font("Subset Noto Sans", 10, pytest.mark.thorough), in_font("Subset DejaVu Sans", LARGE, pytest.mark.thorough),
-    ],
-    indirect=True,
-)  # fmt: skip
+FONTS = [("Subset DejaVu Sans", 9), ("Subset Noto Sans", LARGE)]
+pytestmark = pytest.mark.parametrize("text_font", FONTS, indirect=True, ids=["9", "12"])
 
 
 @pytest.fixture
@@ -414,7 +396,6 @@ def test_faults_are_found(qtbot: Any) -> None:
     assert {line.split()[0] for line in faults(window)} >= {"outside", "overlap"}
 
 
-@in_fonts
 def test_start_and_sheets(qtbot: Any, walk: Walk, files: dict[str, str], drop: Any) -> None:
     window, controller = walk.window, walk.window.controller
     walk.look("start page")
@@ -440,7 +421,6 @@ def test_start_and_sheets(qtbot: Any, walk: Walk, files: dict[str, str], drop: A
     assert not walk.found, walk.told()
 
 
-@in_fonts
 def test_laboratory_help_and_library(qtbot: Any, walk: Walk, made_run: Callable[..., Path]) -> None:
     controller = walk.window.controller
     for kind in (*ladders(), COMPARISON, SYNCHRONIZATION):
@@ -483,7 +463,6 @@ def look_at_results(qtbot: Any, walk: Walk, path: Path) -> Any:
     return page
 
 
-@in_fonts
 def test_results_of_profiles(qtbot: Any, walk: Walk, families: Path) -> None:
     page = look_at_results(qtbot, walk, families)
     controller = walk.window.controller
@@ -496,13 +475,11 @@ def test_results_of_profiles(qtbot: Any, walk: Walk, families: Path) -> None:
     assert not walk.found, walk.told()
 
 
-@in_fonts
 def test_results_of_pairs(qtbot: Any, walk: Walk, pair_runs: dict[str, Path]) -> None:
     look_at_results(qtbot, walk, pair_runs["proteins"])
     assert not walk.found, walk.told()
 
 
-@in_fonts
 def test_alignments(qtbot: Any, walk: Walk, tmp_path: Path) -> None:
     sequences = tmp_path / "family.fasta"
     texts = ("MKVLAAGIVLLAWKDPNQSTRYCHE", "MKVLAGIVLLAWKDPNSTRYCHE", "MKVAAGIVLAWKDPPNQSTRYCE")

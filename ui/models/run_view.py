@@ -34,7 +34,6 @@ from .searched import unsearched_words
 
 WATCH_MS = 1500
 """How often a run is looked at that another process writes."""
-
 REFRESH_MS = 100
 """A running job is looked at no more often than this."""
 
@@ -258,9 +257,7 @@ class RunView(QObject):
     @property
     def state(self) -> str:
         """What became of the run, ``reading`` while that is not known; one that nobody works on is not running."""
-        if not self.facts and not self.is_live:
-            return "reading"
-        state = self.facts.get("state") or "new"
+        state = self.facts.get("state") or ("new" if self.facts or self.is_live else "reading")
         if state not in ("new", "running") or self.is_live:
             return state
         return "elsewhere" if self._is_elsewhere else "stopped"
