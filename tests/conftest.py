@@ -82,7 +82,16 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["CLALIGN_CONFIG"] = str(home / "config" / "clalign")
     for name in ("CLALIGN_DEVICE", "CLALIGN_LOG", "CLALIGN_CACHE_LIMIT"):
         os.environ.pop(name, None)
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    leave_desktop()
+
+
+def leave_desktop() -> None:
+    """Let nothing of the desktop here reach the tests: no fonts, scale, style, input method, or language."""
+    for name in list(os.environ):
+        if name.startswith(("QT_", "LC_")) or name in ("LANG", "LANGUAGE", "XDG_CURRENT_DESKTOP", "DESKTOP_SESSION"):
+            del os.environ[name]
+    fonts = Path(__file__).parent / "ui" / "fonts" / "fonts.conf"
+    os.environ.update(QT_QPA_PLATFORM="offscreen", FONTCONFIG_FILE=str(fonts), LC_ALL="C.UTF-8")
 
 
 def keep_driver_cache(home: Path) -> None:

@@ -24,7 +24,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("files", metavar="FILES", nargs="*", help="profiles, sequences or runs")
     parser.add_argument("--new-window", action="store_true", help="open another window, even if there is one")
     parser.add_argument(
-        "--safe-mode", action="store_true", help="usual layout, no look for devices, nothing opened: after a crash"
+        "--safe-mode", action="store_true", help="usual layout, no look for devices, the reference alone: after a crash"
     )
     parser.set_defaults(run=run)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import os
@@ -13,13 +14,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QObject, QPointF, QProcess, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtGui import QDropEvent, QFont, QFontDatabase, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from clalign.engines.plan7.spec import SearchSpec
@@ -33,6 +31,12 @@ from clalign.ui.views import message_bar, spec_sheet
 from clalign.ui.worker_process import default_worker
 
 WORKER = Path(__file__).with_name("fake_worker.py")
+
+FONTS = Path(__file__).with_name("fonts")
+SANS = ("Subset DejaVu Sans", "Subset Noto Sans")
+"""Families of the fonts that come with the tests: the second is taller, the first wider."""
+
+POINTS = 9
 
 
 def _load(path: Path) -> ModuleType:
@@ -86,6 +90,22 @@ def lasting_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 def unforeseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start no worker that looks what a run would take, beside those that a test is about."""
     monkeypatch.setattr(spec_sheet, "FORESEE_MS", 10**9)
+
+
+@pytest.fixture(scope="session")
+def bundled_fonts(qapp: QApplication) -> None:
+    """Load the fonts of the tests where the system's settings of fonts, as on Linux, do not name them already."""
+    if not set(SANS) <= set(QFontDatabase.families()):
+        for file in FONTS.glob("*.ttf"):
+            assert QFontDatabase.addApplicationFont(str(file)) >= 0
+
+
+@pytest.fixture(autouse=True)
+def text_font(request: pytest.FixtureRequest, bundled_fonts: None) -> QFont:
+    """The font of the window; a test may choose another family and size."""
+    font = QFont(*getattr(request, "param", (SANS[0], POINTS)))
+    QApplication.setFont(font)
+    return font
 
 
 @pytest.fixture
@@ -221,6 +241,13 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {name: str(tmp_path / name) for name in texts}
 
 
+def destroy(window: MainWindow) -> None:
+    """Destroy a closed window and what it refers to, which Python would collect only once much more has come."""
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+
+
 @pytest.fixture
 def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWindow]:
     """The window; afterwards nothing of it may be left: no widget, no thread, no process."""
@@ -239,8 +266,7 @@ def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Itera
     assert made.controller.queue.worker is None
     assert made.controller.inspector.is_idle
     assert {process.state() for process in made.findChildren(QProcess)} <= {QProcess.ProcessState.NotRunning}
-    made.deleteLater()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    destroy(made)
     assert gone, "the window was not destroyed"
     stray = [thread.name for thread in threading.enumerate() if thread.name.startswith("clalign")]
     assert not stray
@@ -328,6 +354,7 @@ def real_window(qtbot: Any, tmp_path: Path) -> Iterator[MainWindow]:
     yield window
     window.leaving.asks = False
     window.close()
+    destroy(window)
 
 
 @pytest.fixture

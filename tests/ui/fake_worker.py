@@ -49,7 +49,7 @@ def card(name="Made-up", **more) -> dict:
         "name": name, "accession": "PF99999.1", "description": "A made-up family", "length": LENGTH,
         "alphabet": "amino", "origin": "hmmer2", "consensus": "MKVLAAGIVL" * 6, "reference": "", "structure": "",
         "cutoffs": {"ga": [12.0, 12.0], "tc": [13.0, 13.0], "nc": [11.0, 11.0]},
-        "calibration": {"mu": MU, "lambda": SLOPE}, "facts": {"nseq": "45"},
+        "calibration": {"mu": MU, "lambda": SLOPE}, "facts": {"sequences": "45"},
         "report_score": -2.0, "include_score": 10.0, **more,
     }  # fmt: skip
 

@@ -29,7 +29,7 @@ def card(length: int = LENGTH, **more) -> dict:
         "name": "Made-3", "accession": "PF88888.2", "description": "A made-up HMMER3 family", "length": length,
         "alphabet": "amino", "origin": "hmmer3", "consensus": ("MKVLAAGIVL" * length)[:length],
         "reference": "", "structure": "",
-        "cutoffs": {"ga": [20.0, 20.0], "tc": None, "nc": None}, "calibration": None, "facts": {"nseq": "12"},
+        "cutoffs": {"ga": [20.0, 20.0], "tc": None, "nc": None}, "calibration": None, "facts": {"sequences": "12"},
         "report_score": 4.0, "include_score": 14.0, "n_targets": float(ROWS), "histogram_kind": "msv",
         "histogram_report_score": None, "left_out": [], "filter_limits": LIMITS,
         "calibration3": {"msv": MSV, "viterbi": {"mu": -9.0, "lambda": 0.7}, "forward": {"tau": -4.0, "lambda": 0.7}},

@@ -142,10 +142,12 @@ def test_after_a_crash_what_was_open_is_offered(
     window.deleteLater()
 
 
-def test_safe_mode_looks_for_nothing_and_opens_nothing(
+def test_safe_mode_looks_for_nothing_and_opens_nothing_by_itself(
     qtbot: Any, settings: Any, worker: list[str], files: dict[str, str]
 ) -> None:
-    window = app.open_window(settings, worker, [files["made.fasta"]], safe_mode=True)
+    settings.add_recent(files["made.fasta"], "sequences")
+    settings.change(show_start=False)
+    window = app.open_window(settings, worker, [], safe_mode=True)
     qtbot.waitUntil(lambda: bool(window.messages.messages))
     assert "Safe mode" in window.messages.messages[0].text
     assert window.controller.inspector.is_idle

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, Qt
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
@@ -38,14 +39,12 @@ from clalign.ui.views.option_form import TICK_LETTERS, OptionForm
 from clalign.ui.views.parts import ElidedButton, ElidedLabel, FactsLabel
 
 SIZES = ((900, 600), (1024, 768), (1280, 800), (1920, 1080), (2560, 1440))
-
 LENGTHS = {"as it is": 1.0, "as German": 1.35, "as Chinese": 0.7}
-
+LARGE = 12
+"""Points of a large font, in which texts are looked at as they are."""
 LONGEST_WORD = 30
-
 MARGIN = 20
 """Pixels between widgets, or at the edge of what they are in, that count for no room."""
-
 SLACK = 2
 """Pixels that rounding may take."""
 
@@ -264,9 +263,6 @@ def faults(window: QWidget) -> list[str]:
     return found
 
 
-# ---- how texts of other languages are put in
-
-
 class Language:
     """Lengthens or shortens what the window says.
 
@@ -334,8 +330,8 @@ def turn(n_times: int = 2) -> None:
 class Walk:
     """Looks at pages in every size and language and remembers what was wrong."""
 
-    def __init__(self, window: MainWindow, language: Language) -> None:
-        self.window, self.language = window, language
+    def __init__(self, window: MainWindow, language: Language, lengths: dict[str, float]) -> None:
+        self.window, self.language, self.lengths = window, language, lengths
         self.found: dict[str, str] = {}
         self.n_seen = 0
 
@@ -343,7 +339,7 @@ class Walk:
         """Look at what is in view now."""
         turn()
         self.window.setUpdatesEnabled(False)  # nothing that is looked for depends on what is drawn
-        for length, share in LENGTHS.items():
+        for length, share in self.lengths.items():
             with self.language.spoken(self.window, share):
                 for size in SIZES:
                     self.window.resize(*size)
@@ -370,9 +366,14 @@ class Walk:
         return "\n".join(f"{where}: {fault}" for fault, where in self.found.items())
 
 
+FONTS = [("Subset DejaVu Sans", 9), ("Subset Noto Sans", LARGE)]
+pytestmark = pytest.mark.parametrize("text_font", FONTS, indirect=True, ids=["9", "12"])
+
+
 @pytest.fixture
-def walk(unwatched_window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Walk:
-    return Walk(unwatched_window, Language(monkeypatch))
+def walk(unwatched_window: MainWindow, monkeypatch: pytest.MonkeyPatch, text_font: QFont) -> Walk:
+    lengths = LENGTHS if text_font.pointSize() < LARGE else {"as it is": 1.0}
+    return Walk(unwatched_window, Language(monkeypatch), lengths)
 
 
 # ---- the walks
@@ -474,9 +475,8 @@ def test_results_of_profiles(qtbot: Any, walk: Walk, families: Path) -> None:
     assert not walk.found, walk.told()
 
 
-@pytest.mark.parametrize("name", ["proteins"])
-def test_results_of_pairs(qtbot: Any, walk: Walk, pair_runs: dict[str, Path], name: str) -> None:
-    look_at_results(qtbot, walk, pair_runs[name])
+def test_results_of_pairs(qtbot: Any, walk: Walk, pair_runs: dict[str, Path]) -> None:
+    look_at_results(qtbot, walk, pair_runs["proteins"])
     assert not walk.found, walk.told()
 
 

@@ -188,7 +188,7 @@ class AppController(AppContext):
         run.begin()
 
     def _made_page(self, path: str, engine: Engine, is_live: bool) -> ResultsPage:
-        run: RunView = part_of(engine, "run_view")(Path(path), self.reader, self)
+        run: RunView = part_of(engine, "run_view")(Path(path), self.reader)
         run.is_live = is_live  # before the page shows it: nothing is offered to continue while a job works on it
         page: ResultsPage = part_of(engine, "page")(run)
         form = self.form_of(engine)

@@ -140,7 +140,7 @@ class AlignmentController(Controller):
 
         page = self.pages.get(path)
         if page is not None and self._stamps.get(path) == stamp_of(path):
-            self._app.show_page(page, page.title)
+            self._show(path)
             return
         if page is None:
             page = self.pages[path] = RowsPage(Path(path).name)
@@ -148,8 +148,14 @@ class AlignmentController(Controller):
             page.stop_asked.connect(partial(self._stop, path))
             self.connect_rows(page)
             self._app.window.center.addWidget(page)
-        self._app.show_page(page, page.title)
+        self._show(path)
         self._read(path, 0)
+
+    def _show(self, path: str) -> None:
+        """Bring the alignment of a file into view, and the file with it into the docks."""
+        self._app.show_page(self.pages[path], self.pages[path].title)
+        self._app.window.data.select(path)
+        self._app.window.details.show_source(self._app.workspace.sources.get(path))
 
     def connect_rows(self, shown: RowsPage | RowsPanel) -> None:
         """Do what an alignment in view asks for."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from shiboken6 import isValid
 
+from clalign.values.devices import REFERENCE
+
 from ..models.text_table import Row
 from .app_context import AppContext, Controller
 from .locate_controller import LocateController
@@ -69,6 +71,8 @@ class ExplainController(Controller):
     def _start(self, page: ResultsPage, name: str, job: dict[str, Any]) -> None:
         if page.run.engine is None:
             return
+        if not self._app.workspace.devices_sought:
+            job = _on_reference(job)
         sheet = page.explain_sheet(name, page.run.engine)
         sheet.resized.connect(self._app.window.sheets.fit)
         run = str(page.run.path)
@@ -90,6 +94,12 @@ class ExplainController(Controller):
         if refused is not None and refused[1] == run and isValid(refused[0]):
             refused[0].show_waiting()
             self._ask(*refused)
+
+
+def _on_reference(job: dict[str, Any]) -> dict[str, Any]:
+    """Return a job that loads no driver."""
+    spec = {"spec": {**job["spec"], "device": REFERENCE.id}} if "spec" in job else {}
+    return {**job, **spec, "device": REFERENCE.id}
 
 
 def _show(sheet: ExplainSheet, value: dict[str, Any]) -> None:

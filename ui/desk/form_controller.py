@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shiboken6 import isValid
 
 from clalign.engines.engine import engines
-from clalign.values.devices import REFERENCE
 from clalign.values.specs import Spec
 
 from .app_context import AppContext, Controller
@@ -79,10 +78,7 @@ class FormController(Controller):
         self.sources.look_again()
         self._sheet = sheet = self.new_sheet({**self.options, **options})
         if self.engine:
-            space = self._app.workspace
-            # Where nobody has looked for devices, as in safe mode, no driver is to be touched.
-            has_none = space.devices_known and not space.cluster and len(space.devices) == 1
-            self._app.queue.prepare(self.engine, REFERENCE.id if has_none else space.device_id)
+            self._app.queue.prepare(self.engine, self._app.workspace.device_id)
         sheet.run_asked.connect(self.start)
         sheet.foresee_asked.connect(lambda spec: self._foresee(sheet, spec))
         sheet.foreseeing_outdated.connect(self._app.inspector.stop_foreseeing)

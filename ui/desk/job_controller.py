@@ -162,6 +162,8 @@ class JobController(Controller):
         One that began on a cluster goes on with the cluster that is chosen in the window, whatever its file names.
         """
         job: dict[str, Any] = {"job": "resume", "run": run}
+        if not self._app.workspace.devices_sought:
+            device = REFERENCE.id
         device = device or self._chosen_cluster(run)
         if device:
             job["device"] = device

@@ -35,7 +35,7 @@ class SourceController(Controller):
     """A file that is about to be looked at."""
 
     alignment_opened = Signal(str)
-    """An alignment was opened by itself."""
+    """An alignment was opened by itself, or chosen among the opened files."""
 
     def __init__(self, app: AppContext, jobs: JobController) -> None:
         super().__init__(app)
@@ -211,6 +211,8 @@ class SourceController(Controller):
             return
         if source.kind == "run":
             self.run_chosen.emit(path)
+        elif source.is_alignment and self._app.window.sheets.sheet is None:  # else files are chosen for what it asks
+            self.alignment_opened.emit(path)
         else:
             self._app.window.details.show_source(source)
 

@@ -90,12 +90,12 @@ class JobItem:
     @property
     def is_lab(self) -> bool:
         """Whether the laboratory measures something; the jobs of all ladders are called so."""
-        return self.kind == "bench" or self.kind.endswith("ladder")
+        return self.kind in ("bench", "synchronization") or self.kind.endswith("ladder")
 
     @property
     def is_measured(self) -> bool:
         """Whether what it measures hangs on the process that it has, which is a fresh one then."""
-        return self.is_lab or self.kind in ("synchronization", "tune", "calibrate", "devices", "selftest")
+        return self.is_lab or self.kind in ("tune", "calibrate", "devices", "selftest")
 
     @property
     def device(self) -> str:
@@ -399,7 +399,8 @@ class JobQueue(QObject):
         item, worker = self._current, self.worker
         if item is None or worker is None:
             return
-        item.state = state
+        # A worker that was ended because it did not stop by itself is not lost.
+        item.state = "stopped" if (item.state, state) == ("stopping", "lost") else state
         for name, value in facts.items():
             setattr(item, name, value)
         self._current, self.worker = None, None

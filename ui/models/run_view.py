@@ -34,13 +34,13 @@ from .searched import unsearched_words
 
 WATCH_MS = 1500
 """How often a run is looked at that another process writes."""
-
 REFRESH_MS = 100
 """A running job is looked at no more often than this."""
 
 Found = TypeVar("Found")
 
 STATE_WORDS = {
+    "reading": "being read",
     "new": "starting",
     "running": "running",
     "elsewhere": "another process writes it",
@@ -256,8 +256,8 @@ class RunView(QObject):
 
     @property
     def state(self) -> str:
-        """What became of the run; one that nobody works on is not running."""
-        state = self.facts.get("state") or "new"
+        """What became of the run, ``reading`` while that is not known; one that nobody works on is not running."""
+        state = self.facts.get("state") or ("new" if self.facts or self.is_live else "reading")
         if state not in ("new", "running") or self.is_live:
             return state
         return "elsewhere" if self._is_elsewhere else "stopped"
@@ -312,7 +312,7 @@ class RunView(QObject):
         if self.shows_all:
             return
         own = self._own_thresholds()
-        self.thresholds[name] = max(score, own["report"])
+        self.thresholds[name] = score if score == own[name] else max(score, own["report"])
         moved = None if self.thresholds[name] == own[name] else self.thresholds[name]
         (self.hits.set_significant_from if name == "significant" else self.hits.set_least_score)(moved)
         self._ask_counts()

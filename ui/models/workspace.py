@@ -109,15 +109,14 @@ class Notice:
     ----------
     blocks : bool
         The run makes no sense before this is mended.
-    action : str
-        Id of the action offered, if any.
+    ways : tuple of (str, str)
+        Actions that are offered: id and words of each.
     """
 
     severity: str
     text: str
     blocks: bool = False
-    action: str = ""
-    action_text: str = ""
+    ways: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,7 @@ class Workspace(QObject):
         self.devices_sought = True
         """Whether devices are looked for; not in safe mode."""
 
-        self.device_id = "auto"
+        self._device_id = "auto"
         self.profiles_path = ""
         self.sequences_path = ""
         self.queries_path = ""
@@ -284,7 +283,7 @@ class Workspace(QObject):
         self.devices = [*known, REFERENCE]
         self.devices_known = True
         numbers = [device.id for device in self.devices]
-        if not self.cluster:
+        if sought and not self.cluster:
             self.device_id = ",".join(one for one in self.device_ids if one in numbers) or "auto"
         self.devices_changed.emit()
 
@@ -292,6 +291,16 @@ class Workspace(QObject):
         """Take over a new verdict on one device."""
         self.devices = [device if d.id == device.id else d for d in self.devices]
         self.devices_changed.emit()
+
+    @property
+    def device_id(self) -> str:
+        """The user's choice of devices; the reference where none are looked for, so that no driver is loaded."""
+        has_cluster = cluster_of(self._device_id) is not None
+        return self._device_id if self.devices_sought or has_cluster else REFERENCE.id
+
+    @device_id.setter
+    def device_id(self, words: str) -> None:
+        self._device_id = words
 
     @property
     def device_ids(self) -> list[str]:

@@ -44,18 +44,20 @@ def make_application(arguments: list[str]) -> QApplication:
 
 
 def open_window(settings: Settings, worker: list[str], files: list[str], safe_mode: bool = False) -> MainWindow:
-    """Make the window, show it, and only then look for devices and open files; in safe mode neither."""
+    """Make the window, show it, and only then look for devices, though not in safe mode, and open files."""
     theme.apply("system" if safe_mode else settings.preferences.theme)
     window = MainWindow(settings, worker, safe_mode)
     QGuiApplication.styleHints().colorSchemeChanged.connect(lambda _: _follow_system(settings, window))
     controller = window.controller
 
     def begin() -> None:
-        controller.session.begin()
         if safe_mode:
             controller.workspace.set_devices([], sought=False)
             window.messages.say("note", SAFE_MODE, ("Report a problem…", controller.help.report_problem))
+            controller.session.begin()
+            controller.sources.open_paths(files)
             return
+        controller.session.begin()
         controller.inspector.find_devices(refresh=False)
         if files:
             controller.sources.open_paths(files)
@@ -139,7 +141,7 @@ def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bo
     new_window : bool
         Open another window even if there is one.
     safe_mode : bool
-        With the usual layout, and without looking for devices or opening anything.
+        With the usual layout, and without looking for devices or opening anything that is not named.
 
     Returns
     -------

@@ -334,13 +334,14 @@ class Later(QWidget):
     ----------
     make : callable
         Makes the content.
+    made : callable, optional
+        Called with the content once it is made. It is no signal: its connections would keep for ever a place that
+        never comes into a layout, and everything they refer to.
     """
 
-    made_now = Signal()
-
-    def __init__(self, make: Callable[[], QWidget]) -> None:
+    def __init__(self, make: Callable[[], QWidget], made: Callable[[QWidget], object] | None = None) -> None:
         super().__init__()
-        self._make = make
+        self._make, self._tell = make, made
         self._made: QWidget | None = None
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
@@ -358,7 +359,8 @@ class Later(QWidget):
             # The layout would show it in the next turn only, too late for the focus.
             self._made.show()
             self.setFocusProxy(self._made)
-            self.made_now.emit()
+            if self._tell is not None:
+                self._tell(self._made)
         return self._made
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -36,7 +37,7 @@ MOST_CHOSEN = 500
 
 
 class ResultsPage(QWidget):
-    """Shows a `RunView`; everything that is asked for leaves as a signal.
+    """Shows a `RunView`, which it owns; everything that is asked for leaves as a signal.
 
     `TABS` says which parts it has.
 
@@ -66,6 +67,7 @@ class ResultsPage(QWidget):
     def __init__(self, run: RunView) -> None:
         super().__init__()
         self.run = run
+        run.setParent(self)  # its signals hold the page, so it must go with it
         self._small: HistogramView | None = None
         self._large: HistogramView | None = None
         self._small_holder, self._large_holder = QWidget(), QWidget()
@@ -81,17 +83,13 @@ class ResultsPage(QWidget):
             "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
         )
         self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
-        self._overview = _later("overview_view", "OverviewView")
-        self._domains = _later("architecture_view", "ArchitectureView")
-        self._aligned, self._pictures = _later("aligned_hits", "AlignedHits"), _later("pictures_view", "PicturesView")
-        self._overview.made_now.connect(lambda: self.overview_made.emit(self._overview.content))
-        self._domains.made_now.connect(lambda: self.domains_made.emit(self._domains.content))
-        self._pictures.made_now.connect(lambda: self.pictures_made.emit(self._pictures.content))
-        self._aligned.made_now.connect(lambda: self.aligned_made.emit(self._aligned.content))
+        self._overview = _later("overview_view", "OverviewView", lambda view: self.overview_made.emit(view))
+        self._domains = _later("architecture_view", "ArchitectureView", lambda view: self.domains_made.emit(view))
+        self._aligned = _later("aligned_hits", "AlignedHits", lambda view: self.aligned_made.emit(view))
+        self._pictures = _later("pictures_view", "PicturesView", lambda view: self.pictures_made.emit(view))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._tabs())
-        self.setFocusProxy(self._hits)
         self.setLayout(stacked(self._head(), self._unfinished(), (self._stack, 1), spacing=0))
         self._connect()
         self.show_facts()
@@ -220,6 +218,7 @@ class ResultsPage(QWidget):
         self.empty = EmptyPanel("magnify-close", "No hits", "", self._wider, self._explain_best)
         self._hits_stack = QStackedWidget()
         self._hits_stack.addWidget(self._hits)
+        self.setFocusProxy(self._hits)
         self._hits_stack.addWidget(self.empty)
         return split(self._hits_stack, self._small_holder, shares=(3, 2), sizes=(600, 260))
 
@@ -372,6 +371,8 @@ class ResultsPage(QWidget):
         if run.refusal:
             self.waiting.show_icon("alert-octagon", "stop")
             self.waiting.say("This run cannot be shown", run.refusal)
+        elif run.state == "reading":
+            self.waiting.say("Reading the run", run.path.name)
         elif not run.cards and not run.is_live:
             self.waiting.show_icon("magnify-close", "muted")
             self.waiting.say("No results", "The search ended before its first results.")
@@ -467,9 +468,9 @@ class ResultsPage(QWidget):
             self.hits.table.choose_row(place)
 
 
-def _later(module: str, view: str) -> Later:
+def _later(module: str, view: str, made: Callable[[QWidget], object]) -> Later:
     """Return a part whose module is loaded when somebody looks, if it was not before."""
-    return Later(lambda: getattr(import_module(f".{module}", __package__), view)())
+    return Later(lambda: getattr(import_module(f".{module}", __package__), view)(), made)
 
 
 def ask_again(*parts: Later) -> None:

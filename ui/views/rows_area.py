@@ -109,7 +109,7 @@ class RowsArea(QAbstractScrollArea):
         self.viewport().setMouseTracking(True)
         self.setAccessibleName("Alignment")
         self.setAccessibleDescription(view.summary())
-        self.setMinimumSize(240, 160)
+        self.setMinimumSize(240, 100)
         for bar in (self.horizontalScrollBar(), self.verticalScrollBar()):
             bar.valueChanged.connect(lambda _: self.view_moved.emit())
         view.changed.connect(self.viewport().update)

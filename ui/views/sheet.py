@@ -20,7 +20,7 @@ class Sheet(QWidget):
     ----------
     heading : str
     width : int
-        Pixels, if the window is that wide.
+        Pixels, if the window is that wide; more where widgets in a large font need it.
     """
 
     closed = Signal()
@@ -40,8 +40,14 @@ class Sheet(QWidget):
         inside.setLayout(self.body)
         self._inside = inside
         self._scroll = scrolled(inside)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setLayout(stacked(top, (self._scroll, 1), line(), self.foot, spacing=0))
+
+    @property
+    def least_width(self) -> int:
+        """The pixels that its widgets need with the font in use."""
+        return max(part.minimumSize().width() for part in (self._inside.layout(), self.foot, self._top) if part)
 
     def preferred_height(self, width: int) -> int:
         """Return the height that shows everything."""
@@ -146,9 +152,9 @@ class SheetHost(QWidget):
         self.setGeometry(parent.rect())
         if self.sheet is None:
             return
-        width = min(self.sheet.preferred_width, self.width() - 32)
         # Text wraps within the border; a pixel more would seem to need a line less.
         border = self._frame.width() - self._frame.contentsRect().width()
+        width = min(max(self.sheet.preferred_width, self.sheet.least_width + border), self.width() - 32)
         height = min(self.sheet.preferred_height(width - border) + border, self.height() - 32)
         top = max(16, (self.height() - height) // 3)
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)

@@ -237,14 +237,14 @@ def _wrapped(text: str, width: int = 36, lines: int = 12) -> str:
 
 def profile_facts(card: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what is known about a profile: names and values."""
-    facts = {name.lower(): value for name, value in card.get("facts", {}).items()}
+    n_built = card.get("facts", {}).get("sequences", "")
     rows = [
         ("Name", card["name"]),
         ("Accession", card["accession"]),
         ("Description", card["description"]),
         ("Nodes", formatting.count(card["length"])),
         ("Alphabet", formatting.alphabet(card["alphabet"])),
-        ("Built from", f"{facts['nseq']} sequences" if facts.get("nseq") else ""),
+        ("Built from", formatting.plural(int(n_built), "sequence") if n_built.isdecimal() else ""),
         ("Format", format_words(card)),
         ("Calibration", calibration_words(card)),
     ]

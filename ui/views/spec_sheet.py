@@ -179,8 +179,9 @@ class SpecSheet(Sheet):
             problem = str(error)
         if self.spec != before:
             self.foreseeing_outdated.emit()
-        self._say(problem, self._reason(), self._estimate())
-        self._show_notices(problem, self._said())
+        said = self._said()
+        self._say(problem, self._reason(), self._estimate(), {notice.text for notice in said})
+        self._show_notices(problem, said)
         self._show_more(values)
         self.resized.emit()
 
@@ -203,15 +204,16 @@ class SpecSheet(Sheet):
         """Return why it cannot start now; empty if it can."""
         raise NotImplementedError
 
-    def _say(self, problem: str, reason: str, estimate: str) -> None:
-        """Let the search start, or say what is wrong with the options, or else why it cannot."""
+    def _say(self, problem: str, reason: str, estimate: str, said: set[str]) -> None:
+        """Let the search start, or say what is wrong with the options, or else why it cannot, unless that is `said`."""
         reason = problem or reason
         self.run_button.setEnabled(not reason)
         self.run_button.setToolTip(reason or self._run_tip)
         for copies in self.copies:
             copies.setEnabled(self.spec is not None)
             copies.setToolTip("" if self.spec is not None else reason)
-        self.command.setText(reason or (as_command(self.spec) if self.spec else ""))
+        command = as_command(self.spec) if self.spec and not reason else ""
+        self.command.setText(command if reason in said else reason or command)
         set_role(self.command, "role", "caution" if problem else "muted")
         self.command.setFont(QApplication.font() if reason else theme.mono_font(9))
         found = self._foreseen.get(_key(self.spec), {}) if self.spec is not None else {}
@@ -238,9 +240,7 @@ class SpecSheet(Sheet):
         if problem:
             self._cautions.addWidget(notice_row("stop", problem))
         for notice in found:
-            buttons = []
-            if notice.action:
-                buttons = [button(notice.action_text, partial(self.action_asked.emit, notice.action))]
+            buttons = [button(text, partial(self.action_asked.emit, name)) for name, text in notice.ways]
             place = self._cautions if notice.severity in ("caution", "stop") else self._notices
             place.addWidget(notice_row(notice.severity, notice.text, *buttons))
 

@@ -67,6 +67,8 @@ class SearchForm(OptionForm):
     def offer_presets(self, has_hmmer3: bool) -> None:
         """Let presets be chosen where there are filters."""
         self._has_hmmer3 = has_hmmer3
+        if not has_hmmer3 and self.presets.currentData() != "default":  # of an earlier search
+            self._take_preset("default")
         self._show_replaced()
         self.presets.setEnabled(has_hmmer3)
         tip = (

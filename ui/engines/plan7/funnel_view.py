@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGridLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtCore import QModelIndex, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from clalign.values.axes import Scale
 
@@ -17,7 +17,18 @@ from ...views.figure_painter import diamond
 from ...views.lab_page import LabTable
 from ...views.legend import Legend
 from ...views.one_at_a_time import OneAtATime
-from ...views.parts import ElidedLabel, IconButton, IconLabel, label, row, set_role, split, stacked
+from ...views.parts import (
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    height_for,
+    label,
+    row,
+    scrolled,
+    set_role,
+    split,
+    stacked,
+)
 from .funnel import FunnelStep, SurvivorTable, share_words, stage_title
 
 LEAST = 0.5
@@ -25,6 +36,9 @@ LEAST = 0.5
 
 EDGE, TICK = 6.0, 60.0
 """Pixels beside the bars, and between two numbers of the scale."""
+
+LEAST_HEIGHT = 120
+"""Pixels of the stages; a part of them is always in view."""
 
 LEGEND = [("bars", "sequences that passed, on a logarithmic scale"), ("beside", "expected by chance")]
 
@@ -68,7 +82,11 @@ class FunnelScale(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._total = 0
-        self.setMinimumHeight(16)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        """Return the height of a number."""
+        return QSize(60, self.fontMetrics().height() + 2)
 
     def show_total(self, total: int) -> None:
         """Show another scale."""
@@ -85,7 +103,7 @@ class FunnelScale(QWidget):
             text = formatting.count(tick)
             wide = painter.fontMetrics().horizontalAdvance(text)
             left = min(max(0.0, scale(tick) - wide / 2), self.width() - wide)
-            painter.drawText(QPointF(left, self.height() - 4), text)
+            painter.drawText(QRectF(left, 0, wide + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
 
 
 def ticks_of(scale: Scale) -> list[float]:
@@ -153,6 +171,25 @@ class StageRow:
             set_role(widget, "dim", "" if step.ran else "yes")
 
 
+class StagesArea(QScrollArea):
+    """The stages, as high as their words need in its width; they are scrolled where there is less room."""
+
+    def __init__(self, inside: QWidget) -> None:
+        super().__init__()
+        scrolled(inside, self)
+        self.setMinimumHeight(LEAST_HEIGHT)
+
+    def sizeHint(self) -> QSize:
+        """Return the height that the words need."""
+        return QSize(super().sizeHint().width(), height_for(self.widget().layout(), self.width()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Tell of the height that the words need now."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+
 class FunnelView(QWidget):
     """Stages above, the sequences of one of them below."""
 
@@ -169,7 +206,7 @@ class FunnelView(QWidget):
         self.table = SurvivorTable()
         self.sentence = label("", "muted", wrap=True)
         self.empty = OneAtATime("filter-outline")
-        self._splitter = split(self._stages(), self._listed(), shares=(0, 1))
+        self._splitter = split(StagesArea(self._stages()), self._listed(), shares=(0, 1))
         self.setLayout(stacked(self.empty, self._splitter, spacing=-1))
         self._splitter.hide()
 

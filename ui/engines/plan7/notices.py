@@ -43,7 +43,7 @@ def _profile_notices(profiles: Source) -> list[Notice]:
     rough = _not_calibrated(profiles)
     if not rough:
         return []
-    return [Notice("caution", _rough_words(profiles, len(rough)), action="calibrate", action_text="Calibrate…")]
+    return [Notice("caution", _rough_words(profiles, len(rough)), ways=(("calibrate", "Calibrate…"),))]
 
 
 def _rough_words(profiles: Source, n_rough: int) -> str:
@@ -63,7 +63,8 @@ def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
     if not found.blocks:
         return [Notice("caution", f"{found.text} If that is wrong, choose the alphabet of the sequences.")]
     kind, word = ("dna", "DNA") if known[0][1].is_nucleic else ("amino", "proteins")
-    return [Notice("stop", found.text, True, f"take_as_{kind}", f"They are {word}")]
+    ways = ("open", "Open other files…"), (f"take_as_{kind}", f"Read as {word}")
+    return [Notice("stop", found.text, True, ways)]
 
 
 def reason_not_to_run(space: Workspace) -> str:

@@ -34,10 +34,9 @@ class SearchPage(ResultsPage):
     run: ProfileRunView
 
     def __init__(self, run: ProfileRunView) -> None:
-        self._profile, self._funnel = Later(ProfileView), Later(FunnelView)
+        self._profile = Later(ProfileView, lambda view: self.profile_made.emit(view))
+        self._funnel = Later(FunnelView, lambda view: self.funnel_made.emit(view))
         super().__init__(run)
-        self._profile.made_now.connect(lambda: self.profile_made.emit(self._profile.content))
-        self._funnel.made_now.connect(lambda: self.funnel_made.emit(self._funnel.content))
 
     def _parts(self) -> dict[str, QWidget]:
         return {**super()._parts(), "profile": self._profile, "funnel": self._funnel}

@@ -90,6 +90,8 @@ class SearchController(FormController):
         sequences = self._app.workspace.sequences
         if name == "calibrate":
             self.calibrating.calibrate()
+        elif name == "open":
+            self.sources.open_files()
         elif sequences is not None and name.startswith("take_as_"):
             self.sources.choose_alphabet(sequences.path, name.removeprefix("take_as_"))
 

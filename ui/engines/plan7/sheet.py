@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox
 
 from clalign.engines.plan7 import ENGINE
 from clalign.engines.plan7.estimate import estimate
-from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.spec import PRESET_FIELDS, SearchSpec
 from clalign.values.specs import Spec
 
 from ... import formatting
@@ -37,7 +37,8 @@ class RunSheet(SpecSheet):
             self.direction.addItem(text, key)
         self.direction.setCurrentIndex(max(0, self.direction.findData(options.get("direction", "search"))))
         form = SearchForm()
-        form.set_values(options)
+        has_filters = has_hmmer3(workspace.profiles)
+        form.set_values({name: value for name, value in options.items() if has_filters or name not in PRESET_FIELDS})
         texts = ("Search", "How well a hit must match", "Run search")
         super().__init__(workspace, form, texts, "Start the search (Ctrl+R)")
 

@@ -1,0 +1,242 @@
+"""What the window says of devices, runs and files is how they are, from the first moment."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+
+from clalign.databases.examples import load_examples
+from clalign.formats.profiles import load_profiles, profile_card
+from clalign.ui.desk import job_controller
+from clalign.ui.engines.pairwise.page import PairPage
+from clalign.ui.models.jobs import JobItem
+from clalign.ui.settings import Settings
+from clalign.ui.shell import app
+from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.source_card import profile_facts
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+ALIGNED = "# STOCKHOLM 1.0\n{0}_1 MKVLAAGIVLLAW\n{0}_2 MKVLA-GIVLLAW\n{0}_3 MKVLAAGI--LAW\n//\n"
+
+
+def texts(parent: QWidget) -> list[str]:
+    QTest.qWait(30)
+    return [shown.text() for shown in parent.findChildren(QLabel) if shown.isVisible() and shown.text()]
+
+
+def click_file(window: MainWindow, path: str) -> None:
+    tree, item = window.data.tree, window.data.tree_model.index_of(path)
+    place = tree.visualRect(item.index()).center()
+    QTest.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+
+
+# ---- safe mode
+
+
+@pytest.fixture
+def safe_window(qtbot: Any, settings: Settings, worker: list[str], files: dict[str, str]) -> Any:
+    """A window in safe mode, with two files on its command line, and a choice of devices from before."""
+    settings.change(device="0:0")
+    named = [files["made.hmm"], files["made.fasta"]]
+    window = app.open_window(settings, worker, named, safe_mode=True)
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
+    yield window
+    window.leaving.asks = False
+    window.close()
+    window.deleteLater()
+
+
+def jobs_of(window: MainWindow) -> list[JobItem]:
+    found: list[JobItem] = []
+    window.controller.queue.job_added.connect(found.append)
+    return found
+
+
+def test_safe_mode_searches_named_files_on_the_reference(qtbot: Any, safe_window: MainWindow) -> None:
+    controller, jobs = safe_window.controller, jobs_of(safe_window)
+    assert {Path(path).name for path in controller.workspace.sources} == {"made.hmm", "made.fasta"}
+    assert controller.search.sheet.devices.currentData() == "reference"
+    QTest.keyClick(safe_window, Qt.Key.Key_R, CTRL)
+    qtbot.waitUntil(lambda: bool(jobs))
+    assert jobs[0].spec["spec"]["device"] == "reference"
+    assert jobs[0].device == "reference"
+
+
+def test_safe_mode_has_no_automatic_device(safe_window: MainWindow) -> None:
+    controller = safe_window.controller
+    controller.devices.choose_device("auto")
+    assert controller.search.sheet.spec.device == "reference"
+    assert controller.current_spec().device == "reference"
+    controller.devices.choose_device("auto@tcp://host:8786")
+    assert controller.current_spec().device == "auto@tcp://host:8786", "no driver of this machine is touched"
+
+
+def test_after_a_look_for_devices_the_choice_from_before_counts(qtbot: Any, safe_window: MainWindow) -> None:
+    space = safe_window.controller.workspace
+    assert space.device_id == "reference"
+    safe_window.controller.devices.refresh_devices()
+    qtbot.waitUntil(lambda: space.devices_known and len(space.devices) > 1)
+    assert space.device_id == "0:0"
+
+
+def test_safe_mode_continues_and_explains_on_the_reference(
+    qtbot: Any, safe_window: MainWindow, made_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller, jobs = safe_window.controller, jobs_of(safe_window)
+    asked: list[dict[str, Any]] = []
+    controller.sources.open_paths([str(made_run(complete=False))])
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.hits.n_shown > 0)
+    monkeypatch.setattr(controller.inspector, "ask", lambda job, *rest: asked.append(job))
+    controller.page.hits.table.choose_row(0)
+    qtbot.waitUntil(lambda: controller.page.run.hit is not None)
+    controller.explanations.explain_hit()
+    assert asked[0]["device"] == "reference"
+    controller.page.run.facts.pop("database", None)  # as of a run that has not read its files
+    controller.explanations._explain_named(controller.page, "x")
+    assert {asked[1]["device"], asked[1].get("spec", asked[1])["device"]} == {"reference"}
+    controller.resume_run()
+    assert (jobs[0].kind, jobs[0].spec["device"]) == ("resume", "reference")
+
+
+# ---- runs
+
+
+def test_a_run_that_is_read_says_so_and_offers_nothing(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    folder = window.settings.runs
+    folder.mkdir(parents=True)
+    shutil.move(made_run(name="one"), folder / "one.clalign")
+    QTest.keyClick(window, Qt.Key.Key_H, CTRL)
+    library: Any = window.center.currentWidget()
+    qtbot.waitUntil(lambda: len(library.model.rows) == 1)
+    place = library.table.visualRect(library.model.index(0, 0)).center()
+    view = library.table.viewport()
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+    seen: list[tuple[str, bool, bool]] = []
+
+    def look() -> None:
+        page, focus = window.controller.page, window.focusWidget()
+        if page is not None and not page.run.facts:
+            words = page.waiting._heading.text()
+            seen.append((words, page._unfinished_bar.isVisible(), isinstance(focus, QPushButton)))
+
+    window.center.currentChanged.connect(lambda _: look())
+    QTest.mouseDClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+    look()
+    assert seen
+    assert set(seen) == {("Reading the run", False, False)}
+    page = window.controller.page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_shown > 0)
+    assert not page._unfinished_bar.isVisible()
+    assert not isinstance(window.focusWidget(), QPushButton)
+
+
+def test_a_partial_run_offers_to_continue_once_it_is_read(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    window.controller.sources.open_paths([str(made_run(complete=False))])
+    page = window.controller.page
+    assert page is not None
+    assert page.run.state == "reading"
+    qtbot.waitUntil(lambda: page.run.state == "stopped")
+    assert page._unfinished_bar.isVisible()
+
+
+def test_filter_and_thresholds_are_cleared(window: MainWindow, opened: Callable[[str], PairPage]) -> None:
+    page = opened("proteins")
+    own = dict(page.run.thresholds)
+    page.run.set_threshold("report", own["report"] + 5)
+    QTest.keyClick(window, Qt.Key.Key_F, CTRL | SHIFT)
+    assert page.run.thresholds == own
+    assert page.run.thresholds["significant"] == -math.inf
+    assert not page.run.thresholds_moved
+    assert not page._reset.isVisible()
+
+
+# ---- the laboratory
+
+
+@pytest.mark.parametrize("kind", ["synchronization", "ladder"])
+def test_a_measurement_that_does_not_stop_by_itself_is_stopped(
+    qtbot: Any, window: MainWindow, manners: Callable[..., None], press: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch, kind: str,
+) -> None:  # fmt: skip
+    manners(pause=3600)  # a kernel whose groups wait for each other for ever
+    jobs = jobs_of(window)
+    window.controller.labs.open(kind)
+    page = window.controller.labs.page
+    press(page, "Run")
+    qtbot.waitUntil(lambda: bool(page.view.rows if kind == "synchronization" else page.ladder.n_done))
+    monkeypatch.setattr(job_controller, "STALLED_SECONDS", 0.1)
+    press(page, "Stop")
+    qtbot.waitUntil(lambda: window.controller.queue.current is None)
+    assert jobs[0].state == "stopped"
+    assert jobs[0].line() == "Stopped; what was measured so far is kept"
+    assert not [message for message in window.messages.messages if message.severity == "stop"]
+    assert page.run_button.isVisible()
+
+
+# ---- files
+
+
+def test_one_click_on_an_alignment_shows_it_everywhere(
+    qtbot: Any, window: MainWindow, tmp_path: Path, made_run: Callable[..., Path]
+) -> None:
+    controller = window.controller
+    paths = [str(tmp_path / "first.sto"), str(tmp_path / "second.sto")]
+    for path in paths:
+        Path(path).write_text(ALIGNED.format(Path(path).stem))
+        controller.sources.open_paths([path])
+        qtbot.waitUntil(lambda: controller.alignments.panel is not None and controller.inspector.is_idle)
+        controller.show_start()
+    controller.sources.open_paths([str(made_run())])
+    for path in paths:
+        click_file(window, path)
+        qtbot.waitUntil(lambda: controller.alignments.panel is not None)
+        assert controller.alignments.page is controller.alignments.pages[path]
+        assert controller.alignments.title == Path(path).name
+        assert controller.alignments.panel.view.alignment.names[0] == f"{Path(path).stem}_1"
+        assert window.details.source.source.path == path
+        assert window.data.tree.currentIndex() == window.data.tree_model.index_of(path).index()
+
+
+def test_sequences_of_another_kind_are_told_once_with_a_way_out(
+    qtbot: Any, window: MainWindow, files: dict[str, str], drop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = window.controller
+    controller.search.keep_options({"without_filters": True})
+    drop(window, [files["dna.fasta"], files["made.hmm"]])
+    qtbot.waitUntil(lambda: len(controller.workspace.sources) == 2 and controller.inspector.is_idle)
+    QTest.keyClick(window, Qt.Key.Key_R, CTRL)
+    sheet: Any = controller.search.sheet
+    said = [text for text in texts(sheet) if "is for protein" in text]
+    assert len(said) == 1
+    assert not sheet.run_button.isEnabled()
+    assert sheet.form.presets.currentData() == "default", "HMMER2 profiles have no filters"
+    assert sheet.form._more.isHidden()
+    asked: list[bool] = []
+    monkeypatch.setattr(controller.sources, "open_files", lambda: asked.append(True))
+    names = [b.text() for b in sheet.findChildren(QPushButton) if b.isVisible()]
+    button = next(b for b in sheet.findChildren(QPushButton) if b.text() == "Open other files…")
+    assert names.index("Open other files…") < names.index("Read as proteins")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(5, 5))
+    assert asked == [True]
+
+
+def test_a_profile_says_of_how_many_sequences_it_was_built() -> None:
+    for example in load_examples():
+        for hmm in load_profiles(str(example.profiles)):
+            facts = dict(profile_facts(profile_card(hmm)))
+            n = hmm.facts.get("sequences")
+            assert facts.get("Built from") == (None if n is None else f"{int(n):,} sequence{'s' * (n != '1')}")
