@@ -167,7 +167,7 @@ def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed
         aligned = _aligned_fasta(source, name, reading, lengths, context) if guessed else None
         if aligned is not None:
             name = aligned
-            reading, lengths = _pack(source, "fasta", working, context, True, checksum)
+            reading, lengths = _pack(source, "a3m" if name == "a3m" else "fasta", working, context, True, checksum)
         _note_findings(reading, lengths, working)
         facts = _facts(name, reading, lengths)
         packed.write_manifest(working, {**asdict(facts), "source": source.label})
@@ -215,12 +215,13 @@ def _aligned_fasta(
     source: Source, name: str, reading: Reading, lengths: packed.LengthFacts, context: JobContext
 ) -> str | None:
     """Return what the rows of a FASTA file are if they are aligned: some have gaps, and all have as many columns."""
-    if name != "fasta" or lengths.n < 2 or not _n_gaps(reading):
+    if name != "fasta" or lengths.n < 2:
         return None
-    if lengths.shortest == lengths.longest:
+    counts, has_gaps = reading.tally.counts, _n_gaps(reading) > 0
+    if has_gaps and lengths.shortest == lengths.longest:
         return "aligned fasta"
-    has_inserts = reading.tally.counts[ord("a") : ord("z") + 1].any()
-    return "a3m" if has_inserts and is_a3m(TextReader(source, context)) else None
+    may_be_a3m = counts[ord("#")] or (has_gaps and counts[ord("a") : ord("z") + 1].any())
+    return "a3m" if may_be_a3m and is_a3m(TextReader(source, context)) else None
 
 
 def _n_gaps(reading: Reading) -> int:

@@ -64,9 +64,17 @@ class AlignedRows:
 
     def add(self, name: str, line: int, text: bytes) -> None:
         """Add the part of a row that is in a line."""
+        self._reading.check(name, line, text)
         letters = b"".join(text.split())
         self.take(len(letters) + PART, line)
         self.row(name).parts.append((line, letters))
+
+    def unused(self, name: str, place: int) -> str:
+        """Return a name that no row has, for a format in which names may be missing or occur again."""
+        unique, name = name, name or "unnamed"
+        while not unique or unique in self._rows:
+            unique, name = f"{name}_{place}", f"{name}_"
+        return unique
 
     def take(self, size: int, line: int | None) -> None:
         """Count the memory of what is kept; refuse what is too much.
