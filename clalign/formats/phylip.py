@@ -79,6 +79,7 @@ def phylip_rows(reading: Reading) -> AlignedRows:
         # Names cut to ten characters need not differ.
         key = rows.unused(name, place)
         for number, part in parts:
+            rows.end_block()
             rows.add(key, number, part)
     return rows
 

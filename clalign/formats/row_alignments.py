@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from clalign.errors import InputError, OutputError, quoted
 from clalign.formats.a3m import alignment_form
+from clalign.formats.aligned import RowNames
 from clalign.formats.balibase import core_columns
 from clalign.formats.blocks import DROPPED, NOT_IN_ROWS, Reading, text_of
 from clalign.formats.fasta import fasta_pieces, text_before
@@ -230,6 +231,8 @@ class _StockholmRows:
         self._text, self._files, self._left = text, files, number
         self._store = CellStore(text, files)
         self._numbers: dict[str, int] = {}
+        self._block = RowNames(text)
+        self._reading = Reading(text, refused=NOT_IN_ROWS)
         self._names: list[str] = []
         self._notes = RowNotes()
         self._residues: dict[str, CellStore] = {}
@@ -245,7 +248,9 @@ class _StockholmRows:
                     break
                 self._left -= 1
                 begun = False
-            elif content.strip():
+            elif not content.strip():
+                self._block.clear()
+            else:
                 if not begun:
                     found = text_of(content)[:40]
                     raise self._text.error(f'"# STOCKHOLM 1.0" is expected before this line: "{found}".', line=line)
@@ -258,7 +263,10 @@ class _StockholmRows:
             words = content.split(None, 1)
             if len(words) < 2:
                 raise self._text.error(f'the row "{text_of(content)[:40]}" has a name but no residues.', line=line)
-            self._store.add(self._row(text_of(words[0])), b"".join(words[1].split()), line)
+            name = text_of(words[0])
+            self._block.add(name, line)
+            self._reading.check(name, line, words[1])
+            self._store.add(self._row(name), b"".join(words[1].split()), line)
             return
         words = content.split(None, 1)
         kind, rest = words[0], words[1] if len(words) > 1 else b""
