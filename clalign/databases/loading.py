@@ -11,7 +11,7 @@ from clalign import tracing
 from clalign.databases import cache, packed
 from clalign.databases.cache_root import FOLDER_VARIABLE
 from clalign.databases.reports import Facts, InputReport, make_report
-from clalign.errors import InputError, OptionError, OutputError
+from clalign.errors import ExitCode, InputError, OptionError, OutputError, quoted
 from clalign.formats.a3m import check_columns, is_a3m
 from clalign.formats.blocks import Reading
 from clalign.formats.readers import FORMATS, GATHERED, read_blocks
@@ -34,6 +34,28 @@ HMMERS_NAMES = {
     "ddbj": "genbank",
 }  # fmt: skip
 """What HMMER calls formats that have other names here; of the first two gaps are left out."""
+
+
+UNREAD = ("psiblast", "hmmpgmd", "ncbi", "fmindex", "daemon")
+"""What HMMER reads or knows besides."""
+
+
+class UnknownFormat(OptionError):
+    """A format of sequences by a name that means none that is read.
+
+    Parameters
+    ----------
+    name : str
+        As it was given.
+    """
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, name: str) -> None:
+        reason = "is a format of HMMER's that is not read here" if name.lower() in UNREAD else (
+            "is not a recognized sequence file format"
+        )  # fmt: skip
+        super().__init__(f"{quoted(name)} {reason}.", f"Known are: {', '.join(('auto', *FORMATS, *HMMERS_NAMES))}.")
 
 
 def load_database(
@@ -61,13 +83,13 @@ def load_database(
     OutputError
         If the cache cannot be written.
     OptionError
-        If the alphabet or the format has an unknown name.
+        If the alphabet or the format (`UnknownFormat`) has an unknown name.
     """
     context = context or QuietContext()
     taken_for = _alphabet(alphabet)
     given, sequence_format = sequence_format, sequence_format.lower()
     if sequence_format not in ("auto", *FORMATS, *HMMERS_NAMES):
-        raise OptionError(f'There is no sequence format "{given}".', f"Known are: {', '.join(FORMATS)}.")
+        raise UnknownFormat(given)
     folder = cache.cache_folder()
     cache.prepare(folder)
     with opened(path, folder, context) as source:

@@ -8,11 +8,13 @@ import io
 import re
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from clalign.errors import InputError, OptionError, quoted
 from clalign.formats.a3m import alignment_form
@@ -183,7 +185,7 @@ def _word(text: Any) -> str:
 
 
 def _built(pyhmmer: Any, msa: Any, spec: BuildSpec) -> Any:
-    options = {theirs: getattr(spec, ours) for ours, theirs in _NAMES.items()}
+    options = {theirs: getattr(spec, ours) for ours, theirs in _NAMES.items()} | _compared(pyhmmer, msa, spec)
     builder = pyhmmer.plan7.Builder(
         msa.alphabet,
         architecture="hand" if spec.by_hand else "fast",
@@ -193,6 +195,59 @@ def _built(pyhmmer: Any, msa: Any, spec: BuildSpec) -> Any:
     hmm, _, _ = builder.build_msa(msa, pyhmmer.plan7.Background(msa.alphabet))
     hmm.command_line = " ".join(["clalign hmmbuild", *_flags(spec)])
     return hmm
+
+
+def _compared(pyhmmer: Any, msa: Any, spec: BuildSpec) -> dict[str, Any]:
+    """Return what the builder is told in place of options for which rows are compared, after giving rows their weights.
+
+    hmmbuild 3.3.2 compares canonical residues only, while the library takes ambiguous letters for residues: here they
+    are gaps.
+    """
+    alphabet = msa.alphabet
+    degenerate = alphabet.symbols[alphabet.K + 1 : alphabet.Kp - 2]
+    texts = [text.upper() for text in msa.textize().alignment]
+    if len(texts) < 2 or set(degenerate).isdisjoint("".join(texts)):
+        return {}
+    masked = [text.translate(dict.fromkeys(map(ord, degenerate), "-")) for text in texts]
+    told: dict[str, Any] = {}
+    if spec.weighting in ("gsc", "blosum"):
+        easel = pyhmmer.easel
+        rows = [easel.TextSequence(name=b"%d" % place, sequence=text) for place, text in enumerate(masked)]
+        copy = easel.TextMSA(name=b"masked", sequences=rows).digitize(alphabet)
+        for place, weight in enumerate(copy.compute_weights(spec.weighting, spec.wid)):
+            msa.sequence_weights[place] = weight
+        told["weighting"] = "given"
+    if spec.effective_number == "clust":
+        told["effective_number"] = float(n_clusters(masked, spec.eid))
+    return told
+
+
+def n_clusters(rows: Sequence[str], share: float) -> int:
+    """Return how many clusters rows form that are linked by a share of identical residues of the shorter one.
+
+    Parameters
+    ----------
+    rows : sequence of str
+        Of one length, with gaps as ``-``, ``.``, ``_``, ``~`` or ``*``.
+    share : float
+        Least share that links two rows.
+    """
+    cells = np.array([np.frombuffer(row.encode(), np.uint8) for row in rows])
+    is_residue = (cells >= ord("A")) & (cells <= ord("Z"))
+    lengths = is_residue.sum(axis=1)
+    left, n = np.ones(len(rows), bool), 0
+    while left.any():
+        waiting = [int(np.argmax(left))]
+        left[waiting] = False
+        n += 1
+        while waiting:
+            row = waiting.pop()
+            identical = ((cells == cells[row]) & is_residue).sum(axis=1)
+            shares = identical / np.maximum(np.minimum(lengths, lengths[row]), 1)
+            linked = np.flatnonzero(left & (shares >= share))
+            left[linked] = False
+            waiting += linked.tolist()
+    return n
 
 
 def _interruptible(build: Callable[[], Any], context: JobContext) -> Any:
