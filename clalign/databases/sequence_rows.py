@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from clalign.databases.reports import NUMBERED
 from clalign.errors import InputError, quoted
-from clalign.formats.a3m import a3m_lines, alignment_form
+from clalign.formats.a3m import a3m_lines, alignment_form, refined
 from clalign.formats.balibase import core_columns
 from clalign.formats.blocks import DROPPED, NOT_IN_ROWS, NOT_RESIDUES, Block, Reading, text_of
 from clalign.formats.fasta import fasta_lines, text_before
@@ -56,7 +56,7 @@ def read_sequences(path: str, context: JobContext | None = None) -> list[Sequenc
     """
     context = context or QuietContext()
     with opened(path, None, context) as source:
-        form = identify(source).sequence_format()
+        form = refined(identify(source).sequence_format(), source, context)
         refused = NOT_RESIDUES if form in ("fasta", *NUMBERED) else NOT_IN_ROWS
         reading = Reading(TextReader(source, context), refused=refused)
         rows = list(_fasta_rows(reading, a3m_lines(reading))) if form == "a3m" else _rows(reading, form)

@@ -37,7 +37,11 @@ def alignment_form(source: Source, context: JobContext) -> str:
     InputError
         If it is anything else.
     """
-    form = identify(source).alignment_format()
+    return refined(identify(source).alignment_format(), source, context)
+
+
+def refined(form: str, source: Source, context: JobContext) -> str:
+    """Return the format of a file, A3M where it only begins as FASTA does."""
     return "a3m" if form == "fasta" and is_a3m(TextReader(source, context)) else form
 
 

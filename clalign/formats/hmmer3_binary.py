@@ -125,8 +125,8 @@ class _Record:
         odd = odd_sum(match, insert, transitions)
         if odd and odd.error > MAX_SUM_ERROR:
             raise self.error(f"the {odd}")
-        self._name = self._name.split()[0]
         accession, description = (plain(self.string()) if flags & bit else "" for bit in (_ACC, _DESC))
+        self._name, accession = self._name.split()[0], (accession.split() or [""])[0]
         reference, _, consensus, structure, _ = (
             self.annotation(flags & bit, length) for bit in (_RF, _MMASK, _CONS, _CS, _CA)
         )
@@ -138,7 +138,7 @@ class _Record:
         msv, viterbi, forward = self._statistics(statistics, facts) if flags & _STATS else (None, None, None)
         pairs = [(_shortest(one), _shortest(two)) for one, two in cutoffs.reshape(3, 2)]
         return Hmm(
-            name=self._name, accession=(accession.split() or [""])[0], description=description, alphabet=alphabet, match=match,
+            name=self._name, accession=accession, description=description, alphabet=alphabet, match=match,
             insert=insert, transitions=transitions, reference=reference, structure=structure,
             consensus=consensus if consensus and "-" not in consensus else consensus_of(match, alphabet),
             cutoffs=Cutoffs(*(pair if flags & bit else None for pair, bit in zip(pairs, (_GA, _TC, _NC), strict=True))),

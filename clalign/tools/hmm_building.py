@@ -18,7 +18,7 @@ import numpy as np
 
 from clalign.errors import InputError, OptionError, quoted
 from clalign.formats.a3m import alignment_form
-from clalign.formats.blocks import NOT_IN_ROWS, Reading
+from clalign.formats.blocks import NOT_IN_ROWS, Reading, RefusedLetter
 from clalign.formats.readers import read_blocks
 from clalign.formats.row_alignments import read_rows
 from clalign.formats.sources import TextReader, decoded, opened
@@ -112,7 +112,7 @@ def _refuse_findings(reading: Reading) -> None:
 
 
 def _plain_line(line: bytes) -> bytes:
-    """Return a line of Stockholm as the library takes it: what is told is in UTF-8, and nothing is told that is blank."""
+    """Return a line of Stockholm as the library takes it: notes are in UTF-8, and those without a text are left out."""
     if not line.startswith((b"#=GF", b"#=GS")):
         return line
     return decoded(line).encode() if len(line.split(None, 2)) > 2 else b"#"
@@ -145,8 +145,13 @@ def _refuse_letters(path: str, alphabet: Any) -> None:
     with opened(path) as source:
         form = alignment_form(source, QuietContext())
         foreign = bytes(byte for byte in range(33, 127) if is_foreign(byte))
-        for _ in read_blocks(form, Reading(TextReader(source), True, foreign)):
-            pass
+        try:
+            for _ in read_blocks(form, Reading(TextReader(source), True, foreign)):
+                pass
+        except RefusedLetter as error:
+            reason = f'the record {quoted(error.record)} holds "{error.letter}", which is no residue of its alphabet.'
+            hint = "Correct it, or say another one of --amino, --dna and --rna."
+            raise InputError(path, reason, hint, error.line) from None
 
 
 def _line_of(pyhmmer: Any, text: bytes, alphabet: Any, said: str) -> int | None:
@@ -317,5 +322,4 @@ _REASONS = (
         "it holds characters that are no residues of its alphabet.",
         "Correct it, or say another one of --amino, --dna and --rna.",
     ),
-    (r"has alen (\d+)", "its sequences differ in length, so it is no alignment.", "Align the sequences first."),
 )

@@ -242,10 +242,8 @@ def _cautions(spec: SearchSpec, profiles: list[Hmm]) -> list[str]:
         texts.append(f"No calibration in {_listed(uncalibrated)}: the E-values are only upper bounds.")
     odd = [hmm for hmm in profiles if ODD_SUM in hmm.facts]
     if odd:
-        texts.append(
-            f"Probabilities that do not sum to one in {_listed([hmm.name for hmm in odd])}: the {odd[0].facts[ODD_SUM]}."
-            " They are taken as they are, as HMMER takes them."
-        )
+        names, first = _listed([hmm.name for hmm in odd]), odd[0].facts[ODD_SUM]
+        texts.append(f"Probabilities in {names} are taken as they are, as HMMER takes them, but the {first}.")
     without = [hmm.name for hmm in profiles if not has_composition(hmm)]
     if without and filter_limits(spec).bias:
         words = (

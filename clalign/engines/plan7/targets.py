@@ -12,8 +12,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.databases.loading import ALIGNMENTS
-from clalign.databases.rereading import ALIGNED
 from clalign.databases.reports import InputReport
+from clalign.databases.rereading import ALIGNED
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import InputError
 from clalign.formats.blocks import Reading, RefusedLetter
