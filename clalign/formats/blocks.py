@@ -116,7 +116,7 @@ class Reading(Struct):
             return
         for number, part in enumerate(text.split(b"\n"), line):
             for letter in decoded(part):
-                if ord(letter) in self.refused or not letter.isascii():
+                if not letter.isascii() or ord(letter) in self.refused:
                     raise RefusedLetter(self.text.source.label, record, number, letter)
 
     def warn(self) -> None:

@@ -203,7 +203,7 @@ ODD_LETTERS = {
     "fastq": ("@a\nACGT\n+\nIIII\n@b\nAC#T\n+\nIIII\n", "b", 6, "#"),
     "stockholm": ("# STOCKHOLM 1.0\na ACDE\nb ACDE\n\na ACDE\nb A3DE\n//\n", "b", 6, "3"),
     "clustal": ("CLUSTAL W\n\na AC!E\nb ACDE\n", "a", 3, "!"),
-    "a3m": ("#c\n>a\nACDE\n>b\nAC\nD&\n", "b", 6, "&"),
+    "a3m": ("#c\n>a\nACDE\n>b\nAC\nD\u20ac\n", "b", 6, "\u20ac"),
 }
 
 
