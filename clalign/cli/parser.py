@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from clalign.cli.suggestions import is_taken_apart, suggestion
+from clalign.cli.suggestions import is_taken_apart, suggestion, whole_option
 from clalign.errors import ExitCode, OptionError
 from clalign.values.typed_numbers import OutOfRange
 
@@ -110,7 +110,7 @@ class CommandParser(argparse.ArgumentParser):
             epilog=EXIT_CODES,
             formatter_class=_Formatter,
             add_help=False,
-            allow_abbrev=False,
+            allow_abbrev=False,  # `whole_option` knows what options of other programs mean
             **more,
         )
         self._positionals.title = "Files"
@@ -168,11 +168,16 @@ class CommandParser(argparse.ArgumentParser):
         print(self.format_help(), end="", file=file)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return what the words say. An option that is not known is told before anything that follows from it."""
+        """Return what the words say. An option that is not known is told before anything that follows from it.
+
+        The beginning of a long option will do where it begins no other one.
+        """
         every = list(args)
         words = list(itertools.takewhile(lambda word: word not in self.leads_to, every))
         flags = self._option_string_actions
-        options = [word for word in words[: (*words, "--").index("--")] if self._is_foreign(word)]
+        end = (*words, "--").index("--")
+        words[:end] = [whole_option(word, flags) for word in words[:end]]
+        options = [word for word in words[:end] if self._is_foreign(word)]
         if options:
             told = ", ".join(word.partition("=")[0] + suggestion(word, flags) for word in options)
             raise UsageError(self.prog, f"unknown option{'s' if len(options) > 1 else ''} {told}")

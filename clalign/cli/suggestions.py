@@ -66,6 +66,23 @@ COMMANDS = (
 )  # fmt: skip
 
 
+def whole_option(word: str, flags: Collection[str]) -> str:
+    """Return a long option written out, where a word begins only that one and means no other; else the word.
+
+    Parameters
+    ----------
+    word : str
+        As it was typed, perhaps with a value after ``=``.
+    flags : collection of str
+        The options that the command has.
+    """
+    name, sign, value = word.partition("=")
+    begun = [flag for flag in flags if flag.startswith(name)]
+    if not name.startswith("--") or name == "--" or name in begun or len(begun) != 1:
+        return word
+    return begun[0] + sign + value if _meaning(_plain(name), flags) in (None, begun[0]) else word
+
+
 def suggestion(word: str, flags: Collection[str]) -> str:
     """Return what to say of an option that a command does not have, within brackets; empty for nothing.
 

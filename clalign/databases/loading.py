@@ -11,7 +11,7 @@ from clalign import tracing
 from clalign.databases import cache, packed
 from clalign.databases.cache_root import FOLDER_VARIABLE
 from clalign.databases.reports import Facts, InputReport, make_report
-from clalign.errors import InputError, OptionError, OutputError
+from clalign.errors import ExitCode, InputError, OptionError, OutputError, quoted
 from clalign.formats.a3m import check_columns, is_a3m
 from clalign.formats.blocks import Reading
 from clalign.formats.readers import FORMATS, GATHERED, read_blocks
@@ -34,6 +34,28 @@ HMMERS_NAMES = {
     "ddbj": "genbank",
 }  # fmt: skip
 """What HMMER calls formats that have other names here; of the first two gaps are left out."""
+
+
+UNREAD = ("psiblast", "hmmpgmd", "ncbi", "fmindex", "daemon")
+"""What HMMER reads or knows besides."""
+
+
+class UnknownFormat(OptionError):
+    """A format of sequences by a name that means none that is read.
+
+    Parameters
+    ----------
+    name : str
+        As it was given.
+    """
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, name: str) -> None:
+        reason = "is a format of HMMER's that is not read here" if name.lower() in UNREAD else (
+            "is not a recognized sequence file format"
+        )  # fmt: skip
+        super().__init__(f"{quoted(name)} {reason}.", f"Known are: {', '.join(('auto', *FORMATS, *HMMERS_NAMES))}.")
 
 
 def load_database(
@@ -61,13 +83,13 @@ def load_database(
     OutputError
         If the cache cannot be written.
     OptionError
-        If the alphabet or the format has an unknown name.
+        If the alphabet or the format (`UnknownFormat`) has an unknown name.
     """
     context = context or QuietContext()
     taken_for = _alphabet(alphabet)
     given, sequence_format = sequence_format, sequence_format.lower()
     if sequence_format not in ("auto", *FORMATS, *HMMERS_NAMES):
-        raise OptionError(f'There is no sequence format "{given}".', f"Known are: {', '.join(FORMATS)}.")
+        raise UnknownFormat(given)
     folder = cache.cache_folder()
     cache.prepare(folder)
     with opened(path, folder, context) as source:
@@ -167,7 +189,7 @@ def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed
         aligned = _aligned_fasta(source, name, reading, lengths, context) if guessed else None
         if aligned is not None:
             name = aligned
-            reading, lengths = _pack(source, "fasta", working, context, True, checksum)
+            reading, lengths = _pack(source, "a3m" if name == "a3m" else "fasta", working, context, True, checksum)
         _note_findings(reading, lengths, working)
         facts = _facts(name, reading, lengths)
         packed.write_manifest(working, {**asdict(facts), "source": source.label})
@@ -215,12 +237,13 @@ def _aligned_fasta(
     source: Source, name: str, reading: Reading, lengths: packed.LengthFacts, context: JobContext
 ) -> str | None:
     """Return what the rows of a FASTA file are if they are aligned: some have gaps, and all have as many columns."""
-    if name != "fasta" or lengths.n < 2 or not _n_gaps(reading):
+    if name != "fasta" or lengths.n < 2:
         return None
-    if lengths.shortest == lengths.longest:
+    counts, has_gaps = reading.tally.counts, _n_gaps(reading) > 0
+    if has_gaps and lengths.shortest == lengths.longest:
         return "aligned fasta"
-    has_inserts = reading.tally.counts[ord("a") : ord("z") + 1].any()
-    return "a3m" if has_inserts and is_a3m(TextReader(source, context)) else None
+    may_be_a3m = counts[ord("#")] or (has_gaps and counts[ord("a") : ord("z") + 1].any())
+    return "a3m" if may_be_a3m and is_a3m(TextReader(source, context)) else None
 
 
 def _n_gaps(reading: Reading) -> int:

@@ -22,10 +22,10 @@ from clalign.values.sequences import SequenceDatabase, longest_first
 VERSION = 2
 """Changes whenever the rows of all files are counted otherwise than before, for runs name them."""
 
-READING = 3
+READING = 4
 """Changes whenever files are read or packed otherwise than before: what the cache keeps of them is made anew.
 
-3: A3M is known, and rows of an alignment that is given as such keep their descriptions.
+4: A header of FASTA may follow residues in a line, and A3M may have comments and annotation.
 """
 
 VOLUME_RESIDUES = 8 << 20

@@ -26,7 +26,7 @@ from clalign.jobs import QuietContext
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings
 
-VERSION = 1
+VERSION = 2
 """Of the decoded form; another one is made anew."""
 
 MOST_LIBRARIES = 64

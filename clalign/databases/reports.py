@@ -10,6 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from clalign.formats.blocks import ODDITIES
 from clalign.formats.tally import DIGITS, SHOWN_LINES, code_counts
 from clalign.values.alphabets import (
     DOT_CODE,
@@ -22,6 +23,9 @@ from clalign.values.alphabets import (
     guess_alphabet,
     is_doubtful,
 )
+
+NUMBERED = ("genbank", "embl", "uniprot")
+"""Formats in which digits between residues are places of these."""
 
 Severity = Literal["note", "caution"]
 
@@ -219,8 +223,8 @@ def _letter_issues(facts: Facts, alphabet: Alphabet) -> Iterator[Issue]:
     if stops:
         text = f"Stop characters: {_listed(facts, stops)}. They are kept and scored as unknown residues."
         yield _byte_issue(facts, "stops", "note", text, stops)
-    if digits and facts.format in ("fasta", "aligned fasta", "fastq"):
-        yield _byte_issue(facts, "digits", "note", "Digits among the residues were left out.", digits)
+    if digits and facts.format not in NUMBERED:
+        yield _byte_issue(facts, "digits", "note", ODDITIES["digits"], digits)
 
 
 def _shown(byte: int) -> str:
@@ -249,7 +253,9 @@ _TEXTS: dict[str, tuple[Severity, str]] = {
         "note",
         "An alignment: {count:,} gap characters were left out.",
     ),
-    "comment": ("note", "Comment lines (beginning with ;) were left out: {count:,}."),
+    "joined": ("caution", ODDITIES["joined"]),
+    "comment": ("note", "Comment lines were left out: {count:,}."),
+    "annotation": ("note", 'Rows of annotation were left out: {count:,}, for example "{detail}".'),
     "no_terminator": ("caution", "The last record has no closing //, but {detail}."),
     "length": ("caution", "Records whose length is not the one they declare: {count:,}; the first: {detail}."),
     "no_sequence": ("caution", 'Records that hold no sequence: {count:,}, for example "{detail}".'),

@@ -7,16 +7,19 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
+from clalign.databases.reports import NUMBERED
 from clalign.errors import InputError, quoted
-from clalign.formats.a3m import is_a3m
+from clalign.formats.a3m import a3m_lines, alignment_form, refined
 from clalign.formats.balibase import core_columns
-from clalign.formats.blocks import DROPPED, Block, Reading, text_of
+from clalign.formats.blocks import DROPPED, NOT_IN_ROWS, NOT_RESIDUES, Block, Reading, text_of
+from clalign.formats.fasta import fasta_lines, text_before
 from clalign.formats.readers import GATHERED, gather_rows, read_blocks
 from clalign.formats.recognize import identify
 from clalign.formats.row_alignments import check_only
 from clalign.formats.sources import TAKE_AGAIN, TextReader, opened
-from clalign.formats.tally import GAPS
+from clalign.formats.tally import DIGITS, GAPS
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.alphabets import decode
 
@@ -42,11 +45,23 @@ class SequenceRow(Struct, frozen=True):
 
 
 def read_sequences(path: str, context: JobContext | None = None) -> list[SequenceRow]:
-    """Read the sequences of a file of any format; of FASTA and most alignments the case of letters is kept."""
+    """Read the sequences of a file of any format; of FASTA and most alignments the case of letters is kept.
+
+    Digits in FASTA, which number residues, are left out with a warning.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or a character stands for no residue.
+    """
     context = context or QuietContext()
     with opened(path, None, context) as source:
-        form = identify(source).sequence_format()
-        return _rows(Reading(TextReader(source, context)), "fasta" if form == "a3m" else form)
+        form = refined(identify(source).sequence_format(), source, context)
+        refused = NOT_RESIDUES if form in ("fasta", *NUMBERED) else NOT_IN_ROWS
+        reading = Reading(TextReader(source, context), refused=refused)
+        rows = list(_fasta_rows(reading, a3m_lines(reading))) if form == "a3m" else _rows(reading, form)
+        reading.warn()
+        return rows
 
 
 def read_alignment(path: str, context: JobContext | None = None) -> list[SequenceRow]:
@@ -55,15 +70,16 @@ def read_alignment(path: str, context: JobContext | None = None) -> list[Sequenc
     Raises
     ------
     InputError
-        If the rows differ in length, two have the same name, or there is more than one alignment.
+        If the rows differ in length, two have the same name, there is more than one alignment, or a character stands
+        for no residue.
     """
     context = context or QuietContext()
     check_only(path, context)
     with opened(path, None, context) as source:
-        form = identify(source).alignment_format()
-        if form == "fasta" and is_a3m(TextReader(source, context)):
-            form = "a3m"
-        rows = _rows(Reading(TextReader(source, context)), form)
+        form = alignment_form(source, context)
+        reading = Reading(TextReader(source, context), refused=NOT_IN_ROWS)
+        rows = _rows(reading, form)
+        reading.warn()
     if not rows:
         raise InputError(path, "there is no alignment in this file.", "Choose another file.")
     check_names(path, rows)
@@ -124,32 +140,35 @@ def check_names(path: str, rows: list[SequenceRow]) -> None:
 
 def _rows(reading: Reading, form: str) -> list[SequenceRow]:
     if form == "fasta":
-        return list(_fasta_rows(reading))
+        return list(_fasta_rows(reading, fasta_lines(reading)))
     if form in GATHERED:
         rows = gather_rows(form, reading).checked()
         return [SequenceRow(row.name, " ".join(row.descriptions), row.text) for row in rows]
     return _decoded_rows(read_blocks(form, reading))
 
 
-def _fasta_rows(reading: Reading) -> Iterator[SequenceRow]:
-    head: bytes | None = None
+def _fasta_rows(reading: Reading, lines: Iterator[tuple[int, bytes]]) -> Iterator[SequenceRow]:
+    row: SequenceRow | None = None
     parts: list[bytes] = []
-    for number, line in reading.text.lines():
+    for number, line in lines:
         if line.startswith(b">"):
-            if head is not None:
-                yield _fasta_row(head, parts)
-            head, parts = line[1:], []
+            if row is not None:
+                yield replace(row, text=b"".join(parts))
+            row, parts = _named_row(line[1:]), []
         elif not line.startswith(b";"):
+            if row is None and line.strip():
+                raise text_before(reading.text, number)
+            reading.check(row.name if row else "", number, line)
             parts.append(line.translate(None, DROPPED))
-            if head is None and parts[-1]:
-                raise reading.text.error("there is text before the first header.", 'Headers begin with ">".', number)
-    if head is not None:
-        yield _fasta_row(head, parts)
+            if len(line.translate(None, DIGITS)) < len(line):
+                reading.findings.add("digits", number)
+    if row is not None:
+        yield replace(row, text=b"".join(parts))
 
 
-def _fasta_row(head: bytes, parts: list[bytes]) -> SequenceRow:
+def _named_row(head: bytes) -> SequenceRow:
     words = [text_of(word) for word in head.strip().split(None, 1)]
-    return SequenceRow(words[0] if words else "unnamed", " ".join(words[1:]), b"".join(parts))
+    return SequenceRow(words[0] if words else "unnamed", " ".join(words[1:]), b"")
 
 
 def _decoded_rows(blocks: Iterator[Block]) -> list[SequenceRow]:

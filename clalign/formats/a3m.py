@@ -10,9 +10,14 @@ import numpy.typing as npt
 
 from clalign.errors import InputError
 from clalign.formats.aligned import PART, AlignedRows
-from clalign.formats.blocks import Reading, text_of
-from clalign.formats.fasta import WHOLE_LINES
-from clalign.formats.sources import LONGEST_HEADER, TextReader
+from clalign.formats.blocks import Block, BlockBuilder, Reading, text_of
+from clalign.formats.fasta import fasta_lines, fasta_pieces, text_before
+from clalign.formats.recognize import A3M_ANNOTATION, identify
+from clalign.formats.sources import Source, TextReader
+from clalign.jobs import JobContext
+
+COMMENT, ANNOTATION = "comment", "annotation"
+"""What is found beside rows."""
 
 INSERTS = bytes(range(ord("a"), ord("z") + 1)) + b"."
 BESIDE = 64
@@ -24,16 +29,37 @@ COPIES = 4
 _NO_COLUMN = INSERTS + b" \t\v\f"
 
 
+def alignment_form(source: Source, context: JobContext) -> str:
+    """Return the format of what may be an alignment; of files that begin as FASTA does some are A3M.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    return refined(identify(source).alignment_format(), source, context)
+
+
+def refined(form: str, source: Source, context: JobContext) -> str:
+    """Return the format of a file, A3M where it only begins as FASTA does."""
+    return "a3m" if form == "fasta" and is_a3m(TextReader(source, context)) else form
+
+
 def is_a3m(text: TextReader) -> bool:
-    """Return whether the rows of a FASTA file differ in length, but not in columns: upper-case letters and ``-``."""
+    """Return whether the rows of a FASTA file do not differ in columns (upper-case letters and ``-``) but otherwise.
+
+    That is in length; or there are comments or annotation as HH-suite has them.
+    """
     columns: set[int] = set()
     lengths: set[int] = set()
-    for _, n_columns, length in _sizes(text):
+    reading = Reading(text)
+    for _, n_columns, length in _sizes(reading):
         columns.add(n_columns)
         lengths.add(length)
         if len(columns) > 1:
             return False
-    return len(columns) == 1 and 0 not in columns and len(lengths) > 1
+    has_more = len(lengths) > 1 or not reading.findings.found.keys().isdisjoint((COMMENT, ANNOTATION))
+    return len(columns) == 1 and 0 not in columns and has_more
 
 
 def check_columns(text: TextReader) -> None:
@@ -45,7 +71,7 @@ def check_columns(text: TextReader) -> None:
         With the line in which the row begins.
     """
     expected: int | None = None
-    for line, n_columns, _ in _sizes(text):
+    for line, n_columns, _ in _sizes(Reading(text)):
         if expected not in (None, n_columns):
             raise _unequal(text, n_columns, line)
         expected = n_columns
@@ -55,24 +81,68 @@ def _unequal(text: TextReader, n_columns: int, line: int) -> InputError:
     return text.error(f"the rows differ in their number of columns: this one has {n_columns:,}.", line=line)
 
 
-def _sizes(text: TextReader) -> Iterator[tuple[int, int, int]]:
-    """Yield of each row the line in which it begins, its columns, and its letters."""
+def _sizes(reading: Reading) -> Iterator[tuple[int, int, int]]:
+    """Yield of each row the line in which it begins, its columns, and its letters; notice what is no row."""
     begun = n_columns = length = 0
-    within = False
-    for piece in text.chunks(whole=WHOLE_LINES, longest=LONGEST_HEADER):
-        lines = piece.split(b"\n")
-        for number, line in enumerate(lines, text.line):
-            if line.startswith(b">") and not within:
+    for piece in fasta_pieces(reading):
+        goes_on = piece.goes_on
+        for number, line in enumerate(piece.data.split(b"\n"), piece.line):
+            if line.startswith(b">") and not goes_on:
                 if begun:
                     yield begun, n_columns, length
-                begun, n_columns, length = number, 0, 0
-            elif within or not line.startswith(b";"):
+                begun, n_columns, length = 0 if _is_annotation(reading, number, line) else number, 0, 0
+            elif goes_on or not _is_comment(reading, number, line):
                 n_columns += len(line.translate(None, _NO_COLUMN))
                 length += len(line)
-            within = False
-        within = bool(lines[-1])  # a line may go on in the next piece
+            goes_on = False
     if begun:
         yield begun, n_columns, length
+
+
+def _is_comment(reading: Reading, number: int, line: bytes) -> bool:
+    if line.startswith(b"#"):
+        reading.findings.add(COMMENT, number)
+    return line.startswith((b"#", b";"))
+
+
+def _is_annotation(reading: Reading, number: int, header: bytes) -> bool:
+    found = A3M_ANNOTATION.match(header)
+    if found:
+        reading.findings.add(ANNOTATION, number, found[0][1:].decode())
+    return found is not None
+
+
+def a3m_lines(reading: Reading) -> Iterator[tuple[int, bytes]]:
+    """Give headers and residues with the numbers of their lines, without comments and annotation.
+
+    Raises
+    ------
+    InputError
+        If there is text before the first header.
+    """
+    is_left_out: bool | None = None
+    for number, line in fasta_lines(reading):
+        if line.startswith(b">"):
+            is_left_out = _is_annotation(reading, number, line)
+        elif _is_comment(reading, number, line):
+            continue
+        if is_left_out is None and line.strip():
+            raise text_before(reading.text, number)
+        if is_left_out is False:
+            yield number, line
+
+
+def read_a3m_blocks(reading: Reading) -> Iterator[Block]:
+    """Give the sequences of an A3M alignment as blocks."""
+    builder = BlockBuilder(reading)
+    for number, line in a3m_lines(reading):
+        if line.startswith(b">"):
+            yield from builder.full()
+            name, description = (*text_of(line[1:]).split(None, 1), "", "")[:2]
+            builder.start(name, "", description, number)
+        else:
+            builder.residues(number, line)
+    yield from builder.rest()
 
 
 def a3m_rows(reading: Reading) -> AlignedRows:
@@ -99,8 +169,7 @@ def a3m_rows(reading: Reading) -> AlignedRows:
     for place in range(1, len(given) + 1):
         reading.text.context.check()
         number, name, text = given.popleft()
-        unique = name if name and name not in rows else f"{name or 'unnamed'}_{place}"
-        rows.add(unique, number, _filled(text, ends - widths, int(ends[-1])))
+        rows.add(rows.unused(name, place), number, _filled(text, ends - widths, int(ends[-1])))
     return rows
 
 
@@ -108,13 +177,14 @@ def _given(reading: Reading, rows: AlignedRows) -> deque[tuple[int, str, bytes]]
     """Return the line, the name and the letters of each row, without the dots that some files have in them."""
     parted: deque[tuple[int, str, list[bytes]]] = deque()
     size = longest = 0
-    for number, line in reading.text.lines():
+    for number, line in a3m_lines(reading):
         if line.startswith(b">"):
             rows.take(len(line) + 4 * PART, number)
             name = text_of(line[1:]).split(None, 1)[0] if line[1:].strip() else ""
             parted.append((number, name, []))
             size = 0
-        elif parted:
+        else:
+            reading.check(name, number, line)
             letters = line.translate(None, b". \t\v\f")
             size += len(letters)
             rows.take(len(letters) + PART + BESIDE * max(0, size - longest), number)

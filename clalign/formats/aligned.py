@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from clalign.errors import quoted
 from clalign.formats.blocks import Block, BlockBuilder, Reading
+from clalign.formats.sources import TextReader
 from clalign.sizes import size_text
 
 MOST_MEMORY = 512 << 20
@@ -18,12 +19,13 @@ PART = 130
 
 
 class AlignedRow(Struct):
-    """One row: its residues and gaps line by line, with line numbers."""
+    """One row: its residues and gaps line by line, with line numbers, and the line that first tells something of it."""
 
     name: str
     parts: list[tuple[int, bytes]] = field(default_factory=list)
     accession: str = ""
     descriptions: list[str] = field(default_factory=list)
+    noted: int = 0
 
     @property
     def n_columns(self) -> int:
@@ -36,12 +38,47 @@ class AlignedRow(Struct):
         return b"".join(part for _, part in self.parts)
 
 
+class RowNames:
+    """The names of the rows in one block of an alignment, of which no two are the same.
+
+    Parameters
+    ----------
+    text : TextReader
+        What is read.
+    """
+
+    def __init__(self, text: TextReader) -> None:
+        self._text = text
+        self._names: set[str] = set()
+
+    def add(self, name: str, line: int) -> None:
+        """Take the name of the row in a line.
+
+        Raises
+        ------
+        InputError
+            If the block has a row with this name.
+        """
+        if name in self._names:
+            raise self._text.error(
+                f"a second row is named {quoted(name)} (duplicate seq name).",
+                "Give each row a name of its own; rows that go on in another block need a blank line between blocks.",
+                line,
+            )
+        self._names.add(name)
+
+    def clear(self) -> None:
+        """Begin another block."""
+        self._names.clear()
+
+
 class AlignedRows:
     """The rows of one alignment, in the order of the file."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._rows: dict[str, AlignedRow] = {}
+        self._block = RowNames(reading.text)
         self._size = 0
 
     def __len__(self) -> int:
@@ -62,11 +99,24 @@ class AlignedRows:
             self.take(len(name) + 4 * PART, None)
         return self._rows[name]
 
+    def end_block(self) -> None:
+        """Let the rows go on in other lines: until then each has one part."""
+        self._block.clear()
+
     def add(self, name: str, line: int, text: bytes) -> None:
-        """Add the part of a row that is in a line."""
+        """Add the part of a row that is in a line; refuse a second one in a block."""
+        self._block.add(name, line)
+        self._reading.check(name, line, text)
         letters = b"".join(text.split())
         self.take(len(letters) + PART, line)
         self.row(name).parts.append((line, letters))
+
+    def unused(self, name: str, place: int) -> str:
+        """Return a name that no row has, for a format in which names may be missing or occur again."""
+        unique, name = name, name or "unnamed"
+        while not unique or unique in self._rows:
+            unique, name = f"{name}_{place}", f"{name}_"
+        return unique
 
     def take(self, size: int, line: int | None) -> None:
         """Count the memory of what is kept; refuse what is too much.
@@ -88,9 +138,11 @@ class AlignedRows:
         """Give the rows to a builder and forget them; refuse rows of unequal length."""
         self.checked()
         rows, self._rows, self._size = self._rows, {}, 0
+        self.end_block()
         while rows:
             row = rows.pop(next(iter(rows)))
             if not row.parts:
+                self._reading.findings.add("no_row", row.noted, row.name)
                 continue
             builder.start(row.name, row.accession, " ".join(row.descriptions), row.parts[0][0])
             for line, part in row.parts:

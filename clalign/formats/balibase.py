@@ -31,7 +31,7 @@ def balibase_rows(reading: Reading) -> AlignedRows:
     rows, name = AlignedRows(reading), ""
     for element, line, text in _elements(reading, NAME, LETTERS):
         if element == NAME:
-            name = text.strip()
+            name = "_".join(text.split())
         elif not name:
             raise reading.text.error("a row has no name.", line=line)
         else:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
+from clalign.errors import InputError, quoted
 from clalign.formats.sources import TextReader, decoded
 from clalign.formats.tally import BLANKS, DIGITS, GAPS, Findings, LetterTally
 from clalign.values.alphabets import DROP, ENCODE
@@ -20,6 +21,12 @@ DROPPED = BLANKS + DIGITS
 
 BLOCK = 1 << 20
 """Residues that a builder gathers before it gives a block."""
+
+NOT_RESIDUES = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz*?" + GAPS + DROPPED))
+"""What stands for no residue of any alphabet, for no gap, and not for an unknown letter (``?``)."""
+
+NOT_IN_ROWS = NOT_RESIDUES + DIGITS
+"""What rows of alignments do not hold: digits do not number residues there."""
 
 assert all(ENCODE[byte] == DROP for byte in DROPPED)
 
@@ -45,6 +52,33 @@ class Block(Struct, frozen=True):
     lines: npt.NDArray[np.int64]
 
 
+ODDITIES = {
+    "joined": "Headers that follow residues in a line, as where files are joined of which one does not end with a line"
+    " end: {count:,}. Each begins a record.",
+    "digits": "Digits among the residues were left out.",
+}
+"""What is told of a file wherever it is read, by the kind of a finding."""
+
+
+class RefusedLetter(InputError):
+    """A character among residues that is none.
+
+    Parameters
+    ----------
+    path : str
+    record : str
+        Name of the sequence or row.
+    line : int
+    letter : str
+        The character.
+    """
+
+    def __init__(self, path: str, record: str, line: int, letter: str) -> None:
+        self.record, self.letter = record, letter
+        reason = f'the record {quoted(record)} holds "{letter}", which stands for no residue.'
+        super().__init__(path, reason, "Correct the file, or leave this record out.", line)
+
+
 class Reading(Struct):
     """One pass over a file: the text, and what is noticed on the way.
 
@@ -53,12 +87,15 @@ class Reading(Struct):
     text : TextReader
     drop_gaps : bool
         Whether gap characters are left out.
+    refused : bytes
+        Characters that are refused among residues; others that are none are counted.
     tally : LetterTally
     findings : Findings
     """
 
     text: TextReader
     drop_gaps: bool = False
+    refused: bytes = b""
     tally: LetterTally = field(default_factory=LetterTally)
     findings: Findings = field(default_factory=Findings)
 
@@ -66,6 +103,28 @@ class Reading(Struct):
     def dropped(self) -> bytes:
         """The bytes that are no residues."""
         return DROPPED + GAPS if self.drop_gaps else DROPPED
+
+    def check(self, record: str, line: int, text: bytes) -> None:
+        """Refuse residues of a record, from a line on, if a character that is refused is among them.
+
+        Raises
+        ------
+        RefusedLetter
+            With the first one.
+        """
+        if not self.refused or len(text.translate(None, self.refused)) == len(text):
+            return
+        for number, part in enumerate(text.split(b"\n"), line):
+            for letter in decoded(part):
+                if not letter.isascii() or ord(letter) in self.refused:
+                    raise RefusedLetter(self.text.source.label, record, number, letter)
+
+    def warn(self) -> None:
+        """Tell the `ODDITIES` that were found; of databases their reports do."""
+        for kind, words in ODDITIES.items():
+            if found := self.findings.found.get(kind):
+                place = f"{self.text.source.label}, line {found.lines[0]:,}"
+                self.text.context.warn(f"{place}: {words.format(count=found.count)}")
 
 
 def record_text(name: str, accession: str, description: str) -> bytes:
@@ -85,6 +144,7 @@ class BlockBuilder:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._number = 0
+        self._name = ""
         self._clear()
 
     def _clear(self) -> None:
@@ -102,12 +162,14 @@ class BlockBuilder:
         if not name:
             name = f"unnamed_{self._number}"
             self._reading.findings.add("unnamed", line, name)
+        self._name = name
         self._breaks.append(self._size)
         self._texts.append(record_text(name.replace("\t", " "), accession, description))
         self._lines.append(line)
 
     def residues(self, line: int, data: bytes) -> int:
         """Add a line of residues to the last record; return how many there are."""
+        self._reading.check(self._name, line, data)
         codes = data.translate(CODES, self._reading.dropped)
         self._codes.append(codes)
         self._size += len(codes)

@@ -20,6 +20,7 @@ def clustal_rows(reading: Reading) -> AlignedRows:
     for number, line in reading.text.lines():
         if header or not line.strip() or line[:1] in b" \t":
             header = header and not line.strip()
+            rows.end_block()
             continue
         name, *parts = line.split()
         if len(parts) > 1 and parts[-1].isdigit():  # how many residues there were so far

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.errors import InputError
 from clalign.formats.blocks import CODES, Block, Reading, record_text
-from clalign.formats.sources import CHUNK, LONGEST_HEADER, decoded
+from clalign.formats.sources import CHUNK, LONGEST_HEADER, TextReader, count_byte, decoded
+from clalign.sizes import size_text
 
 Integers = npt.NDArray[np.int64]
 
@@ -19,6 +22,98 @@ NEWLINE = ord("\n")
 
 WHOLE_LINES = b">;"
 """Lines that begin so are never parted, however long they are."""
+
+
+class FastaPiece(NamedTuple):
+    """A part of a FASTA file in which headers begin lines.
+
+    Attributes
+    ----------
+    data : bytes
+        Some lines; the last one may go on in the next piece, but only if it holds residues.
+    line : int
+        Number of its first line.
+    goes_on : bool
+        Whether it begins with the rest of a line of residues.
+    """
+
+    data: bytes
+    line: int
+    goes_on: bool
+
+
+def fasta_pieces(reading: Reading, chunk: int = CHUNK) -> Iterator[FastaPiece]:
+    """Give the text of a FASTA file in pieces.
+
+    A ``>`` after residues begins a header, as HMMER3 reads it: files are joined where the last line of one has no end.
+
+    Parameters
+    ----------
+    reading : Reading
+        The text, and what is noticed about it.
+    chunk : int
+        Bytes that are read together.
+
+    Raises
+    ------
+    InputError
+        If a header is too long.
+    """
+    text, held = reading.text, b""
+    goes_on = is_blank = False  # whether a line of residues goes on, and whether it has none so far
+    for data in text.chunks(chunk, WHOLE_LINES, LONGEST_HEADER):
+        goes_on, data = goes_on and not held, held + data
+        start, line = 0, text.line
+        for place in _headers_within_lines(data, goes_on):
+            before = data[start:place]
+            if before:
+                yield FastaPiece(before, line, goes_on)
+            line += before.count(b"\n")
+            if before.rpartition(b"\n")[2].strip() or (goes_on and not is_blank and b"\n" not in before):
+                reading.findings.add("joined", line)
+            goes_on, start = False, place
+        rest = data[start:]
+        held = rest if rest.startswith(b">") and not goes_on and rest[-1] != NEWLINE else b""
+        if len(held) > LONGEST_HEADER:
+            raise text.error(f"the header is longer than {size_text(LONGEST_HEADER)}.", line=line)
+        if not held:
+            yield FastaPiece(rest, line, goes_on)
+            is_blank = not rest.rpartition(b"\n")[2].strip() and (is_blank or not goes_on or b"\n" in rest)
+            goes_on = rest[-1] != NEWLINE
+
+
+def _headers_within_lines(data: bytes, goes_on: bool) -> list[int]:
+    """Return where in lines of residues a header begins; `goes_on` tells whether the first line is one."""
+    if count_byte(data, HEADER) == data.count(b"\n>") + (data.startswith(b">") and not goes_on):
+        return []
+    values = np.frombuffer(data, np.uint8)
+    signs, ends = np.flatnonzero(values == HEADER), np.flatnonzero(values == NEWLINE)
+    numbers = np.searchsorted(ends, signs)
+    first = values[np.concatenate([[0], ends + 1])[numbers]]
+    within = (first != HEADER) & (first != COMMENT) | (goes_on & (numbers == 0))
+    return [int(signs[within][place]) for place in np.unique(numbers[within], return_index=True)[1]]
+
+
+def fasta_lines(reading: Reading) -> Iterator[tuple[int, bytes]]:
+    """Give the lines of a FASTA file with their numbers; one in which a header follows residues is given as two."""
+    for number, line in reading.text.lines():
+        if b">" not in line or line.startswith((b">", b";")):
+            yield number, line
+            continue
+        before, _, header = line.partition(b">")
+        if before.strip():
+            yield number, before
+            reading.findings.add("joined", number)
+        yield number, b">" + header
+
+
+def text_before(text: TextReader, line: int) -> InputError:
+    """Return what is said of residues before the first header."""
+    return text.error(
+        "there is text before the first header line (a line that begins with >).",
+        "Remove it, or give the sequence a header line such as >name.",
+        line,
+    )
 
 
 def read_fasta_blocks(reading: Reading, chunk: int = CHUNK) -> Iterator[Block]:
@@ -39,8 +134,8 @@ def read_fasta_blocks(reading: Reading, chunk: int = CHUNK) -> Iterator[Block]:
         If there is text before the first header.
     """
     scan = _Scan(reading)
-    for piece in reading.text.chunks(chunk, WHOLE_LINES, LONGEST_HEADER):
-        yield scan.block(piece, reading.text.line)
+    for piece in fasta_pieces(reading, chunk):
+        yield scan.block(*piece)
 
 
 class _Layout(Struct, frozen=True):
@@ -57,16 +152,15 @@ class _Layout(Struct, frozen=True):
 
 
 class _Scan:
-    """The state between two pieces: whether a line goes on, and how many records there were."""
+    """What is known between two pieces: how many records there were, and the name of the last one."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._within_line = False
         self._n_records = 0
+        self._last = b""
 
-    def block(self, piece: bytes, first_line: int) -> Block:
-        layout = self._layout(piece)
-        self._within_line = piece[-1] != NEWLINE
+    def block(self, piece: bytes, first_line: int, goes_on: bool) -> Block:
+        layout = self._layout(piece, goes_on)
         region_starts = np.concatenate([[0], layout.ends[layout.marked] + 1])
         region_ends = np.concatenate([layout.starts, [len(piece)]])
         if self._n_records == 0:
@@ -75,22 +169,26 @@ class _Scan:
         residues = b"".join(regions)
         codes = residues.translate(CODES, self._reading.dropped)
         sizes = self._sizes(regions, len(codes), len(residues), layout)
+        lines = layout.marked[layout.is_header] + first_line
+        names = [self._last, *(texts := self._texts(piece, layout, first_line))]
         self._count(residues, region_starts, region_ends, layout, first_line)
-        return Block(
-            codes,
-            np.cumsum(sizes)[:-1][layout.is_header],
-            self._texts(piece, layout, first_line),
-            layout.marked[layout.is_header] + first_line,
-        )
+        if self._reading.refused:
+            owners = np.concatenate([[0], np.cumsum(layout.is_header)])
+            begins = np.concatenate([[0], layout.marked + 1]) + first_line
+            for owner, line, region in zip(owners.tolist(), begins.tolist(), regions, strict=True):
+                self._reading.check(decoded(names[owner].split(b"\t", 1)[0]), line, region)
+        self._last = names[-1]
+        return Block(codes, np.cumsum(sizes)[:-1][layout.is_header], texts, lines)
 
-    def _layout(self, piece: bytes) -> _Layout:
+    @staticmethod
+    def _layout(piece: bytes, goes_on: bool) -> _Layout:
         values = np.frombuffer(piece, np.uint8)
         ends = np.flatnonzero(values == NEWLINE)
         starts = np.concatenate([[0], ends + 1])
         starts = starts[: len(starts) - (len(ends) > 0 and ends[-1] == len(piece) - 1)]
         first = values[starts]
         marks = (first == HEADER) | (first == COMMENT)
-        if self._within_line:
+        if goes_on:
             marks[0] = False
         marked = np.flatnonzero(marks)
         return _Layout(ends, marked, starts[marked], first[marked] == HEADER)
@@ -101,11 +199,7 @@ class _Scan:
         before = piece[: headers[0]] if len(headers) else piece
         for number, line in enumerate(before.split(b"\n"), first_line):
             if line.strip() and not line.startswith(b";"):
-                raise self._reading.text.error(
-                    "there is text before the first header line (a line that begins with >).",
-                    "Remove it, or give the sequence a header line such as >name.",
-                    number,
-                )
+                raise text_before(self._reading.text, number)
 
     def _sizes(self, regions: list[bytes], n_codes: int, n_bytes: int, layout: _Layout) -> Integers:
         """Return the number of residues in each region between marked lines."""

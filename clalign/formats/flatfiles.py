@@ -86,6 +86,8 @@ class _Entries:
             if entry is not None:
                 self._end(entry)
             self._entry = None
+            if rest := line[len(END) :].strip(b"/ \t"):  # files are joined of which one does not end with a line end
+                self.line(number, rest)
         elif tag == self._layout.entry or line.startswith(self._layout.entry + b" "):
             if entry is not None:
                 raise self._reading.text.error(

@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,13 @@ MAX_LENGTH = 10**9
 """Greatest MAXL, the length that nearly no hit exceeds."""
 
 SUM_TOLERANCE = 0.01
-"""Probabilities are written with five decimals of their logarithm; a sum further from one is damage."""
+"""Probabilities are written with five decimals of their logarithm; a sum further from one is told."""
+
+MAX_SUM_ERROR = 0.1
+"""A sum further from one is damage. HMMER searches with any, and some old converted models are a little off."""
+
+ODD_SUM = "odd sum"
+"""The fact that tells the first sum of a model that is further from one than `SUM_TOLERANCE`."""
 
 _FIRST, _WIDTH = 8, 9
 """Where the numbers of a node's lines begin, and letters of each: two digits, a point, and five digits."""
@@ -139,8 +146,55 @@ def read_hmmer3(lines: NUMBERED_LINES, path: str, first_line: int, magic: str) -
     alphabet = reader.alphabet(header)
     length = reader.positive(header, "LENG", MAX_NODES)
     nodes = reader.nodes(version, alphabet, length)
-    reader.check(nodes, header)
-    return reader.model(header, version, alphabet, nodes)
+    return reader.model(header, version, alphabet, nodes, reader.check(nodes))
+
+
+class OddSum(NamedTuple):
+    """A distribution of a model that does not sum to one.
+
+    Attributes
+    ----------
+    what : str
+        Which one of its node.
+    node : int
+    total : float
+    """
+
+    what: str
+    node: int
+    total: float
+
+    @property
+    def error(self) -> float:
+        """How far the sum is from one."""
+        return abs(self.total - 1)
+
+    def __str__(self) -> str:
+        return f"{self.what} of node {self.node} sum to {self.total:.3f} instead of 1"
+
+
+def odd_sum(match: Floats, insert: Floats, transitions: Floats) -> OddSum | None:
+    """Return the distribution of a model whose sum is furthest from one; None if all are as near as they should be.
+
+    Parameters
+    ----------
+    match, insert : float32[M + 1, K]
+    transitions : float32[M + 1, 7]
+    """
+    t = transitions
+    sums = {
+        "match emissions": match[1:].sum(axis=1),
+        "insert emissions": insert.sum(axis=1),
+        "transitions from the match state": t[:, 0:3].sum(axis=1),
+        "transitions from the insert state": t[:, 3:5].sum(axis=1),
+        "transitions from the delete state": t[:, 5:7].sum(axis=1),
+    }
+    found = []
+    for what, values in sums.items():
+        node = int(np.argmax(np.abs(values - 1)))
+        if abs(values[node] - 1) > SUM_TOLERANCE:
+            found.append(OddSum(what, node + (what == "match emissions"), float(values[node])))
+    return max(found, key=lambda odd: odd.error, default=None)
 
 
 class _Record:
@@ -312,29 +366,25 @@ class _Record:
             raise self.error(f"node {k} needs {len(columns)} columns of annotation, but there are {len(rest)}.")
         _annotate(found, [rest], columns)
 
-    def check(self, nodes: _Nodes, header: _Header) -> None:
-        """Refuse distributions that do not sum to one."""
-        t = nodes.transitions
-        sums = {
-            "match emissions": nodes.match[1:].sum(axis=1),
-            "insert emissions": nodes.insert.sum(axis=1),
-            "transitions from the match state": t[:, 0:3].sum(axis=1),
-            "transitions from the insert state": t[:, 3:5].sum(axis=1),
-            "transitions from the delete state": t[:, 5:7].sum(axis=1),
-        }
-        for what, values in sums.items():
-            wrong = np.flatnonzero(np.abs(values - 1) > SUM_TOLERANCE)
-            if len(wrong):
-                k = int(wrong[0]) + (what == "match emissions")
-                line = self.node_lines[k] - {"match emissions": 2, "insert emissions": 1}.get(what, 0)
-                raise self.error(f"the {what} of node {k} sum to {values[wrong[0]]:.3f} instead of 1.", line)
+    def check(self, nodes: _Nodes) -> dict[str, str]:
+        """Return the fact of a distribution that does not sum to one, if there is one; refuse what is damaged."""
+        odd = odd_sum(nodes.match, nodes.insert, nodes.transitions)
+        if odd is None:
+            return {}
+        if odd.error > MAX_SUM_ERROR:
+            line = self.node_lines[odd.node] - {"match emissions": 2, "insert emissions": 1}.get(odd.what, 0)
+            raise self.error(f"the {odd}.", line)
+        return {ODD_SUM: str(odd)}
 
-    def model(self, header: _Header, version: str, alphabet: Alphabet, nodes: _Nodes) -> Hmm:
+    def model(
+        self, header: _Header, version: str, alphabet: Alphabet, nodes: _Nodes, more_facts: dict[str, str]
+    ) -> Hmm:
         says = {tag: self._says_yes(header, tag) for tag in ("RF", "CS", "CONS")}
         derived = consensus_of(nodes.match, alphabet)
         return Hmm(
-            name=header.values["NAME"][1],
-            accession=header.values.get("ACC", (0, ""))[1],
+            # HMMER, too, takes one word of each.
+            name=header.values["NAME"][1].split()[0],
+            accession=(header.values.get("ACC", (0, ""))[1].split() or [""])[0],
             description=header.values.get("DESC", (0, ""))[1],
             alphabet=alphabet,
             match=nodes.match,
@@ -346,7 +396,7 @@ class _Record:
             cutoffs=Cutoffs(*(self._cutoff(header, tag, alphabet) for tag in ("GA", "TC", "NC"))),
             calibration=None,
             settings=self._settings(header, version, nodes),
-            facts=self._facts(header, version),
+            facts=self._facts(header, version) | more_facts,
         )
 
     @staticmethod

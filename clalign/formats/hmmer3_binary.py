@@ -14,7 +14,7 @@ import numpy as np
 
 from clalign.errors import InputError, quoted
 from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, SLOPES, is_slope
-from clalign.formats.hmmer3 import MAX_LENGTH, SUM_TOLERANCE
+from clalign.formats.hmmer3 import MAX_LENGTH, MAX_SUM_ERROR, ODD_SUM, odd_sum
 from clalign.formats.recognize import HMMER3_BINARY_MAGIC
 from clalign.formats.sources import RawReader, decoded
 from clalign.formats.tables import plain
@@ -87,7 +87,7 @@ class _Record:
     def table(self, rows: int, columns: int, what: str) -> Floats:
         """Return probabilities."""
         found = self.reals(rows * columns, what).reshape(rows, columns)
-        if (found < 0).any() or (found > 1 + SUM_TOLERANCE).any():
+        if (found < 0).any() or (found > 1 + MAX_SUM_ERROR).any():
             raise self.error(f"there are {what} that are no probabilities")
         return found
 
@@ -122,12 +122,16 @@ class _Record:
         self._name = plain(self.string())
         if not self._name:
             raise self.error("there is no name")
-        self._check_sums(match, insert, transitions)
+        odd = odd_sum(match, insert, transitions)
+        if odd and odd.error > MAX_SUM_ERROR:
+            raise self.error(f"the {odd}")
         accession, description = (plain(self.string()) if flags & bit else "" for bit in (_ACC, _DESC))
+        self._name, accession = self._name.split()[0], (accession.split() or [""])[0]
         reference, _, consensus, structure, _ = (
             self.annotation(flags & bit, length) for bit in (_RF, _MMASK, _CONS, _CS, _CA)
         )
         facts, effective, longest = self._facts(flags, length)
+        facts |= {ODD_SUM: str(odd)} if odd else {}
         statistics = self.reals(6, "score statistics")
         cutoffs = self.reals(6, "cutoffs")
         composition = self.table(1, alphabet.size, "frequencies")[0] if flags & _COMPO else None
@@ -144,13 +148,6 @@ class _Record:
                 max_length=longest, effective_n=effective,
             ),
         )  # fmt: skip
-
-    def _check_sums(self, match: Floats, insert: Floats, transitions: Floats) -> None:
-        t = transitions
-        for values in (match[1:], insert, t[:, 0:3], t[:, 3:5], t[:, 5:7]):
-            wrong = np.flatnonzero(np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE)
-            if len(wrong):
-                raise self.error(f"probabilities sum to {values[wrong[0]].sum():.3f} instead of 1")
 
     def _facts(self, flags: int, length: int) -> tuple[dict[str, str], float | None, int | None]:
         """Return what the header of a text file says beside, effective number of sequences and greatest length."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clalign.errors import quoted
-from clalign.formats.aligned import AlignedRows
+from clalign.formats.aligned import AlignedRows, RowNames
 from clalign.formats.blocks import Reading, text_of
 
 
@@ -15,16 +15,18 @@ def msf_rows(reading: Reading) -> AlignedRows:
     InputError
         If a line is no row, a row has no name in the header, or the rows differ in length.
     """
-    rows = AlignedRows(reading)
+    rows, names = AlignedRows(reading), RowNames(reading.text)
     is_header = True
     for number, line in reading.text.lines():
         words = line.split()
         if is_header:
             if len(words) > 1 and words[0] == b"Name:":
+                names.add(text_of(words[1]), number)
                 rows.row(text_of(words[1]))
             is_header = line.strip() != b"//"
             continue
         if not words or all(word.isdigit() for word in words):  # a ruler
+            rows.end_block()
             continue
         name = text_of(words[0])
         if name not in rows:

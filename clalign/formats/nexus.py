@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from clalign.errors import quoted
-from clalign.formats.aligned import AlignedRow, AlignedRows
+from clalign.formats.aligned import AlignedRow, AlignedRows, RowNames
 from clalign.formats.blocks import Reading
 from clalign.formats.numbers import whole
 from clalign.formats.sources import decoded
@@ -35,6 +35,7 @@ _NAME = re.compile(r"\s*(?:'((?:[^']|'')*)'|(\S+))(.*)", re.DOTALL)
 class _Format(Struct):
     """What the commands DIMENSIONS and FORMAT say."""
 
+    n_rows: int | None = None
     n_columns: int | None = None
     datatype: str = "standard"
     is_interleaved: bool = False
@@ -104,6 +105,8 @@ def _take(form: _Format, command: str) -> None:
         key, value = found[1].lower(), found[2] or ""
         if key == "nchar":
             form.n_columns = whole(value)
+        elif key == "ntax":
+            form.n_rows = whole(value)
         elif key == "datatype":
             form.datatype = value.lower()
         elif key == "interleave":
@@ -128,7 +131,7 @@ def _check(reading: Reading, form: _Format, number: int) -> None:
 def _read_matrix(
     reading: Reading, rows: AlignedRows, form: _Format, lines: Iterator[tuple[int, str]], rest: str, number: int
 ) -> None:
-    begun, left = "", 0
+    begun, left, names = "", 0, RowNames(reading.text)
     for line_number, line in _matrix_lines(reading, lines, rest, number):
         if left <= 0 or form.is_interleaved:
             found = _NAME.match(line)
@@ -136,10 +139,20 @@ def _read_matrix(
             # A blank within quotes and _ without them are the same.
             begun = "_".join((found[1] or found[2] or "").replace("''", "'").split())
             line, left = found[3], form.n_columns or 0
+            if form.is_interleaved and len(rows) and begun == rows.first.name:
+                names.clear()
+            names.add(begun, line_number)
+        rows.end_block()  # a row may go on in the next line
         letters = b"".join(line.encode().split())
         rows.add(begun, line_number, _spelled(reading, rows, begun, letters, form, line_number))
         left -= len(letters)
     found_rows = rows.checked()
+    if form.is_interleaved and len(found_rows) < (form.n_rows or 0):
+        raise reading.text.error(
+            f"there are {len(found_rows):,} names of rows, but the file announces {form.n_rows:,} (NTAX).",
+            "Give each row a name of its own.",
+            number,
+        )
     if found_rows and form.n_columns not in (None, found_rows[0].n_columns):
         raise reading.text.error(
             f"the rows have {found_rows[0].n_columns:,} columns, but the file announces {form.n_columns:,} (NCHAR).",

@@ -68,8 +68,7 @@ def phylip_rows(reading: Reading) -> AlignedRows:
             f"the lines are not those of {n_rows:,} rows with {n_columns:,} columns, as the first line says.",
             line=lines[0][0],
         )
-    names: set[str] = set()
-    for place, (name, parts) in enumerate(fitting[0]):
+    for place, (name, parts) in enumerate(fitting[0], 1):
         dotted = next((number for number, part in parts if b"." in part), None)
         if dotted is not None:
             raise reading.text.error(
@@ -78,9 +77,9 @@ def phylip_rows(reading: Reading) -> AlignedRows:
                 dotted,
             )
         # Names cut to ten characters need not differ.
-        key = name if name not in names else f"{name}_{place + 1}"
-        names.add(key)
+        key = rows.unused(name, place)
         for number, part in parts:
+            rows.end_block()
             rows.add(key, number, part)
     return rows
 

@@ -16,7 +16,7 @@ _BLOCKS = {
     "embl": "flatfiles:read_embl_blocks",
     "uniprot": "flatfiles:read_embl_blocks",
     "stockholm": "stockholm:read_stockholm_blocks",
-    "a3m": "fasta:read_fasta_blocks",  # of rows that are only to lose their gaps none need be gathered
+    "a3m": "a3m:read_a3m_blocks",  # of rows that are only to lose their gaps none need be gathered
 }
 """Where the readers are that give blocks, by format: module and name."""
 

@@ -278,6 +278,9 @@ def _fasta_program(text: bytes, path: str) -> Identity | None:
 
 _SELEX_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~* \t"
 
+A3M_ANNOTATION = re.compile(rb">(ss|sa|aa)_(pred|conf|dssp)(?![A-Za-z])")
+"""Headers of what HH-suite says of secondary structure in A3M: these are no sequences."""
+
 _PIR = re.compile(rb"\A>(P1|F1|D1|DL|DC|RL|RC|N1|N3|XX);")
 
 
@@ -291,9 +294,23 @@ def _fasta_like(text: bytes, path: str) -> Identity | None:
             return Identity(
                 path, None, "no FASTA although it begins with ; (perhaps an IntelliGenetics or MASE file)", CONVERT
             )
+    if _is_annotated_a3m(text):
+        return Identity(path, "alignment", "a3m")
     if text[:1] in (b">", b";"):
         return Identity(path, "sequences", "fasta")
     return None
+
+
+def _is_annotated_a3m(text: bytes) -> bool:
+    """Return whether comments stand before the first header, as in files of ColabFold, or there is annotation."""
+    lines = text[: text.rfind(b"\n") + 1].split(b"\n")
+    if any(map(A3M_ANNOTATION.match, lines)):
+        return True
+    after = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
+    # A line of several words is no residues.
+    return after.startswith(b">") and lines[0].startswith(b"#") and all(
+        line.startswith((b"#", b">", b";")) or len(line.split()) < 2 for line in lines
+    )  # fmt: skip
 
 
 def _flat_file(text: bytes, path: str) -> Identity | None:

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.errors import InputError, OutputError, quoted
-from clalign.formats.a3m import is_a3m
+from clalign.formats.a3m import alignment_form
+from clalign.formats.aligned import RowNames
 from clalign.formats.balibase import core_columns
-from clalign.formats.blocks import DROPPED, Reading, text_of
-from clalign.formats.fasta import WHOLE_LINES
+from clalign.formats.blocks import DROPPED, NOT_IN_ROWS, Reading, text_of
+from clalign.formats.fasta import fasta_pieces, text_before
 from clalign.formats.readers import gather_rows
 from clalign.formats.recognize import identify
-from clalign.formats.sources import LONGEST_HEADER, TextReader, opened
+from clalign.formats.sources import TextReader, opened
 from clalign.formats.stockholm import MAGIC
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.row_alignments import Bytes, RowAlignment, RowNotes, RowTexts
@@ -174,9 +175,7 @@ def read_rows(path: str, number: int = 0, context: JobContext | None = None) -> 
     """
     context = context or QuietContext()
     with opened(path, None, context) as source, ExitStack() as files:
-        form = identify(source).alignment_format()
-        if form == "fasta" and is_a3m(TextReader(source, context)):
-            form = "a3m"
+        form = alignment_form(source, context)
         text = TextReader(source, context)
         if form == "stockholm":
             made = _StockholmRows(text, files, number).read()
@@ -192,7 +191,7 @@ def read_rows(path: str, number: int = 0, context: JobContext | None = None) -> 
 
 
 def _gathered_rows(text: TextReader, files: ExitStack, form: str) -> RowAlignment:
-    rows = gather_rows(form, Reading(text)).checked()
+    rows = gather_rows(form, Reading(text, refused=NOT_IN_ROWS)).checked()
     store = CellStore(text, files)
     for place, row in enumerate(rows):
         store.add(place, row.text, row.parts[-1][0])
@@ -203,32 +202,26 @@ def _gathered_rows(text: TextReader, files: ExitStack, form: str) -> RowAlignmen
 
 def _fasta_rows(text: TextReader, files: ExitStack) -> RowAlignment:
     store, names, descriptions = CellStore(text, files), list[str](), list[str]()
-    within = False
-    for piece in text.chunks(whole=WHOLE_LINES, longest=LONGEST_HEADER):
-        line = text.line
-        for place, part in enumerate(_records(piece, within)):
+    reading = Reading(text, refused=NOT_IN_ROWS)
+    for data, first, goes_on in fasta_pieces(reading):
+        begins = data.startswith(b">") and not goes_on
+        line = first - begins  # of the end of the line before a header
+        for place, part in enumerate((b"\n" * begins + data).split(b"\n>")):
             head, _, letters = part.partition(b"\n") if place else (b"", b"", part)
             if place:
                 words = [text_of(word) for word in head.split(None, 1)]
                 names.append(words[0] if words else f"unnamed_{len(names) + 1}")
                 descriptions.append(words[1].rstrip() if len(words) > 1 else "")
-            line += head.count(b"\n") + letters.count(b"\n") + bool(place)
+            begun, line = line + 2 * bool(place), line + bool(place) + part.count(b"\n")
             if b"\n;" in letters or letters.startswith(b";"):
-                letters = b"".join(row for row in letters.split(b"\n") if not row.startswith(b";"))
-            letters = letters.translate(None, DROPPED)
-            if letters and not names:
-                raise text.error("there is text before the first header.", 'Headers begin with ">".', line)
+                letters = b"\n".join(b"" if row.startswith(b";") else row for row in letters.split(b"\n"))
+            if not names and letters.strip():
+                raise text_before(text, line)
+            reading.check(names[-1] if names else "", begun, letters)
             if letters or place:
-                store.add(len(names) - 1, letters, line - 1)
-        within = piece[-1:] != b"\n"
+                store.add(len(names) - 1, letters.translate(None, DROPPED), line - letters.endswith(b"\n"))
+    reading.warn()
     return RowAlignment(store.finish(names)[1], names, descriptions)
-
-
-def _records(piece: bytes, within: bool) -> list[bytes]:
-    """Return what continues the last record, and then each record from its header's text on."""
-    if piece.startswith(b">") and not within:
-        piece = b"\n" + piece
-    return piece.split(b"\n>")
 
 
 class _StockholmRows:
@@ -238,6 +231,8 @@ class _StockholmRows:
         self._text, self._files, self._left = text, files, number
         self._store = CellStore(text, files)
         self._numbers: dict[str, int] = {}
+        self._block = RowNames(text)
+        self._reading = Reading(text, refused=NOT_IN_ROWS)
         self._names: list[str] = []
         self._notes = RowNotes()
         self._residues: dict[str, CellStore] = {}
@@ -253,7 +248,9 @@ class _StockholmRows:
                     break
                 self._left -= 1
                 begun = False
-            elif content.strip():
+            elif not content.strip():
+                self._block.clear()
+            else:
                 if not begun:
                     found = text_of(content)[:40]
                     raise self._text.error(f'"# STOCKHOLM 1.0" is expected before this line: "{found}".', line=line)
@@ -266,7 +263,10 @@ class _StockholmRows:
             words = content.split(None, 1)
             if len(words) < 2:
                 raise self._text.error(f'the row "{text_of(content)[:40]}" has a name but no residues.', line=line)
-            self._store.add(self._row(text_of(words[0])), b"".join(words[1].split()), line)
+            name = text_of(words[0])
+            self._block.add(name, line)
+            self._reading.check(name, line, words[1])
+            self._store.add(self._row(name), b"".join(words[1].split()), line)
             return
         words = content.split(None, 1)
         kind, rest = words[0], words[1] if len(words) > 1 else b""

@@ -27,7 +27,7 @@ WEAK = (
 MARKED = 512
 """Columns whose marks are found together."""
 
-MSF_WIDTH = 60
+MSF_WIDTH = 50
 
 MOST_GAPS = 0.5
 """Columns with a larger share of gaps are inserts, where an alignment does not say so by small letters."""

@@ -56,6 +56,7 @@ def _add(rows: AlignedRows, block: list[tuple[int, bytes]]) -> None:
     starts = [len(line) - len(line.split(None, 1)[1]) for _, line in block if len(line.split(None, 1)) > 1]
     if not starts:
         return
+    rows.end_block()
     first, last = min(starts), max(len(line) for _, line in block)
     for number, line in block:
         name = line.split(None, 1)[0]

@@ -29,7 +29,9 @@ def read_stockholm_blocks(reading: Reading) -> Iterator[Block]:
             yield from rows.hand_over(builder)
             begun = None
             yield from builder.full()
-        elif line.strip():
+        elif not line.strip():
+            rows.end_block()
+        else:
             if begun is None:
                 raise reading.text.error(
                     f'"# STOCKHOLM 1.0" is expected before this line: "{text_of(line)[:40]}".', line=number
@@ -46,6 +48,7 @@ def _take(reading: Reading, rows: AlignedRows, number: int, line: bytes) -> None
         words = line.split(None, 3)
         if words[0] == b"#=GS" and len(words) == 4:
             row = rows.row(text_of(words[1]))
+            row.noted = row.noted or number
             if words[2] == b"AC":
                 row.accession = text_of(words[3])
             elif words[2] == b"DE":

@@ -7,20 +7,24 @@ import importlib
 import io
 import re
 import threading
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clalign.errors import InputError, OptionError
-from clalign.formats.a3m import is_a3m
-from clalign.formats.blocks import Reading
-from clalign.formats.readers import GATHERED, gather_rows
-from clalign.formats.recognize import identify
-from clalign.formats.sources import Source, TextReader, opened
+import numpy as np
+
+from clalign.errors import InputError, OptionError, quoted
+from clalign.formats.a3m import alignment_form
+from clalign.formats.blocks import NOT_IN_ROWS, Reading, RefusedLetter
+from clalign.formats.readers import read_blocks
+from clalign.formats.row_alignments import read_rows
+from clalign.formats.sources import TextReader, decoded, opened
 from clalign.formats.stockholm import read_stockholm_blocks
 from clalign.formats.writers import whole_file
-from clalign.jobs import JobContext
+from clalign.jobs import JobContext, QuietContext
 from clalign.tools.specs import BuildSpec
 
 INSTALL = "Install it with: pip install 'clalign[hmmbuild]'"
@@ -67,39 +71,106 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, context: JobCon
         pyhmmer: Any = importlib.import_module("pyhmmer")
     except ImportError:
         raise OptionError("Building profiles needs the package pyhmmer.", INSTALL) from None
-    with opened(alignment) as source:
-        text, form = _aligned_text(source, context)
+    text, form = _aligned_text(alignment, context)
     alphabet = None if spec.alphabet == "auto" else getattr(pyhmmer.easel.Alphabet, spec.alphabet)()
     built = []
     with whole_file(output, is_exact=True) as stream:
-        try:
-            with pyhmmer.easel.MSAFile(io.BytesIO(text), form, digital=True, alphabet=alphabet) as alignments:
-                for number, msa in enumerate(alignments):
-                    context.check()
-                    msa.name = _name(msa.name, number, alignment, spec)
-                    hmm = _interruptible(partial(_built, pyhmmer, msa, spec), context)
-                    stream.write(_text_of(hmm))
-                    built.append({"name": _word(hmm.name), "length": hmm.M, "n_sequences": hmm.nseq})
-        except (ValueError, RuntimeError) as error:
-            raise _not_built(alignment, error) from error
+        with _alignments(pyhmmer, alignment, text, form, alphabet) as alignments:
+            for number, msa in enumerate(alignments):
+                context.check()
+                msa.name = _name(msa.name, number, alignment, spec)
+                hmm = _interruptible(partial(_built, pyhmmer, msa, spec), context)
+                stream.write(_text_of(hmm))
+                built.append({"name": _word(hmm.name), "length": hmm.M, "n_sequences": hmm.nseq})
         if not built:
             raise InputError(alignment, "there is no alignment in this file.", "Choose another file.")
     return {"output": output, **built[0], "profiles": built}
 
 
-def _aligned_text(source: Source, context: JobContext) -> tuple[bytes, str]:
-    """Return an alignment and its format, after checking what can be checked line by line."""
-    form = identify(source).alignment_format()
-    reading = Reading(TextReader(source, context), drop_gaps=True)
-    if form == "fasta" and is_a3m(TextReader(source, context)):
-        form = "a3m"
-    if form in GATHERED:
-        rows = gather_rows(form, reading).checked()
-        return b"".join(b">%s\n%s\n" % ("_".join(row.name.split()).encode(), row.text) for row in rows), "afa"
-    if form == "stockholm":
-        for _ in read_stockholm_blocks(reading):
-            pass
-    return b"".join(TextReader(source, context).chunks()), "stockholm" if form == "stockholm" else "afa"
+def _aligned_text(path: str, context: JobContext) -> tuple[bytes, str]:
+    """Return an alignment and its format for the library, after reading it as other commands do, which name lines."""
+    with opened(path) as source:
+        if alignment_form(source, context) == "stockholm":
+            reading = Reading(TextReader(source, context), True, NOT_IN_ROWS)
+            for _ in read_stockholm_blocks(reading):
+                pass
+            _refuse_findings(reading)
+            lines = [_plain_line(line) for _, line in TextReader(source, context).lines()]
+            return b"".join(line + b"\n" for line in lines), "stockholm"
+    rows = read_rows(path, context=context)
+    texts = zip(rows.names, rows.cells, strict=True)
+    return b"".join(b">%s\n%s\n" % ("_".join(name.split()).encode(), cells.tobytes()) for name, cells in texts), "afa"
+
+
+def _refuse_findings(reading: Reading) -> None:
+    """Refuse what other commands take of Stockholm, but hmmbuild does not."""
+    if found := reading.findings.found.get("no_terminator"):
+        raise reading.text.error("the closing // of the alignment is missing.", line=found.lines[0])
+    if found := reading.findings.found.get("no_row"):
+        reason = f"#=GS tells something of {quoted(found.detail)}, but there is no such row."
+        raise reading.text.error(reason, "Correct the name, or remove the line.", found.lines[0])
+
+
+def _plain_line(line: bytes) -> bytes:
+    """Return a line of Stockholm as the library takes it: notes are in UTF-8, and those without a text are left out."""
+    if not line.startswith((b"#=GF", b"#=GS")):
+        return line
+    return decoded(line).encode() if len(line.split(None, 2)) > 2 else b"#"
+
+
+@contextmanager
+def _alignments(pyhmmer: Any, path: str, text: bytes, form: str, alphabet: Any) -> Iterator[Any]:
+    """Give the alignments of a text; what the library refuses is told with line and letter as far as they are known."""
+    try:
+        with pyhmmer.easel.MSAFile(io.BytesIO(text), form, digital=True, alphabet=alphabet) as alignments:
+            alphabet = alignments.alphabet
+            yield alignments
+    except (ValueError, RuntimeError) as error:
+        if re.search("invalid sequence character", str(error)):
+            _refuse_letters(path, alphabet)
+        line = _line_of(pyhmmer, text, alphabet, str(error)) if form == "stockholm" and alphabet else None
+        raise _not_built(path, error, line) from error
+
+
+def _refuse_letters(path: str, alphabet: Any) -> None:
+    """Refuse the first letter of a file that an alphabet of the library does not have."""
+
+    def is_foreign(byte: int) -> bool:
+        try:
+            alphabet.encode(chr(byte))
+        except ValueError:
+            return True
+        return False
+
+    with opened(path) as source:
+        form = alignment_form(source, QuietContext())
+        foreign = bytes(byte for byte in range(33, 127) if is_foreign(byte))
+        try:
+            for _ in read_blocks(form, Reading(TextReader(source), True, foreign)):
+                pass
+        except RefusedLetter as error:
+            reason = f'the record {quoted(error.record)} holds "{error.letter}", which is no residue of its alphabet.'
+            hint = "Correct it, or say another one of --amino, --dna and --rna."
+            raise InputError(path, reason, hint, error.line) from None
+
+
+def _line_of(pyhmmer: Any, text: bytes, alphabet: Any, said: str) -> int | None:
+    """Return the line at which the library says this of Stockholm: the last one of the least part of which it does."""
+    lines = text.splitlines(keepends=True)
+
+    def says_so(n: int) -> bool:
+        try:
+            with pyhmmer.easel.MSAFile(
+                io.BytesIO(b"".join(lines[:n])), "stockholm", digital=True, alphabet=alphabet
+            ) as found:
+                for _ in found:
+                    pass
+        except (ValueError, RuntimeError) as error:
+            return str(error) == said
+        return False
+
+    place = bisect_left(range(len(lines)), True, key=lambda n: says_so(n + 1))
+    return place + 1 if place < len(lines) else None
 
 
 def _name(own: Any, number: int, path: str, spec: BuildSpec) -> str:
@@ -110,7 +181,8 @@ def _name(own: Any, number: int, path: str, spec: BuildSpec) -> str:
             "Give each a name of its own in the file, with a line #=GF ID.",
         )
     stem = Path(_ENDING.sub("", Path(path).name)).stem
-    return spec.name or _word(own) or stem.encode(errors="backslashreplace").decode()
+    # HMMER, too, takes the first word of a name only.
+    return spec.name or _word(own) or "_".join(stem.encode(errors="backslashreplace").decode().split()) or "alignment"
 
 
 def _word(text: Any) -> str:
@@ -118,7 +190,7 @@ def _word(text: Any) -> str:
 
 
 def _built(pyhmmer: Any, msa: Any, spec: BuildSpec) -> Any:
-    options = {theirs: getattr(spec, ours) for ours, theirs in _NAMES.items()}
+    options = {theirs: getattr(spec, ours) for ours, theirs in _NAMES.items()} | _compared(pyhmmer, msa, spec)
     builder = pyhmmer.plan7.Builder(
         msa.alphabet,
         architecture="hand" if spec.by_hand else "fast",
@@ -128,6 +200,59 @@ def _built(pyhmmer: Any, msa: Any, spec: BuildSpec) -> Any:
     hmm, _, _ = builder.build_msa(msa, pyhmmer.plan7.Background(msa.alphabet))
     hmm.command_line = " ".join(["clalign hmmbuild", *_flags(spec)])
     return hmm
+
+
+def _compared(pyhmmer: Any, msa: Any, spec: BuildSpec) -> dict[str, Any]:
+    """Return what the builder is told in place of options for which rows are compared, after giving rows their weights.
+
+    hmmbuild 3.3.2 compares canonical residues only, while the library takes ambiguous letters for residues: here they
+    are gaps.
+    """
+    alphabet = msa.alphabet
+    degenerate = alphabet.symbols[alphabet.K + 1 : alphabet.Kp - 2]
+    texts = [text.upper() for text in msa.textize().alignment]
+    if len(texts) < 2 or set(degenerate).isdisjoint("".join(texts)):
+        return {}
+    masked = [text.translate(dict.fromkeys(map(ord, degenerate), "-")) for text in texts]
+    told: dict[str, Any] = {}
+    if spec.weighting in ("gsc", "blosum"):
+        easel = pyhmmer.easel
+        rows = [easel.TextSequence(name=b"%d" % place, sequence=text) for place, text in enumerate(masked)]
+        copy = easel.TextMSA(name=b"masked", sequences=rows).digitize(alphabet)
+        for place, weight in enumerate(copy.compute_weights(spec.weighting, spec.wid)):
+            msa.sequence_weights[place] = weight
+        told["weighting"] = "given"
+    if spec.effective_number == "clust":
+        told["effective_number"] = float(n_clusters(masked, spec.eid))
+    return told
+
+
+def n_clusters(rows: Sequence[str], share: float) -> int:
+    """Return how many clusters rows form that are linked by a share of identical residues of the shorter one.
+
+    Parameters
+    ----------
+    rows : sequence of str
+        Of one length, with gaps as ``-``, ``.``, ``_``, ``~`` or ``*``.
+    share : float
+        Least share that links two rows.
+    """
+    cells = np.array([np.frombuffer(row.encode(), np.uint8) for row in rows])
+    is_residue = (cells >= ord("A")) & (cells <= ord("Z"))
+    lengths = is_residue.sum(axis=1)
+    left, n = np.ones(len(rows), bool), 0
+    while left.any():
+        waiting = [int(np.argmax(left))]
+        left[waiting] = False
+        n += 1
+        while waiting:
+            row = waiting.pop()
+            identical = ((cells == cells[row]) & is_residue).sum(axis=1)
+            shares = identical / np.maximum(np.minimum(lengths, lengths[row]), 1)
+            linked = np.flatnonzero(left & (shares >= share))
+            left[linked] = False
+            waiting += linked.tolist()
+    return n
 
 
 def _interruptible(build: Callable[[], Any], context: JobContext) -> Any:
@@ -176,16 +301,17 @@ def _flags(spec: BuildSpec) -> Iterator[str]:
 def _text_of(hmm: Any) -> str:
     text = io.BytesIO()
     hmm.write(text)
-    return text.getvalue().decode()
+    return decoded(text.getvalue())
 
 
-def _not_built(path: str, error: Exception) -> InputError:
+def _not_built(path: str, error: Exception, line: int | None = None) -> InputError:
     """Return what the library said, in words."""
     said = str(error)
     for pattern, reason, hint in _REASONS:
         if re.search(pattern, said, re.IGNORECASE):
-            return InputError(path, reason, hint)
-    return InputError(path, f"no profile could be built from it ({said}).", "Look at the alignment.")
+            return InputError(path, reason, hint, line)
+    said = said.removeprefix("Could not parse file: ")
+    return InputError(path, f"no profile could be built from it ({said}).", "Look at the alignment.", line)
 
 
 _REASONS = (
@@ -196,5 +322,4 @@ _REASONS = (
         "it holds characters that are no residues of its alphabet.",
         "Correct it, or say another one of --amino, --dna and --rna.",
     ),
-    (r"has alen (\d+)", "its sequences differ in length, so it is no alignment.", "Align the sequences first."),
 )

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clalign.errors import OptionError
+from clalign.errors import OptionError, quoted
 from clalign.values.specs import flag_of, option
 
 MAX_SAMPLES = 10_000_000
@@ -100,6 +100,11 @@ class BuildSpec:
     seed: int = option(42, "--seed", "Seed", "of the random sequences; 0 takes another one each time", STATISTICS)
 
     def __post_init__(self) -> None:
+        if self.name is not None and (len(self.name.split()) != 1 or self.name != self.name.strip()):
+            raise OptionError(
+                f"{quoted(self.name)} is no name of a profile: that is one word.",
+                f"Give {'_'.join(self.name.split()) or 'a name'}, or leave it out.",
+            )
         for name in ("symfrac", "fragthresh", "wid", "eid", "tail"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise OptionError(

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from clalign.cli import main
-from clalign.errors import ExitCode, OptionError
+from clalign.errors import ExitCode, InputError, OptionError
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
-from clalign.tools.hmm_building import build_profiles
+from clalign.tools.hmm_building import build_profiles, n_clusters
 from clalign.tools.specs import BuildSpec
 
 PROTEINS = {
@@ -119,10 +119,10 @@ def test_standard_input_and_output(
 @pytest.mark.parametrize(
     ("text", "flags", "told"),
     [
-        (fasta({"a": "MKVLAAGIVG", "b": "MKV"}), (), "no alignment"),
+        (fasta({"a": "MKVLAAGIVG", "b": "MKV"}), (), "differ in length"),
         (stockholm(PROTEINS), ("--hand",), "no line #=GC RF"),
         (stockholm({"a": "ACGT", "b": "ACGA"}), (), "Say --amino"),
-        (stockholm(PROTEINS), ("--dna",), "no residues of its alphabet"),
+        (stockholm(PROTEINS), ("--dna",), "no residue of its alphabet"),
         ("HMMER3/f [3.3.2 | Nov 2020]\n", (), "Give an alignment: Stockholm, Clustal"),
         ("LOCUS       X 4 bp DNA\n", (), "not an alignment"),
         (stockholm({"a": "MKVLAAGIVG", "b": "MKV"}), (), "differ in length"),
@@ -136,6 +136,73 @@ def test_what_is_no_alignment_is_told(
     assert main(["hmmbuild", "-q", *flags, str(tmp_path / "a.hmm"), str(tmp_path / "a.sto")]) == ExitCode.UNREADABLE
     assert told in capsys.readouterr().err
     assert not (tmp_path / "a.hmm").exists()
+
+
+WRONG = {
+    "a second row of one name": (stockholm(PROTEINS).replace("two ", "one "), 3, "one"),
+    "a letter": (stockholm(PROTEINS).replace("SEFG", "S4FG"), 4, '"4"'),
+    "a letter of no base": (stockholm(BASES).replace("ACGTACC", "ACGQACC"), 2, '"Q"'),
+    "no end": (stockholm(PROTEINS).replace("//\n", ""), 1, "//"),
+    "a note of no row": (stockholm(PROTEINS, "#=GS nine AC A9"), 2, "nine"),
+    "a name of two words": (stockholm(PROTEINS, "#=GF DE words", "#=GF ID two words"), 3, "ID"),
+    "a short annotation": (stockholm(PROTEINS).replace("//", "#=GC RF xxx\n//"), None, ""),
+    "a hash in fasta": (fasta(PROTEINS).replace("SEFG", "S#FG"), 6, '"#"'),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_in_an_alignment_is_told_with_its_line(tmp_path: Path, case: str) -> None:
+    text, line, words = WRONG[case]
+    (tmp_path / "x").write_text(text)
+    spec = BuildSpec(alphabet="dna" if "base" in case else "amino")
+    with pytest.raises(InputError) as refused:
+        build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), spec, QuietContext())
+    assert words in refused.value.reason
+    assert refused.value.line == line if line else refused.value.line is not None
+    assert not (tmp_path / "x.hmm").exists()
+
+
+def test_notes_may_be_blank_or_in_latin_1(tmp_path: Path) -> None:
+    text = stockholm(PROTEINS, "#=GF ID family", "#=GF DE prot\xe9ine", "#=GF AU \xe9").encode("latin-1")
+    for data, said in ((text, "prot\xe9ine"), (text.replace(b"prot\xe9ine", b"  "), "")):
+        (tmp_path / "x").write_bytes(data)
+        build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), BuildSpec(), QuietContext())
+        (hmm,) = load_profiles(str(tmp_path / "x.hmm"))
+        assert (hmm.name, hmm.description) == ("family", said)
+        assert ("DESC" in (tmp_path / "x.hmm").read_text("utf-8")) == bool(said)
+
+
+def test_names_are_one_word(tmp_path: Path) -> None:
+    alignment = tmp_path / "my  family.afa"
+    alignment.write_text(fasta(PROTEINS))
+    value = build_profiles(str(alignment), str(tmp_path / "x.hmm"), BuildSpec(), QuietContext())
+    assert value["name"] == load_profiles(str(tmp_path / "x.hmm"))[0].name == "my_family"
+    for name in ("a b", " a", "a\n", "", "\t"):
+        with pytest.raises(OptionError):
+            BuildSpec(name=name)
+
+
+AMBIGUOUS = {
+    "a": "ACDEFGHIKLMNPQRSTVWYACDEFGHIKL", "b": "ACDEXGHIKLMNPQRSXVWYACDEFGHIKV",
+    "c": "ACCEFGHIKLMNPXRSTVWYWCDEFAHIKL", "d": "WCCEFGHIKLXXPXRSTVYYWCDQFAHIRL",
+}  # fmt: skip
+
+
+def test_rows_are_weighed_by_their_canonical_residues(tmp_path: Path) -> None:
+    text = built(tmp_path, stockholm(AMBIGUOUS), "--amino", "--wgsc")
+    assert "EFFN  1.644531\n" in text  # as hmmbuild 3.3.2 has it
+    for flags in (("--wblosum", "--wid", "0.8"), ("--eclust", "--eid", "0.8")):
+        ours = built(tmp_path, stockholm(AMBIGUOUS), "--amino", *flags)
+        if program := shutil.which("hmmbuild"):
+            theirs = tmp_path / "theirs.hmm"
+            words = [program, "-n", "family", "--amino", *flags, str(theirs), str(tmp_path / "family.sto")]
+            subprocess.run(words, check=True, capture_output=True)
+            assert numbers(ours) == numbers(theirs.read_text())
+
+
+@pytest.mark.parametrize(("share", "n"), [(1.0, 3), (0.81, 3), (0.8, 2), (0.51, 2), (0.5, 1)])
+def test_clusters_link_rows_by_identical_residues_of_the_shorter_one(share: float, n: int) -> None:
+    assert n_clusters(["ACDEF-", "ACD---", "ACWEFY", "WWWWFY"], share) == n
 
 
 def test_wrong_options_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

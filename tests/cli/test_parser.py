@@ -92,9 +92,21 @@ def test_usage_errors(words: list[str], message: str, capsys: pytest.CaptureFixt
     assert not [word for word in AVOIDED if word in told.lower()]
 
 
+def test_the_beginning_of_a_long_option_will_do_where_it_begins_no_other() -> None:
+    parser = parser_of("hmmsearch")
+    assert parser is not None
+    found = parser.parse_args(["--domtbl", "x", "--tblo=y", "--cut_g", "a", "b"])
+    assert (found.out_domtblout, found.out_tblout, found.cutoff) == ("x", "y", "ga")
+    for words in (["--dom", "x"], ["--cut", "a"], ["--format", "a"]):
+        with pytest.raises(UsageError):
+            parser.parse_args([*words, "a", "b"])
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (["hmmsearch", "--dom", "x", "a", "b"], "did you mean --domtblout, --domtsv, "),
+        (["sw", "--out", "x", "a", "b"], "--out (did you mean -o?)"),
         # those of BLAST, DIAMOND, MMseqs2, FASTA and HMMER2
         (["sw", "-matrix", "mg.faa", "a", "b"], "-matrix (did you mean --matrix?)"),
         (["sw", "--evalue", "1e-3", "a", "b"], "--evalue (did you mean -E?)"),

@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clalign.databases.sequence_rows import read_alignment, read_sequences
 from clalign.errors import Cancelled, InputError
 from clalign.formats import a3m, aligned
-from clalign.formats.blocks import Reading
+from clalign.formats.blocks import Reading, RefusedLetter
+from clalign.formats.row_alignments import read_rows
 from clalign.formats.sources import TextReader, opened
 from clalign.jobs import QuietContext
 from clalign.tools import hmm_building
@@ -116,6 +118,118 @@ def test_what_is_wrong_is_told_with_its_line(load, case: str) -> None:
         load(text.encode())
     assert refused.value.hint
     assert refused.value.line == line
+
+
+TWICE = {
+    "stockholm": ("# STOCKHOLM 1.0\nq1 ACDE\nq1 AC-E\n//\n", 3),
+    "stockholm: one of several": ("# STOCKHOLM 1.0\nq1 ACDE\nq2 AC-E\n#=GR q2 SS HHHH\nq1 A-DE\nq4 ACDE\n//\n", 5),
+    "stockholm: in the second block": ("# STOCKHOLM 1.0\nq1 AC\nq2 AC\n\nq1 DE\nq1 DE\n//\n", 6),
+    "stockholm: in the second alignment": ("# STOCKHOLM 1.0\nq1 AC\n//\n# STOCKHOLM 1.0\nq1 AC\nq1 DE\n//\n", 6),
+    "clustal": ("CLUSTAL W\n\nq1 ACDE\nq1 AC-E\n   ** *\n", 4),
+    "selex": ("# SELEX\nq1 ACDE\nq2 AC-E\nq1 ACDF\n", 4),
+    "msf: names": ("x MSF: 4 Check: 1 ..\n Name: a Check: 1\n Name: a Check: 1\n//\na ACDE\n", 3),
+    "msf: rows": ("x MSF: 4 Check: 1 ..\n Name: a Check: 1\n Name: b Check: 1\n//\na AC\na DE\nb ACDE\n", 6),
+    "nexus": ("#NEXUS\nbegin data;\ndimensions nchar=4;\nformat datatype=protein;\nmatrix\na AC\nDE\na ACDF\n;\n", 8),
+    "nexus interleaved": (
+        "#NEXUS\nbegin data;\nformat datatype=protein interleave;\nmatrix\na AC\nb AC\nb DF\na DE\n;\n", 7
+    ),
+    "nexus interleaved: all rows": (
+        "#NEXUS\nbegin data;\ndimensions ntax=2;\nformat datatype=protein interleave;\nmatrix\na AC\na DE\n;\n", 5
+    ),
+    "balibase": (
+        "<macsim>\n" + "<sequence><seq-name>a</seq-name>\n<seq-data>ACDE</seq-data></sequence>\n" * 2 + "</macsim>\n", 5
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TWICE)
+def test_a_name_may_occur_once_in_a_block(load, tmp_path: Path, case: str) -> None:
+    text, line = TWICE[case]
+    with pytest.raises(InputError) as refused:
+        load(text.encode())
+    assert refused.value.line == line
+    if "second alignment" not in case:
+        with pytest.raises(InputError) as refused:
+            read_rows(str(tmp_path / "input.txt"))
+        assert refused.value.line == line
+
+
+@pytest.mark.parametrize("form", ["afa", "a3m"])
+def test_rows_of_one_name_stay_two_where_they_may_have_it(load, form: str) -> None:
+    database, report = load(b">a\nAC-DE\n>a\nACWDE\n>a_3\nACFDE\n>a\nACCDE\n", sequence_format=form)
+    assert sorted(database[row].text for row in range(len(database))) == ["ACCDE", "ACDE", "ACFDE", "ACWDE"]
+    assert "duplicate_names" in [issue.kind for issue in report.issues]
+
+
+def test_names_that_are_given_to_rows_are_not_those_of_others(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(">a\nACDE\n>a_4\nACDF\n>b\nACeDE\n>a\nACDW\n")
+    found = read_rows(str(tmp_path / "x"))
+    assert (len(set(found.names)), [row.tobytes() for row in found.cells][-1]) == (4, b"AC.DW")
+
+
+HH_SUITE = {
+    "comment of ColabFold": "#5\t1\n>q1\nACDEF\n>q2\nAC-EF\n",
+    "comment of HH-suite": "#A3M#\n#q1 some words\n\n>q1\nACDEF\n# another\n>q2\nAC-\n#third\nEF\n",
+    "comments among rows": ">q1\nACDEF\n#between\n>q2\nAC-EF\n",
+    "secondary structure": ">ss_pred PSIPRED\nCCHHH\n>ss_conf\n99999\n>q1\nACDEF\n>q2\nAC-EF\n",
+    "of known structure": ">ss_dssp\nCCH-H\n>sa_dssp\nABCDE\n>aa_dssp\nACDEF\n>q1\nACDEF\n>q2\nAC-EF\n",
+    "at the end": "#c\n>q1\nACDEF\n>q2\nAC-EF\n>ss_pred\nCCHHH\n",
+}
+
+
+@pytest.mark.parametrize("case", HH_SUITE)
+def test_comments_and_annotation_of_a3m_are_no_sequences(load, tmp_path: Path, case: str) -> None:
+    database, report = load(HH_SUITE[case].encode())
+    assert report.format == "a3m"
+    assert {database.header(row)[0]: database[row].text for row in range(len(database))} == {
+        "q1": "ACDEF",
+        "q2": "ACEF",
+    }
+    assert not [issue for issue in report.issues if issue.severity == "caution"]
+    path = str(tmp_path / "input.txt")
+    assert [(row.name, row.text) for row in read_alignment(path)] == [("q1", b"ACDEF"), ("q2", b"AC-EF")]
+    assert [row.name for row in read_sequences(path)] == ["q1", "q2"]
+    assert list(read_rows(path).names) == ["q1", "q2"]
+
+
+def test_comments_make_no_a3m_of_sequences_that_are_not_aligned(load) -> None:
+    _, report = load(b">a\nACDEF\n#c\n>b\nACD\n")
+    assert (report.format, [issue.kind for issue in report.issues]) == ("fasta", ["letters"])
+
+
+ODD_LETTERS = {
+    "fasta": (">a\nACDE\n>b\nACDE\nACñE\n", "b", 5, "ñ"),
+    "fasta in latin-1": (">a\nAC\udce9E\n>b\nACDE\n", "a", 2, "é"),
+    "fastq": ("@a\nACGT\n+\nIIII\n@b\nAC#T\n+\nIIII\n", "b", 6, "#"),
+    "stockholm": ("# STOCKHOLM 1.0\na ACDE\nb ACDE\n\na ACDE\nb A3DE\n//\n", "b", 6, "3"),
+    "clustal": ("CLUSTAL W\n\na AC!E\nb ACDE\n", "a", 3, "!"),
+    "a3m": ("#c\n>a\nACDE\n>b\nAC\nD\u20ac\n", "b", 6, "\u20ac"),
+}
+
+
+@pytest.mark.parametrize("case", ODD_LETTERS)
+def test_letters_that_are_none_are_refused_where_they_would_be_written(tmp_path: Path, case: str) -> None:
+    text, record, line, letter = ODD_LETTERS[case]
+    path = tmp_path / "x"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    uses = [read_sequences] if case == "fastq" else [read_sequences, read_alignment, read_rows]
+    for use in uses:
+        with pytest.raises(RefusedLetter) as refused:
+            use(str(path))
+        found = refused.value
+        assert (found.record, found.line, found.letter, found.exit_code) == (record, line, letter, 2)
+
+
+def test_digits_that_number_residues_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "x.fa"
+    path.write_text(">a\n1 ACDE 4\n>b\nACD>c\nWW\n")
+    said: list[str] = []
+    context = QuietContext()
+    context.warn = said.append  # type: ignore[method-assign]
+    assert [(row.name, row.text) for row in read_sequences(str(path), context)] == [
+        ("a", b"ACDE"), ("b", b"ACD"), ("c", b"WW"),
+    ]  # fmt: skip
+    assert [text.split(": ")[0] for text in said] == [f"{path}, line 4", f"{path}, line 2"]
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("aligned fasta", "a3m")])

@@ -20,7 +20,7 @@ import pytest
 import zstandard
 
 from clalign.databases import cache, packed
-from clalign.databases.loading import load_database
+from clalign.databases.loading import UnknownFormat, load_database
 from clalign.databases.reports import InputReport
 from clalign.errors import Cancelled, InputError, OptionError, OutputError
 from clalign.formats import checksums
@@ -376,6 +376,30 @@ def test_unknown_options_are_refused(load) -> None:
         load(EXAMPLE, alphabet="klingon")
     with pytest.raises(OptionError, match="pdb"):
         load(EXAMPLE, sequence_format="pdb")
+
+
+@pytest.mark.parametrize("name", ["ncbi", "hmmpgmd", "psiblast", "xyz"])
+def test_names_of_formats_that_are_not_read_are_errors_of_usage(load, name: str) -> None:
+    with pytest.raises(UnknownFormat) as error:
+        load(b">a\nMK\n", sequence_format=name)
+    assert error.value.exit_code == 64
+    assert name in error.value.message
+    assert all(word in error.value.hint for word in ("fasta", "stockholm", "afa"))
+
+
+def test_files_joined_without_a_line_end_lose_no_record(load) -> None:
+    database, report = load(b">a one\nMKVLATGHEW>b two\nQRIPND\n>c\nFCYST>d\nAAGK")
+    found = {database.header(row)[0]: database[row].text for row in range(len(database))}
+    assert found == {"a": "MKVLATGHEW", "b": "QRIPND", "c": "FCYST", "d": "AAGK"}
+    (issue,) = [issue for issue in report.issues if issue.kind == "joined"]
+    assert (issue.severity, issue.count, issue.lines) == ("caution", 2, (2, 5))
+
+
+def test_entries_joined_without_a_line_end_are_both_read(load) -> None:
+    entry = b"LOCUS       %s 4 bp\nORIGIN\n        1 acgt\n//"
+    database, report = load(entry % b"A1" + entry % b"A2" + b"\n")
+    assert {database.header(row)[0] for row in range(len(database))} == {"A1", "A2"}
+    assert not [issue for issue in report.issues if issue.severity == "caution"]
 
 
 def test_a_format_can_be_named(load) -> None:

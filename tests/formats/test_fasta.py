@@ -39,13 +39,22 @@ def fasta_texts(draw: st.DrawFn) -> bytes:
     return mark + text.encode()
 
 
+def lines_with_headers(text: str) -> list[tuple[int, str]]:
+    """Return numbered lines; where a header follows residues in a line, both are lines with its number."""
+    lines: list[tuple[int, str]] = []
+    for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
+        residues, sign, header = ("", "", "") if line.startswith((">", ";")) else line.partition(">")
+        lines += [(number, residues), (number, sign + header)] if sign else [(number, line)]
+    return lines
+
+
 def parse_naively(data: bytes) -> tuple[list[tuple[str, str]], list[int], dict[str, set[int]]]:
     """Return names and residues, header lines, and the lines of each residue character, one character at a time."""
     text = data.removeprefix(b"\xef\xbb\xbf").decode()
     records: list[tuple[str, str]] = []
     headers: list[int] = []
     places: dict[str, set[int]] = {}
-    for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
+    for number, line in lines_with_headers(text):
         if line.startswith(">"):
             words = line[1:].split()
             records.append((words[0] if words else f"unnamed_{len(records) + 1}", ""))
@@ -101,8 +110,8 @@ def test_the_scanner_finds_what_a_naive_parser_finds(data: bytes, chunk: int) ->
 @given(fasta_texts(), st.sampled_from([1, 5, 64]))
 @settings(max_examples=100, deadline=None)
 def test_letters_are_counted_whatever_the_pieces(data: bytes, chunk: int) -> None:
-    text = data.removeprefix(b"\xef\xbb\xbf")
-    lines = re.split(b"\r\n|\r|\n", text)
+    text = data.removeprefix(b"\xef\xbb\xbf").decode()
+    lines = [line.encode() for _, line in lines_with_headers(text)]
     first = next(i for i, line in enumerate(lines) if line.startswith(b">"))
     expected = np.zeros(256, int)
     for line in lines[first:]:
@@ -128,10 +137,15 @@ def test_a_header_may_be_longer_than_a_piece() -> None:
     assert found == [("a", "MK")]
 
 
-def test_a_greater_sign_within_a_long_line_begins_no_record() -> None:
-    found, _, _ = scan(b">a\n" + b"M" * 7 + b">" + b"K" * 8 + b"\n", 8)
-    assert [name for name, _ in found] == ["a"]
-    assert found[0][1] == "M" * 7 + "?" + "K" * 8
+@pytest.mark.parametrize("chunk", [1, 3, 8, 1 << 20])
+def test_a_header_may_follow_residues_in_a_line(chunk: int) -> None:
+    data = b">a -> b\n" + b"M" * 7 + b">k one > two\n" + b"K" * 8 + b"\n  >c\nAC>>d\nDE\n>e\nVW\n"
+    found, lines, reading = scan(data, chunk)
+    assert found == [("a", "M" * 7), ("k", "K" * 8), ("c", "AC"), (">d", "DE"), ("e", "VW")]
+    assert lines == [1, 2, 4, 5, 7]
+    joined = reading.findings.found["joined"]
+    assert (joined.count, joined.lines) == (2, [2, 5])
+    assert reading.tally.lines[ord("K")] == [3]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from clalign.errors import Cancelled, InputError
+from clalign.formats.hmmer3 import ODD_SUM
 from clalign.formats.profiles import load_profiles, profile_card, read_profiles, repeated_names
 from clalign.values.alphabets import AMINO, DNA, RNA
 from clalign.values.profiles import Calibration, Hmm, Hmmer2Settings, Hmmer3Settings
@@ -38,6 +39,9 @@ def hmmer3_text(version: str = "f", name: str = "test", alphabet: str = "DNA", l
         lines += [f"  {k} {even} {k} {columns}", f"  {even}", f"  {last if k == length else transitions}"]
     return "\n".join([*lines, "//", ""])
 
+
+TRANSITIONS = "0.10536 2.99573 2.99573 0.69315 0.69315 0.69315"
+"""How the line of transitions of an inner node of such a model begins."""
 
 HMMER2_TEXT = """HMMER2.0
 NAME  small
@@ -224,6 +228,22 @@ def test_models_are_given_one_by_one(tmp_path: Path) -> None:
     assert next(models).name == "test"
     with pytest.raises(InputError, match="rubbish"):
         next(models)
+
+
+def test_name_and_accession_of_hmmer3_are_one_word_each(load) -> None:
+    (hmm,) = load(hmmer3_text(name="my family", ACC="PF1 x"))
+    assert (hmm.name, hmm.accession, hmm.description) == ("my", "PF1", "A model")
+
+
+@pytest.mark.parametrize(("number", "odd"), [("0.10536", ""), ("0.12", "0.987"), ("0.2", "0.919")])
+def test_sums_that_are_a_little_off_are_facts_of_a_model(load, number: str, odd: str) -> None:
+    text = hmmer3_text().replace(TRANSITIONS, TRANSITIONS.replace("0.10536", number), 1)
+    (hmm,) = load(text)
+    told = f"transitions from the match state of node 1 sum to {odd} instead of 1" if odd else None
+    assert hmm.facts.get(ODD_SUM) == told
+    with pytest.raises(InputError, match="sum to") as error:
+        load(hmmer3_text().replace(TRANSITIONS, TRANSITIONS.replace("0.10536", "0.3"), 1))
+    assert error.value.line is not None
 
 
 def test_repeated_names_are_found(load) -> None:

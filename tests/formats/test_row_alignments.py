@@ -192,6 +192,14 @@ def test_fasta_in_many_lines_with_comments_and_odd_letters(tmp_path: Path) -> No
     assert found.descriptions[0] == "first"
 
 
+def test_msf_has_fifty_columns_in_a_block(tmp_path: Path) -> None:
+    path = tmp_path / "long.fa"
+    path.write_text(f">one\n{'ACDEF' * 21}\n")
+    lines = written(read_rows(str(path)), "msf").split("//\n")[1].split("\n")
+    rows = [line.split()[1:] for line in lines if line.strip()]
+    assert [[len(group) for group in row] for row in rows] == [[10] * 5, [10] * 5, [5]]
+
+
 def test_headers_without_residues_are_rows_that_are_too_short(tmp_path: Path) -> None:
     path = tmp_path / "headers.fa"
     path.write_text(">one\n>two\nACGT\n>three\n")

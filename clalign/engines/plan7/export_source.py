@@ -159,8 +159,13 @@ def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
 
 
 def sides(source: Source, number: int, hit: Hit) -> tuple[Card, Hit]:
-    """Return query and target of a line: profile and sequence, in a scan in each other's place."""
+    """Return query and target of a line: profile and sequence, in a scan in each other's place.
+
+    Names of HMMER2 profiles may have blanks, but columns have none.
+    """
     card = source.cards[number]
+    if " " in card["name"]:
+        card = {**card, "name": "_".join(card["name"].split())}
     return swapped(card, hit) if source.is_scan else (card, hit)
 
 

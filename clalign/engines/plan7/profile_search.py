@@ -24,6 +24,7 @@ from clalign.execution.estimate import Estimate
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Scored, Search
+from clalign.formats.hmmer3 import ODD_SUM
 from clalign.formats.profiles import repeated_names
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
@@ -239,6 +240,10 @@ def _cautions(spec: SearchSpec, profiles: list[Hmm]) -> list[str]:
     uncalibrated = [hmm.name for hmm in profiles if hmm.origin == "hmmer2" and not hmm.is_calibrated]
     if uncalibrated:
         texts.append(f"No calibration in {_listed(uncalibrated)}: the E-values are only upper bounds.")
+    odd = [hmm for hmm in profiles if ODD_SUM in hmm.facts]
+    if odd:
+        names, first = _listed([hmm.name for hmm in odd]), odd[0].facts[ODD_SUM]
+        texts.append(f"Probabilities in {names} are taken as they are, as HMMER takes them, but the {first}.")
     without = [hmm.name for hmm in profiles if not has_composition(hmm)]
     if without and filter_limits(spec).bias:
         words = (

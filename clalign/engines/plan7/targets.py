@@ -11,10 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.databases.loading import ALIGNMENTS
 from clalign.databases.reports import InputReport
+from clalign.databases.rereading import ALIGNED
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import InputError
+from clalign.formats.blocks import Reading, RefusedLetter
+from clalign.formats.readers import read_blocks
 from clalign.formats.sources import TextReader, is_plain, opened
+from clalign.formats.tally import GAPS
 from clalign.values.alphabets import DOT_CODE, ENCODE, LETTERS, N_CODES, STOP_CODE, Alphabet, decode
 from clalign.values.local_profiles import LengthTerms, length_terms, members_of
 from clalign.values.profiles import Hmm
@@ -166,7 +171,8 @@ def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, 
     if report is not None and _may_be_bad(database, alphabet, report):
         bad = _rows_with(database, refused)
     if len(bad) and not spec.skip_bad:
-        raise _bad_record(spec, database, refused, bad, alphabet)
+        assert report is not None
+        raise _bad_record(spec, database, refused, bad, alphabet, report.format)
     if len(bad):
         texts.append(f"Left out, because HMMER3 refuses characters in them: {_named(database, bad)}.")
     rows = np.union1d(long, bad) if len(long) else bad  # it loads another part of numpy, mostly for nothing
@@ -207,13 +213,14 @@ def _bad_record(
     refused: npt.NDArray[np.bool_],
     rows: npt.NDArray[np.int64],
     alphabet: Alphabet,
+    form: str,
 ) -> InputError:
     row = int(rows[np.argmin(database.order[rows])])
     codes = database.residues(row)
-    letter, name = decode(codes[refused[codes]][:1]), database.header(row)[0]
-    line, character = _first_refused(spec.targets, name, refused)
-    shown = character if letter == "?" else letter  # what is no letter has no code of its own
-    what = "a character outside ASCII" if not shown.isascii() else f'"{shown}"' if shown else "a character"
+    letter, name, line = decode(codes[refused[codes]][:1]), database.header(row)[0], None
+    if found := _first_refused(spec.targets, form, refused):
+        letter, name, line = found.letter, found.record, found.line
+    what = f'"{letter}"' if letter != "?" or found else "a character"  # what is no letter has no code of its own
     more = f" ({len(rows):,} records hold such)" if len(rows) > 1 else ""
     return InputError(
         spec.targets,
@@ -229,19 +236,18 @@ def _hint_for_bad(database: SequenceDatabase, alphabet: Alphabet) -> str:
     return f"The profile is for {alphabet.label}, but these sequences look like {database.alphabet.label}: take others."
 
 
-def _first_refused(path: str, name: str, refused: npt.NDArray[np.bool_]) -> tuple[int | None, str]:
-    """Return the line of a FASTA file where a record first has a refused character, and the character; None and an
-    empty text if it is not known.
-    """
+def _first_refused(path: str, form: str, refused: npt.NDArray[np.bool_]) -> RefusedLetter | None:
+    """Return what is said of the first refused character in a file; None if it cannot be read again."""
     if not is_plain(path):
-        return None, ""
+        return None
     table = np.append(refused, np.zeros(256 - N_CODES, bool))[ENCODE]
     bad = np.flatnonzero(table).astype(np.uint8).tobytes()
-    wanted = False
     with opened(path) as source:
-        for number, line in TextReader(source).lines():
-            if line.startswith(b">"):
-                wanted = line[1:].split(None, 1)[:1] == [name.encode(errors="surrogateescape")]
-            elif wanted and (found := next((byte for byte in line if byte in bad), None)) is not None:
-                return number, chr(found)
-    return None, ""
+        drop_gaps = form == ALIGNED or form in ALIGNMENTS
+        reading = Reading(TextReader(source), drop_gaps, bad.translate(None, GAPS) if drop_gaps else bad)
+        try:
+            for _ in read_blocks("fasta" if form == ALIGNED else form, reading):
+                pass
+        except RefusedLetter as error:
+            return error
+    return None
