@@ -14,8 +14,8 @@ from clalign.formats.numbers import whole
 
 STRICT_NAME = 10
 
-_HEAD = re.compile(rb"\s*\d+\s+\d+\s*[A-Za-z]*\s*")
-"""The line that begins a data set; letters are options of old versions."""
+_HEAD = re.compile(rb"\s*\d+\s+\d+(?:\s*[A-Za-z]+)?\s*")
+"""The line that begins a data set; letters are options of old versions. No two parts can take the same blanks."""
 
 _Line = tuple[int, bytes]
 
