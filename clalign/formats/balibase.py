@@ -8,6 +8,7 @@ from xml.parsers import expat
 
 from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Reading
+from clalign.formats.sources import LINE_BYTES
 from clalign.sizes import size_text
 
 NAME, LETTERS = "seq-name", "seq-data"
@@ -38,6 +39,7 @@ def balibase_rows(reading: Reading) -> AlignedRows:
         elif not name:
             raise reading.text.error("a row has no name.", line=line)
         else:
+            reading.text.keep(len(text) + LINE_BYTES, line)
             rows.add(name, line, text.encode())
     return rows
 

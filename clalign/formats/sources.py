@@ -458,14 +458,14 @@ class TextReader(Struct):
         Raises
         ------
         InputError
-            With the line, if all together is more than `MAX_KEPT_BYTES`.
+            With the line, else with that where the piece of text begins, if all together is more than `MAX_KEPT_BYTES`.
         """
         self.kept_bytes += n_bytes
         if self.kept_bytes > MAX_KEPT_BYTES:
             raise self.error(
                 f"what must be kept of this file takes more than {size_text(MAX_KEPT_BYTES)} of memory.",
                 "Check whether this is the right file; convert sequences to FASTA, which is not kept in memory.",
-                line,
+                line or self.line,
             )
 
 
