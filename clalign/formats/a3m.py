@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.errors import InputError
-from clalign.formats.aligned import PART, AlignedRows
+from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Block, BlockBuilder, Reading, text_of
 from clalign.formats.fasta import fasta_lines, fasta_pieces, text_before
 from clalign.formats.recognize import A3M_ANNOTATION, identify
-from clalign.formats.sources import Source, TextReader
+from clalign.formats.sources import LINE_BYTES, Source, TextReader
 from clalign.jobs import JobContext
 
 COMMENT, ANNOTATION = "comment", "annotation"
@@ -153,8 +153,8 @@ def a3m_rows(reading: Reading) -> AlignedRows:
     InputError
         If the rows have other numbers of columns, or there are too many gaps to keep them.
     """
-    rows = AlignedRows(reading)  # which counts what is read as well as what is made of it
-    given = _given(reading, rows)
+    rows = AlignedRows(reading)
+    given = _given(reading)
     widths: npt.NDArray[np.int64] | None = None
     for number, _, text in given:
         reading.text.context.check()
@@ -165,21 +165,23 @@ def a3m_rows(reading: Reading) -> AlignedRows:
     if widths is None:
         return rows
     ends = np.cumsum(widths)
-    rows.take(COPIES * int(ends[-1]), given[0][0])
+    n_columns = int(ends[-1])
+    reading.text.keep(COPIES * n_columns, given[0][0])
     for place in range(1, len(given) + 1):
         reading.text.context.check()
         number, name, text = given.popleft()
-        rows.add(rows.unused(name, place), number, _filled(text, ends - widths, int(ends[-1])))
+        reading.text.keep(n_columns, number)
+        rows.add(rows.unused(name, place), number, _filled(text, ends - widths, n_columns))
     return rows
 
 
-def _given(reading: Reading, rows: AlignedRows) -> deque[tuple[int, str, bytes]]:
+def _given(reading: Reading) -> deque[tuple[int, str, bytes]]:
     """Return the line, the name and the letters of each row, without the dots that some files have in them."""
     parted: deque[tuple[int, str, list[bytes]]] = deque()
     size = longest = 0
     for number, line in a3m_lines(reading):
         if line.startswith(b">"):
-            rows.take(len(line) + 4 * PART, number)
+            reading.text.keep(len(line) + LINE_BYTES, number)
             name = text_of(line[1:]).split(None, 1)[0] if line[1:].strip() else ""
             parted.append((number, name, []))
             size = 0
@@ -187,7 +189,7 @@ def _given(reading: Reading, rows: AlignedRows) -> deque[tuple[int, str, bytes]]
             reading.check(name, number, line)
             letters = line.translate(None, b". \t\v\f")
             size += len(letters)
-            rows.take(len(letters) + PART + BESIDE * max(0, size - longest), number)
+            reading.text.keep(len(letters) + LINE_BYTES + BESIDE * max(0, size - longest), number)
             longest = max(longest, size)
             parted[-1][2].append(letters)
     given: deque[tuple[int, str, bytes]] = deque()

@@ -8,29 +8,23 @@ from msgspec import Struct, field
 
 from clalign.errors import quoted
 from clalign.formats.blocks import Block, BlockBuilder, Reading
-from clalign.formats.sources import TextReader
-from clalign.sizes import size_text
+from clalign.formats.sources import LINE_BYTES, TextReader
 
-MOST_MEMORY = 512 << 20
-"""Bytes that the rows of one alignment may take; a larger one is refused."""
-
-PART = 130
-"""Bytes that the part of a row in a line takes beside its letters."""
+ROW_BYTES = 4 * LINE_BYTES
+"""Bytes of memory that a row takes beside its parts."""
 
 
 class AlignedRow(Struct):
-    """One row: its residues and gaps line by line, with line numbers, and the line that first tells something of it."""
+    """One row: its residues and gaps line by line, with line numbers, how many they are, and the line that first tells
+    something of it.
+    """
 
     name: str
     parts: list[tuple[int, bytes]] = field(default_factory=list)
     accession: str = ""
     descriptions: list[str] = field(default_factory=list)
     noted: int = 0
-
-    @property
-    def n_columns(self) -> int:
-        """Residues and gaps."""
-        return sum(len(part) for _, part in self.parts)
+    n_columns: int = 0
 
     @property
     def text(self) -> bytes:
@@ -73,16 +67,16 @@ class RowNames:
 
 
 class AlignedRows:
-    """The rows of one alignment, in the order of the file."""
+    """The rows of one alignment, in the order of the file; who adds to them counts the memory (`TextReader.keep`)."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._rows: dict[str, AlignedRow] = {}
         self._block = RowNames(reading.text)
-        self._size = 0
+        self._n_with_parts = 0
 
     def __len__(self) -> int:
-        return sum(bool(row.parts) for row in self._rows.values())
+        return self._n_with_parts
 
     def __contains__(self, name: str) -> bool:
         return name in self._rows
@@ -95,8 +89,8 @@ class AlignedRows:
     def row(self, name: str) -> AlignedRow:
         """Return the row with a name; a new one if there is none."""
         if name not in self._rows:
+            self._reading.text.keep(len(name) + ROW_BYTES)
             self._rows[name] = AlignedRow(name)
-            self.take(len(name) + 4 * PART, None)
         return self._rows[name]
 
     def end_block(self) -> None:
@@ -108,8 +102,10 @@ class AlignedRows:
         self._block.add(name, line)
         self._reading.check(name, line, text)
         letters = b"".join(text.split())
-        self.take(len(letters) + PART, line)
-        self.row(name).parts.append((line, letters))
+        row = self.row(name)
+        self._n_with_parts += not row.parts
+        row.parts.append((line, letters))
+        row.n_columns += len(letters)
 
     def unused(self, name: str, place: int) -> str:
         """Return a name that no row has, for a format in which names may be missing or occur again."""
@@ -118,26 +114,11 @@ class AlignedRows:
             unique, name = f"{name}_{place}", f"{name}_"
         return unique
 
-    def take(self, size: int, line: int | None) -> None:
-        """Count the memory of what is kept; refuse what is too much.
-
-        Raises
-        ------
-        InputError
-            With the line that was too much.
-        """
-        self._size += size
-        if self._size > MOST_MEMORY:
-            raise self._reading.text.error(
-                f"this alignment takes more than {size_text(MOST_MEMORY)}, which is more than is kept in memory.",
-                "Convert its sequences to FASTA, or take fewer of them.",
-                line,
-            )
-
     def hand_over(self, builder: BlockBuilder) -> Iterator[Block]:
         """Give the rows to a builder and forget them; refuse rows of unequal length."""
         self.checked()
-        rows, self._rows, self._size = self._rows, {}, 0
+        rows, self._rows, self._n_with_parts = self._rows, {}, 0
+        self._reading.text.kept_bytes = 0
         self.end_block()
         while rows:
             row = rows.pop(next(iter(rows)))

@@ -8,13 +8,17 @@ from xml.parsers import expat
 
 from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Reading
+from clalign.formats.sources import LINE_BYTES
 from clalign.sizes import size_text
 
 NAME, LETTERS = "seq-name", "seq-data"
 SCORE_NAME, SCORES = "colsco-name", "colsco-data"
 
-MOST_TEXT = 64 << 20
-"""Letters that one element may have, as one line of other formats may."""
+MAX_TEXT_BYTES = 16 << 20
+"""Bytes of the text of an element, and of a tag or a comment."""
+
+MAX_DEPTH = 100
+"""Elements within each other; those of a reference are six."""
 
 CORE_SCORE = "coreblock"
 """The name of the scores of columns that mark core blocks with 1."""
@@ -35,6 +39,7 @@ def balibase_rows(reading: Reading) -> AlignedRows:
         elif not name:
             raise reading.text.error("a row has no name.", line=line)
         else:
+            reading.text.keep(len(text) + LINE_BYTES, line)
             rows.add(name, line, text.encode())
     return rows
 
@@ -53,14 +58,23 @@ def core_columns(reading: Reading) -> list[bool] | None:
 def _elements(reading: Reading, *wanted: str) -> Iterator[tuple[str, int, str]]:
     """Yield the name of each element that is wanted, the line where it ends, and its text."""
     parser = expat.ParserCreate()
+    parser.buffer_text = True
     parts: list[str] = []
     found: list[tuple[str, int, str]] = []
+    depth = 0
 
     def begin(name: str, _: object) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > MAX_DEPTH:
+            reason = f"more than {MAX_DEPTH} elements stand within each other, so this is no reference of BAliBASE."
+            raise reading.text.error(reason, line=parser.CurrentLineNumber)
         parts.clear()
         parser.CharacterDataHandler = parts.append if name in wanted else None
 
     def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
         if name in wanted:
             found.append((name, parser.CurrentLineNumber, "".join(parts)))
         parser.CharacterDataHandler = None
@@ -70,12 +84,16 @@ def _elements(reading: Reading, *wanted: str) -> Iterator[tuple[str, int, str]]:
 
     parser.StartElementHandler, parser.EndElementHandler, parser.EntityDeclHandler = begin, end, refuse
     try:
+        n_bytes = 0
         for chunk in reading.text.chunks():
             parser.Parse(chunk)
             yield from found
             found.clear()
-            if sum(map(len, parts)) > MOST_TEXT:
-                raise reading.text.error(f"the text of an element takes more than {size_text(MOST_TEXT)}.")
+            n_bytes += len(chunk)
+            # What the parser has not gone through is a tag or a comment without its end.
+            if max(sum(map(len, parts)), n_bytes - parser.CurrentByteIndex) > MAX_TEXT_BYTES:
+                reason = f"an element, a tag or a comment takes more than {size_text(MAX_TEXT_BYTES)}."
+                raise reading.text.error(reason, line=parser.CurrentLineNumber)
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         reason = f"this is no sound XML ({expat.ErrorString(error.code)})."

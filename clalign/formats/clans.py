@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clalign.errors import InputError
 from clalign.formats.blocks import text_of
-from clalign.formats.sources import TextReader, opened
+from clalign.formats.sources import LINE_BYTES, TextReader, opened
 from clalign.values.architectures import Clans, names_of
 
 USUAL_NAMES = ("Pfam-A.clans.tsv", "Pfam-A.clans.tsv.gz", "Pfam-A.hmm.dat", "Pfam-A.hmm.dat.gz")
@@ -41,10 +41,20 @@ def read_clans(path: str) -> Clans:
         If it is neither.
     """
     with opened(path) as source:
-        lines = [(number, text_of(line)) for number, line in TextReader(source).lines() if line.strip()]
-    if any(line.startswith("#=GF") for _, line in lines):
-        return _of_annotations(path, lines)
-    return _of_table(path, lines)
+        lines, is_annotated = _read(TextReader(source))
+    return _of_annotations(path, lines) if is_annotated else _of_table(path, lines)
+
+
+def _read(text: TextReader) -> tuple[list[tuple[int, str]], bool]:
+    """Return the lines, and whether they are annotations of alignments; the rows of these are left out."""
+    lines: list[tuple[int, str]] = []
+    is_annotated = False
+    for number, line in text.lines():
+        is_annotated = is_annotated or line.startswith(b"#=GF")
+        if line.strip() and (not is_annotated or line.startswith((b"#=GF", b"//"))):
+            text.keep(len(line) + LINE_BYTES, number)
+            lines.append((number, text_of(line)))
+    return lines, is_annotated
 
 
 def _of_table(path: str, lines: Iterable[tuple[int, str]]) -> Clans:

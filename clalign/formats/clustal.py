@@ -17,7 +17,7 @@ def clustal_rows(reading: Reading) -> AlignedRows:
     """
     rows = AlignedRows(reading)
     header = True
-    for number, line in reading.text.lines():
+    for number, line in reading.text.kept_lines():
         if header or not line.strip() or line[:1] in b" \t":
             header = header and not line.strip()
             rows.end_block()

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from clalign.errors import quoted
 from clalign.formats.blocks import Block, BlockBuilder, Reading, text_of
 from clalign.formats.numbers import whole
+from clalign.formats.sources import LINE_BYTES
 
 END = b"//"
 
@@ -100,15 +101,16 @@ class _Entries:
         elif entry.in_sequence:
             self._residues(entry, number, line)
         else:
-            self._head(entry, tag, line)
+            self._head(entry, tag, number, line)
 
     def _begin(self, number: int, line: bytes) -> _Entry:
+        self._reading.text.kept_bytes = 0  # of an entry nothing is kept once the next one begins
         words = line[len(self._layout.entry) :].split()
         name = text_of(words[0]).rstrip(";") if words else ""
         self._tag = self._layout.entry
         return _Entry(number, name, _length(self._layout, line))
 
-    def _head(self, entry: _Entry, tag: bytes, line: bytes) -> None:
+    def _head(self, entry: _Entry, tag: bytes, number: int, line: bytes) -> None:
         layout = self._layout
         if tag:
             self._tag = tag
@@ -120,6 +122,7 @@ class _Entries:
         elif tag == layout.accession and text and not entry.accession:
             entry.accession = re.split(r"[\s;]", text)[0]
         elif self._tag == layout.description:
+            self._reading.text.keep(len(line) + LINE_BYTES, number)
             entry.description.append(text)
 
     def _residues(self, entry: _Entry, number: int, line: bytes) -> None:
@@ -164,5 +167,9 @@ def _length(layout: _Layout, line: bytes) -> int | None:
 def _description(lines: list[str]) -> str:
     """Return the description; of a UniProt entry the recommended or submitted name."""
     text = " ".join(lines)
-    found = re.search(r"(?:RecName|SubName): Full=(.*?)(?:\s*\{[^}]*\})?;", text)
-    return found[1] if found else text
+    found = re.search(r"(?:RecName|SubName): Full=([^;]*);", text)
+    if found is None:
+        return text
+    name = found[1]
+    evidence = name.rfind("{") if name.endswith("}") else len(name)
+    return name[:evidence].rstrip()

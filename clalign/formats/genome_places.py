@@ -19,14 +19,17 @@ Span = tuple[int, int]
 
 CODON = 3
 
-_PRODIGAL = re.compile(r"# (\d+) # (\d+) # (-?1) #")
+_NUMBER = r"(\d{1,18})"
+"""A place on a genome, in few enough digits for a 64-bit number."""
+
+_PRODIGAL = re.compile(rf"# {_NUMBER} # {_NUMBER} # (-?1) #")
 _LOCATION = re.compile(r"\[location=([a-z(),<>.\d\s]+)\]")
-_OPERATOR_OR_RANGE = re.compile(r"(\w*\()|\)|<?(\d+)(?:\.\.>?(\d+))?")
+_OPERATOR_OR_RANGE = re.compile(rf"(\w*\()|\)|<?{_NUMBER}(?:\.\.>?{_NUMBER})?")
 _NCBI = re.compile(r"(?:lcl\|)?(.+?)_(?:prot|cds|gene)(?:_.*)?$")
 _ENSEMBL = re.compile(
-    r"\b(?:chromosome|supercontig|scaffold|contig|plasmid|primary_assembly):[^:\s]*:([^:\s]+):(\d+):(\d+):(-?1)\b"
+    rf"\b(?:chromosome|supercontig|scaffold|contig|plasmid|primary_assembly):[^:\s]*:([^:\s]+):{_NUMBER}:{_NUMBER}:(-?1)\b"
 )
-_PART = re.compile(r"(.+?)(?::|/)(\d+)(?:-|\.\.)(\d+)(?:\(([+-])\)|:([+-]))?$")
+_PART = re.compile(rf"(.+?)(?::|/){_NUMBER}(?:-|\.\.){_NUMBER}(?:\(([+-])\)|:([+-]))?$")
 
 
 class Exon(NamedTuple):

@@ -17,7 +17,7 @@ def msf_rows(reading: Reading) -> AlignedRows:
     """
     rows, names = AlignedRows(reading), RowNames(reading.text)
     is_header = True
-    for number, line in reading.text.lines():
+    for number, line in reading.text.kept_lines():
         words = line.split()
         if is_header:
             if len(words) > 1 and words[0] == b"Name:":

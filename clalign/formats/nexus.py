@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import numpy as np
 from msgspec import Struct, field
 
 from clalign.errors import quoted
@@ -78,7 +79,7 @@ def nexus_rows(reading: Reading) -> AlignedRows:
 def _without_comments(reading: Reading) -> Iterator[tuple[int, str]]:
     """Yield the lines without what stands in brackets, which may go on over lines."""
     depth = 0
-    for number, line in reading.text.lines():
+    for number, line in reading.text.kept_lines():
         text, kept, start = decoded(line), "", 0
         while start < len(text):
             piece = _upto(_COMMENT if depth else _TEXT, text, start)
@@ -144,9 +145,11 @@ def _read_matrix(
             names.add(begun, line_number)
         rows.end_block()  # a row may go on in the next line
         letters = b"".join(line.encode().split())
-        rows.add(begun, line_number, _spelled(reading, rows, begun, letters, form, line_number))
+        rows.add(begun, line_number, letters.replace(form.gap, b"-"))
         left -= len(letters)
     found_rows = rows.checked()
+    if form.match:
+        _spell_out(reading, found_rows, form.match)
     if form.is_interleaved and len(found_rows) < (form.n_rows or 0):
         raise reading.text.error(
             f"there are {len(found_rows):,} names of rows, but the file announces {form.n_rows:,} (NTAX).",
@@ -178,15 +181,17 @@ def _matrix_lines(
         last, text = following
 
 
-def _spelled(reading: Reading, rows: AlignedRows, name: str, letters: bytes, form: _Format, number: int) -> bytes:
-    """Return letters with gaps as ``-`` and with those of the first row where they match it."""
-    if form.match and form.match in letters:
-        start = rows.row(name).n_columns
-        first: AlignedRow = rows.first  # this one, if there was none
-        above = first.text[start : start + len(letters)]
-        if first.name == name or len(above) < len(letters):
-            raise reading.text.error(
-                "a letter is said to match that of the first row, which has none there.", line=number
-            )
-        letters = bytes(b if a == form.match[0] else a for a, b in zip(letters, above, strict=True))
-    return letters.replace(form.gap, b"-")
+def _spell_out(reading: Reading, rows: list[AlignedRow], match: bytes) -> None:
+    """Put the letters of the first row in place of those that say that they match them."""
+    first = np.frombuffer(rows[0].text, np.uint8) if rows else np.empty(0, np.uint8)
+    for row in rows:
+        start = 0
+        for place, (number, part) in enumerate(row.parts):
+            if match in part:
+                if row is rows[0]:
+                    reason = "a letter is said to match that of the first row, which has none there."
+                    raise reading.text.error(reason, line=number)
+                letters = np.frombuffer(part, np.uint8)
+                spelled = np.where(letters == match[0], first[start : start + len(part)], letters)
+                row.parts[place] = number, spelled.tobytes()
+            start += len(part)

@@ -8,14 +8,15 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from clalign.errors import quoted
-from clalign.formats.aligned import PART, AlignedRows
+from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Reading, text_of
 from clalign.formats.numbers import whole
+from clalign.formats.sources import LINE_BYTES
 
 STRICT_NAME = 10
 
-_HEAD = re.compile(rb"\s*\d+\s+\d+\s*[A-Za-z]*\s*")
-"""The line that begins a data set; letters are options of old versions."""
+_HEAD = re.compile(rb"\s*\d+\s+\d+(?:\s*[A-Za-z]+)?\s*")
+"""The line that begins a data set; letters are options of old versions. No two parts can take the same blanks."""
 
 _Line = tuple[int, bytes]
 
@@ -44,9 +45,9 @@ def phylip_rows(reading: Reading) -> AlignedRows:
     """
     rows = AlignedRows(reading)
     lines: list[_Line] = []
-    for number, line in reading.text.lines():
+    for number, line in reading.text.kept_lines():
         if line.strip():
-            rows.take(len(line) + PART, number)
+            reading.text.keep(2 * (len(line) + LINE_BYTES), number)  # its parts in two layouts that fit
             lines.append((number, line))
     n_rows, n_columns = _announced(reading, lines)
     fitting = [found for layout in LAYOUTS if (found := _parted(lines[1:], n_rows, n_columns, layout))]

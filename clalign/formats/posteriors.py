@@ -30,6 +30,13 @@ _HEAD = """\
 """
 
 
+ENTRY_BYTES, PAIR_BYTES = 12, 512
+"""Bytes of memory that the posterior of a match takes while it is read, and those of a pair take beside theirs."""
+
+TOO_MANY = "the posteriors of sequences {} and {} say of one residue more than is possible."
+ONCE = "Those of a residue add up to at most 1, and each stands there once."
+
+
 class _Entries(Struct):
     """Residues of both sequences and probability of the matches of a pair, as they come."""
 
@@ -90,8 +97,12 @@ def _gather(pairs: dict[tuple[int, int], _Entries], text: TextReader, lengths: S
             x, a, y, b = y, b, x, a
         entries = pairs.get((x, y))
         if entries is None:
+            text.keep(PAIR_BYTES, number)
             entries = pairs[x, y] = _Entries()
         if min(a, b) >= 0:
+            if len(entries.rows) == lengths[x] * lengths[y]:
+                raise text.error(TOO_MANY.format(x, y), ONCE, number)
+            text.keep(ENTRY_BYTES, number)
             entries.rows.append(a)
             entries.columns.append(b)
             entries.probabilities.append(p)
@@ -106,8 +117,4 @@ def _pair(path: str, pair: tuple[int, int], entries: _Entries, lengths: Sequence
             raise ExcessPosterior
         return PosteriorMatrix.from_entries((lengths[pair[0]], lengths[pair[1]]), rows, columns, p)
     except ExcessPosterior:
-        raise InputError(
-            path,
-            f"the posteriors of sequences {pair[0]} and {pair[1]} say of one residue more than is possible.",
-            "Those of a residue add up to at most 1, and each stands there once.",
-        ) from None
+        raise InputError(path, TOO_MANY.format(*pair), ONCE) from None

@@ -227,7 +227,7 @@ _READ: _Kinds = (
     ),
     (re.compile(rb"#NEXUS", re.IGNORECASE), "alignment", "nexus"),
     (re.compile(rb"(<\?xml[^>]*>\s*)?<(!DOCTYPE )?macsim\b"), "alignment", "balibase"),
-    (re.compile(rb"\d+[ \t]+\d+[ \t]*[A-Z]*[ \t]*\n"), "alignment", "phylip"),
+    (re.compile(rb"\d+[ \t]+\d+(?:[ \t]*[A-Z]+)?[ \t]*\n"), "alignment", "phylip"),
     (re.compile(rb"# SELEX|#=(ID|AC|DE|AU|SQ|RF|CS) "), "alignment", "selex"),
 )
 

@@ -18,13 +18,19 @@ from clalign.formats.blocks import DROPPED, NOT_IN_ROWS, Reading, text_of
 from clalign.formats.fasta import fasta_pieces, text_before
 from clalign.formats.readers import gather_rows
 from clalign.formats.recognize import identify
-from clalign.formats.sources import TextReader, opened
+from clalign.formats.sources import LINE_BYTES, TextReader, opened
 from clalign.formats.stockholm import MAGIC
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.row_alignments import Bytes, RowAlignment, RowNotes, RowTexts
 
 IN_MEMORY = 64 << 20
 """Bytes of letters that are kept in memory; more are kept in a temporary file, which goes with its last user."""
+
+PART_BYTES = 24
+"""Bytes of memory that a part of a row takes beside its letters, which go to a file."""
+
+STORE_BYTES = 1024
+"""Bytes of memory that a `CellStore` takes."""
 
 CORE_TAG = "core"
 """Of the annotation that marks the core blocks of BAliBASE's references."""
@@ -55,6 +61,7 @@ class CellStore:
 
     def add(self, row: int, letters: bytes, line: int) -> None:
         """Add a part of a row; parts of one row that follow each other are one."""
+        self._text.keep(PART_BYTES, line)
         if self._rows and self._rows[-1] == row:
             self._sizes[-1] += len(letters)
         else:
@@ -209,6 +216,7 @@ def _fasta_rows(text: TextReader, files: ExitStack) -> RowAlignment:
         for place, part in enumerate((b"\n" * begins + data).split(b"\n>")):
             head, _, letters = part.partition(b"\n") if place else (b"", b"", part)
             if place:
+                text.keep(len(head) + LINE_BYTES, line + 1)
                 words = [text_of(word) for word in head.split(None, 1)]
                 names.append(words[0] if words else f"unnamed_{len(names) + 1}")
                 descriptions.append(words[1].rstrip() if len(words) > 1 else "")
@@ -268,6 +276,7 @@ class _StockholmRows:
             self._reading.check(name, line, words[1])
             self._store.add(self._row(name), b"".join(words[1].split()), line)
             return
+        self._text.keep(len(content) + LINE_BYTES, line)
         words = content.split(None, 1)
         kind, rest = words[0], words[1] if len(words) > 1 else b""
         if kind == b"#=GF" and (parts := rest.split(None, 1)):
@@ -277,12 +286,16 @@ class _StockholmRows:
         elif kind == b"#=GC" and len(parts := rest.split(None, 1)) == 2:
             self._columns.setdefault(text_of(parts[0]), []).append(b"".join(parts[1].split()))
         elif kind == b"#=GR" and len(parts := rest.split(None, 2)) == 3:
-            store = self._residues.setdefault(text_of(parts[1]), CellStore(self._text, self._files))
-            store.add(self._row(text_of(parts[0])), b"".join(parts[2].split()), line)
+            tag = text_of(parts[1])
+            if tag not in self._residues:
+                self._text.keep(STORE_BYTES, line)
+                self._residues[tag] = CellStore(self._text, self._files)
+            self._residues[tag].add(self._row(text_of(parts[0])), b"".join(parts[2].split()), line)
 
     def _row(self, name: str) -> int:
         number = self._numbers.setdefault(name, len(self._names))
         if number == len(self._names):
+            self._text.keep(len(name) + LINE_BYTES)
             self._names.append(name)
         return number
 

@@ -8,6 +8,9 @@ from clalign.errors import quoted
 from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Reading, text_of
 
+TAB = 8
+"""Columns between tabulators."""
+
 _GAPS = bytes.maketrans(b" ._~", b"----")
 
 
@@ -26,8 +29,8 @@ def selex_rows(reading: Reading) -> AlignedRows:
         if line.startswith((b"#", b"%")):
             continue
         if line.strip():
-            rows.take(len(line), number)
-            block.append((number, line.expandtabs().rstrip()))
+            reading.text.keep((TAB - 1) * line.count(b"\t"), number)
+            block.append((number, line.expandtabs(TAB).rstrip()))
             continue
         if block:
             found = [line.split(None, 1)[0] for _, line in block]
@@ -38,7 +41,7 @@ def selex_rows(reading: Reading) -> AlignedRows:
                     f"this block has other rows than the first one: {quoted(text_of(found[wrong]))}.",
                     line=block[wrong][0],
                 )
-            _add(rows, block)
+            _add(reading, rows, block)
             block = []
     return rows
 
@@ -46,18 +49,19 @@ def selex_rows(reading: Reading) -> AlignedRows:
 def _with_end(reading: Reading) -> Iterator[tuple[int, bytes]]:
     """Yield the lines and a blank one."""
     number = 0
-    for number, line in reading.text.lines():
+    for number, line in reading.text.kept_lines():
         yield number, line
     yield number + 1, b""
 
 
-def _add(rows: AlignedRows, block: list[tuple[int, bytes]]) -> None:
+def _add(reading: Reading, rows: AlignedRows, block: list[tuple[int, bytes]]) -> None:
     """Add the lines of a block: all of them from the first column with residues to the last one."""
     starts = [len(line) - len(line.split(None, 1)[1]) for _, line in block if len(line.split(None, 1)) > 1]
     if not starts:
         return
     rows.end_block()
     first, last = min(starts), max(len(line) for _, line in block)
+    reading.text.keep(len(block) * (last - first), block[-1][0])
     for number, line in block:
         name = line.split(None, 1)[0]
         text = line[max(first, len(name)) :].ljust(last - first)

@@ -36,6 +36,12 @@ LONGEST_HEADER = 16 << 20
 LONGEST_PROFILE_LINE = 4 << 20
 """Bytes of a line in a file of profiles; that of a node has some hundreds."""
 
+MAX_KEPT_BYTES = 512 << 20
+"""Bytes of memory that a reader may take for what it keeps of a file until its end, as all of an alignment."""
+
+LINE_BYTES = 130
+"""Bytes of memory that a line, or another small object, takes beside its text."""
+
 STANDARD_INPUT = "-"
 
 LEFT_FREE = 512 << 20
@@ -344,6 +350,8 @@ class TextReader(Struct):
         What was met so far.
     crc32 : int or None
         CRC-32 of the bytes of the file that the text was made of; None until its end was read.
+    kept_bytes : int
+        Memory that the reader takes for what it keeps of the text, see `keep`.
     """
 
     source: Source
@@ -351,6 +359,7 @@ class TextReader(Struct):
     line: int = 1
     line_ends: LineEnds = field(default_factory=LineEnds)
     crc32: int | None = None
+    kept_bytes: int = 0
 
     def error(self, reason: str, hint: str = TAKE_AGAIN, line: int | None = None) -> InputError:
         """Return an error that names this file."""
@@ -433,6 +442,31 @@ class TextReader(Struct):
         """Give the lines with their numbers, without line ends; refuse one of more than `longest` bytes."""
         for chunk in self.chunks(longest=longest):
             yield from enumerate(chunk[:-1].split(b"\n"), self.line)
+
+    def kept_lines(self) -> Iterator[tuple[int, bytes]]:
+        """Give the lines to a reader that keeps what they say until the end of the file; see `keep`."""
+        for number, line in self.lines():
+            self.keep(len(line) + LINE_BYTES, number)
+            yield number, line
+
+    def keep(self, n_bytes: int, line: int | None = None) -> None:
+        """Count memory that the reader takes for what it keeps of the text.
+
+        Every reader that keeps more than one record asks here, so that a small compressed file cannot fill the memory,
+        nor take the time that filling it takes.
+
+        Raises
+        ------
+        InputError
+            With the line, else with that where the piece of text begins, if all together is more than `MAX_KEPT_BYTES`.
+        """
+        self.kept_bytes += n_bytes
+        if self.kept_bytes > MAX_KEPT_BYTES:
+            raise self.error(
+                f"what must be kept of this file takes more than {size_text(MAX_KEPT_BYTES)} of memory.",
+                "Check whether this is the right file; convert sequences to FASTA, which is not kept in memory.",
+                line or self.line,
+            )
 
 
 def count_byte(data: bytes, byte: int, end: int | None = None) -> int:

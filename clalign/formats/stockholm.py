@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clalign.formats.aligned import PART, AlignedRows
+from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Block, BlockBuilder, Reading, text_of
 
 MAGIC = b"# STOCKHOLM 1."
@@ -20,7 +20,7 @@ def read_stockholm_blocks(reading: Reading) -> Iterator[Block]:
     """
     builder, rows = BlockBuilder(reading), AlignedRows(reading)
     begun: int | None = None
-    for number, line in reading.text.lines():
+    for number, line in reading.text.kept_lines():
         if line.startswith(MAGIC):
             if begun is not None and len(rows):
                 raise reading.text.error("another alignment begins before the closing // of the last one.", line=number)
@@ -52,7 +52,6 @@ def _take(reading: Reading, rows: AlignedRows, number: int, line: bytes) -> None
             if words[2] == b"AC":
                 row.accession = text_of(words[3])
             elif words[2] == b"DE":
-                rows.take(len(words[3]) + PART, number)
                 row.descriptions.append(text_of(words[3]))
         return
     words = line.split(None, 1)

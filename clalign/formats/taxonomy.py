@@ -26,7 +26,7 @@ def read_taxonomy(path: str) -> Taxonomy:
     heads: tuple[str, ...] = ()
     first: dict[str, int] = {}
     with opened(path) as source:
-        for number, raw in TextReader(source).lines():
+        for number, raw in TextReader(source).kept_lines():
             line = decoded(raw).rstrip("\r\n")
             if not line.strip():
                 continue
