@@ -185,6 +185,7 @@ def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.Mo
         return finish(rounds)
 
     monkeypatch.setattr(Rounds, "finish", told)
+    monkeypatch.setattr(long_pair_regions, "METHOD_ON_CPU", long_pair_regions.METHOD)
     monkeypatch.setattr(long_pair_regions, "most_together", lambda *given: 2)
     monkeypatch.setattr(meetings, "PATIENCE", dict.fromkeys(meetings.PATIENCE, 0))  # none waits for another
     batch = pair(*related(np.random.default_rng(5), 3000, "ACGT"))
@@ -209,7 +210,8 @@ def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: p
         return finish(rounds)
 
     for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("SECONDS_AT_ONCE", 0.0), ("LEAST_COLUMNS", 16),
-                        ("FILLED_ROWS", 4), ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3)):  # fmt: skip
+                        ("FILLED_ROWS", 4), ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3),
+                        ("METHOD_ON_CPU", long_pair_regions.METHOD)):  # fmt: skip
         monkeypatch.setattr(long_pair_regions, name, value)
     found = {}
     for which in ("all come", "some come late"):
