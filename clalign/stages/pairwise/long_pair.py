@@ -23,7 +23,7 @@ from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scor
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import PairwiseQuery, Scoring
-from clalign.values.sequences import Sequence
+from clalign.values.sequences import Sequence, SequenceBatch
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "long_pair_lanes": (
@@ -127,6 +127,20 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
     def _lanes(self, session: KernelSession) -> dict[str, int]:
         """Return which lanes of a card work together; none of a processor."""
         return {} if self.shape_on(session.device) == "vector" else lane_backend(session.device)
+
+    def best_score(
+        self, session: KernelSession, query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], scoring: Scoring
+    ) -> int:
+        """Return the score of the best alignment of a pair, neither of them empty.
+
+        Raises
+        ------
+        OptionError
+            If scores may not fit 28 bits.
+        """
+        batch = PairBatch.of_query(query, SequenceBatch.from_texts([target]))
+        scores_fit(chosen_pairs(batch, np.array([0])), scoring, SCORE_BITS)
+        return fill(self.matrix(session, query, target, scoring), nobody_told).end()[0]
 
     def _aligned(self, session: KernelSession, batch: PairBatch, model: LongPairChoice) -> PairAlignment:
         query, target = _residues(batch)
