@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from clalign.compute.meetings import MeetingKernel, Meetings, Rounds, most_together
+from clalign.compute.meetings import LAUNCHES_AT_ONCE, MeetingKernel, Meetings, Rounds, most_together
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.errors import GroupsApart
 from clalign.stages.pairwise.long_pair_rows import rows_of_lane
@@ -216,8 +216,8 @@ class Filled(Struct, frozen=True):
             region, numbers, session.upload(numbers), strips_between * strip, tiles_between * columns,
             session.allocate(EDGE_BYTES * max(1, n_rows * (n + 1))),
             session.allocate(EDGE_BYTES * max(1, n_columns * (m + 1))),
-            session.zeros(12 * pair.n_best(n_strips, n_tiles)), session.allocate(4 * n), session.allocate(EDGE_BYTES * n),
-            session.allocate(EDGE_BYTES * m), session.allocate(4 * n_strips),
+            session.zeros(12 * pair.n_best(n_strips, n_tiles)), session.allocate(4 * n),
+            session.allocate(EDGE_BYTES * n), session.allocate(EDGE_BYTES * m), session.allocate(4 * n_strips),
             session.zeros(PROGRESS_BYTES * n_strips), n_strips, n_tiles, strip, columns,
         )  # fmt: skip
 
@@ -394,7 +394,9 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
     if how.method != "launch":
         how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
     pace = Pace(session.device)
-    for first, last, n_cells in _portions(filled, begin, tile_cells, pace):
+    # Between launches a job could be stopped with nothing to keep: a portion has no more of them than go at once.
+    most = LAUNCHES_AT_ONCE if how.method == "launch" else filled.n_diagonals
+    for first, last, n_cells in _portions(filled, begin, tile_cells, pace, most):
         rounds = Rounds(session, how, kernel, last - first, first)
         watch.launched()
         began = time.perf_counter()
@@ -452,14 +454,16 @@ class Pace:
             self.cells = max(GPU_CELLS, int(cells / max(seconds, 1e-6) * SECONDS_AT_ONCE))
 
 
-def _portions(filled: Filled, begin: int, tile_cells: int, pace: Pace) -> Iterator[tuple[int, int, int]]:
-    """Yield the anti-diagonals that go to a device at a time, from the first to before the last, and their cells."""
+def _portions(
+    filled: Filled, begin: int, tile_cells: int, pace: Pace, most: int = LAUNCHES_AT_ONCE
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the up to `most` anti-diagonals that go to a device at a time, the first and the end, and their cells."""
     diagonals = np.arange(begin, filled.n_diagonals)
     n_tiles = np.minimum(diagonals, filled.n_strips - 1) - np.maximum(0, diagonals - filled.n_tiles + 1) + 1
     up_to = np.cumsum(n_tiles) * tile_cells
     first = before = 0
     while first < len(up_to):
-        last = min(int(np.searchsorted(up_to, before + pace.cells)) + 1, len(up_to))
+        last = min(int(np.searchsorted(up_to, before + pace.cells)) + 1, first + most, len(up_to))
         yield begin + first, begin + last, int(up_to[last - 1]) - before
         first, before = last, int(up_to[last - 1])
 
