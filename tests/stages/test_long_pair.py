@@ -66,7 +66,7 @@ def assert_same(session: Session, stage: LongPairStage, batch: PairBatch, scorin
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let only so much be kept that the way back is filled at once, again, or again and again."""
     monkeypatch.setattr(
-        long_pair_regions, "KEPT_BYTES", {"at once": 2**28, "in parts": 2**15}.get(request.param, 2**12)
+        long_pair_regions, "KEPT_BYTES", {"at once": 2**28, "in parts": 2**15}.get(request.param, 2**13)
     )
     monkeypatch.setattr(long_pair_regions, "EDGES_EACH_WAY", 2)
     monkeypatch.setattr(long_pair_regions, "FILLED_ROWS", 8)
