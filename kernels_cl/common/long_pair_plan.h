@@ -5,6 +5,10 @@
 
    Macros: STRIP  rows of a tile */
 
+#ifndef STRIP
+#define STRIP 128
+#endif
+
 #include "common/group_meetings.h"
 #include "common/vectors.h"
 

@@ -22,7 +22,7 @@ from clalign.stages.pairwise.long_pair_rows import rows_of_lane
 from clalign.stages.pairwise.long_pair_sequences import Sequences
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.alphabets import encode
-from clalign.values.devices import Device
+from clalign.values.devices import Device, DeviceKind
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import MODES, GapCosts, Mode, Scoring, SubstitutionMatrix
