@@ -9,7 +9,7 @@
 
    Buffers
      query             not used
-     target            uchar[], numbers of letters from 0
+     target            uchar[], tile_numbers of letters from 0
      scores            char[strips of all the query][N_LETTERS][VECTORS][LANES]: what rows score with each letter
      plan              int[N_PLAN], see common/long_pair_plan.h
      top_in, left_in   int2[], edges of the region from `TOP_AT`, `LEFT_AT`; its first row begins a strip of the query
@@ -26,8 +26,8 @@
 
      facts, words      see common/group_meetings.h
 
-   Macros: see common/long_pair_vectors.h; TRACED 1 builds `trace`, for regions with tiles of TRACED_COLUMNS of which all
-   edges are kept.
+   Macros: see common/long_pair_vectors.h; TRACED 1 builds `trace`, for regions with tiles of TRACED_COLUMNS of which
+   all edges are kept.
 
    Geometry: one work-item a core, work-groups of 1; to trace, one. Further work-items of a group have nothing to do. */
 
@@ -41,15 +41,15 @@ CALL void trace_tile(const part_t *g, int strip, int tile, int n, __local marks 
     const int row = strip * STRIP, column = tile * g->columns;
     __global const int2 *above = strip ? g->kept_rows + (size_t)(strip - 1) * g->plan[ROW_STRIDE] : g->top_in;
     __global const int2 *before = tile ? g->kept_columns + (size_t)(tile - 1) * g->plan[COLUMN_STRIDE] : g->left_in;
-    __global const bytes *scores = scores_of(g, strip);
-    const vector_costs_t c = costs_of(&g->costs, above[column].x);
+    __global const striped_bytes *scores = scores_of(g, strip);
+    const vector_costs_t c = striped_costs_of(&g->costs, above[column].x);
     column_t s, next;
-    load_left(&s, before + row + 1, g->m - row, above[column].x);
+    striped_load_left(&s, before + row + 1, g->m - row, above[column].x);
     for (int j = 0; j < n; j++) {
-        __global const bytes *of_letter = scores + g->target[column + j] * VECTORS;
+        __global const striped_bytes *of_letter = scores + g->target[column + j] * VECTORS;
         __local marks *cells = kept + j * VECTORS;
-        const number_t entering = less_base(above[column + j + 1].y, s.base);
-        numbers diagonal = UP_1(s.h.v[VECTORS - 1]), gap = NONE, highest;
+        const number_striped_t entering = less_base(above[column + j + 1].y, s.base);
+        tile_numbers diagonal = LANES_UP_1(s.h.v[VECTORS - 1]), gap = NONE, highest;
         diagonal.s0 = above[column + j].x - s.base;
         gap.s0 = entering;
         gap = between_lanes(take_column(&s, &next, of_letter, diagonal, gap, &c, &highest, cells), &c);
@@ -101,12 +101,12 @@ CALL int is_better(const best_t *a, const best_t *b)
 }
 
 /* Keep the best of a column, in which the first of equal scores has the least sum, if it is better. */
-CALL void keep_best(best_t *best, const column_t *s, int row, int column)
+CALL void striped_keep_best(best_t *best, const column_t *s, int row, int column)
 {
     int score = 0, first = 0;
 #pragma unroll 1
     for (int r = 0; r < STRIP; r++)
-        if (ROW(s->h, r) + s->base > score) score = ROW(s->h, r) + s->base, first = r;
+        if (ROW_LANE(s->h, r) + s->base > score) score = ROW_LANE(s->h, r) + s->base, first = r;
     const best_t found = {score, row + first + column, row + first};
     if (is_better(&found, best)) *best = found;
 }
@@ -122,22 +122,22 @@ CALL void write_best(__global int *best, int at, int n, const best_t *b)
 }
 
 /* What a gap may be worth that enters a row and changes nothing there nor below. */
-CALL numbers idle_gap(const column_t *s, int v, const vector_costs_t *c)
+CALL tile_numbers idle_gap(const column_t *s, int v, const vector_costs_t *c)
 {
-    const numbers idle = s->h.v[v] - (c->first - c->next_one);
+    const tile_numbers idle = s->h.v[v] - (c->first - c->next_one);
     return LOCAL ? LARGER(idle, c->zero) : idle;
 }
 
 /* Let what leaves the lanes downwards, which is `leaving` without what enters them, go on through those below, as far
    as it changes something. Return what leaves each. */
-CALL numbers go_on_down(column_t *s, numbers leaving, const vector_costs_t *c)
+CALL tile_numbers go_on_down(column_t *s, tile_numbers leaving, const vector_costs_t *c)
 {
-    numbers gap = between_lanes(leaving, c);
+    tile_numbers gap = between_lanes(leaving, c);
     for (int v = 0; v < VECTORS; v += 4) {
-        if (!any_lane(gap > idle_gap(s, v, c))) return leaving;
+        if (!striped_any_lane(gap > idle_gap(s, v, c))) return leaving;
 #pragma unroll
         for (int k = v; k < v + 4; k++) {
-            const numbers h = LARGER(s->h.v[k], gap), right = h - c->first;
+            const tile_numbers h = LARGER(s->h.v[k], gap), right = h - c->first;
             s->h.v[k] = h;
             s->e.v[k] = LARGER(s->e.v[k], right);
             gap -= c->next_one;
@@ -147,30 +147,30 @@ CALL numbers go_on_down(column_t *s, numbers leaving, const vector_costs_t *c)
 }
 
 /* Take the columns of a tile; return the score above its last one. */
-CALL int take_columns(const part_t *g, column_t *s, int strip, int column, int n, int corner,
+CALL int striped_take_columns(const part_t *g, column_t *s, int strip, int column, int n, int corner,
                       GROUPS_SHARE const int2 *above, GROUPS_SHARE int2 *below, __global int2 *also,
                       __global int *last_row, best_t *best)
 {
-    const vector_costs_t c = costs_of(&g->costs, s->base);
+    const vector_costs_t c = striped_costs_of(&g->costs, s->base);
     const int base = s->base, last = g->m - 1 - strip * STRIP;
-    __global const bytes *scores = scores_of(g, strip);
+    __global const striped_bytes *scores = scores_of(g, strip);
     __global const uchar *letters = g->target + column;
     const int row = g->plan[FIRST_ROW] + strip * STRIP + 1, from = g->plan[FIRST_COLUMN] + column + 1;
     for (int j = 0; j < n; j++) {
-        numbers diagonal = UP_1(s->h.v[VECTORS - 1]), gap = NONE, highest;
+        tile_numbers diagonal = LANES_UP_1(s->h.v[VECTORS - 1]), gap = NONE, highest;
         diagonal.s0 = corner - base;
         gap.s0 = less_base(above[j].y, base);
         corner = above[j].x;
         gap = take_column(s, s, scores + letters[j] * VECTORS, diagonal, gap, &c, &highest, 0);
-        const numbers goes_on = UP_1(gap) > idle_gap(s, 0, &c);
-        const numbers is_best = highest >= SPLAT(less_base(best->score + (row + from + j > best->sum), base));
-        if (any_lane(LOCAL ? goes_on | is_best : goes_on)) {
-            if (any_lane(goes_on)) gap = go_on_down(s, gap, &c);
-            if (LOCAL && any_lane(is_best)) keep_best(best, s, row, from + j);
+        const tile_numbers goes_on = LANES_UP_1(gap) > idle_gap(s, 0, &c);
+        const tile_numbers is_best = highest >= NUMBERS(less_base(best->score + (row + from + j > best->sum), base));
+        if (striped_any_lane(LOCAL ? goes_on | is_best : goes_on)) {
+            if (striped_any_lane(goes_on)) gap = go_on_down(s, gap, &c);
+            if (LOCAL && striped_any_lane(is_best)) striped_keep_best(best, s, row, from + j);
         }
         below[j] = (int2)(s->h.v[VECTORS - 1].sf + base, gap.sf + base);
         if (also) also[j] = below[j];
-        if (last_row) last_row[j] = ROW(s->h, last) + base;
+        if (last_row) last_row[j] = ROW_LANE(s->h, last) + base;
     }
     return corner;
 }
@@ -189,16 +189,16 @@ CALL void take_tile(const part_t *g, const edges_t *e, int strip, int tile)
     const best_t best_above = read_best(e->best, g->n_strips + tile, n_best);
     if (is_better(&best_above, &best)) best = best_above;
     column_t s;
-    load_left(&s, tile ? e->left + row : g->left_in + row + 1, n_rows, corner);
+    striped_load_left(&s, tile ? e->left + row : g->left_in + row + 1, n_rows, corner);
     if (also && tile == 0) also[0] = g->left_in[row + STRIP];
-    e->corners[strip] = take_columns(g, &s, strip, column, n, corner, above, e->top + column,
+    e->corners[strip] = striped_take_columns(g, &s, strip, column, n, corner, above, e->top + column,
                                      also ? also + column + 1 : 0, !LOCAL && is_last ? e->last_row + column : 0, &best);
     if ((tile + 1) % beside_every == 0 && tile + 1 < g->n_tiles) {
         __global int2 *beside = g->kept_columns + (size_t)((tile + 1) / beside_every - 1) * g->plan[COLUMN_STRIDE];
         if (strip == 0) beside[0] = g->top_in[column + n];
-        store_right(&s, beside + row + 1, n_rows);
+        striped_store_right(&s, beside + row + 1, n_rows);
     }
-    store_right(&s, e->left + row, n_rows);
+    striped_store_right(&s, e->left + row, n_rows);
     if (LOCAL) {
         write_best(e->best, strip, n_best, &best);
         write_best(e->best, g->n_strips + tile, n_best, &best);

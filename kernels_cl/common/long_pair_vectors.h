@@ -12,7 +12,9 @@
 #ifndef VECTORS
 #define VECTORS 16
 #endif
+#ifndef STRIP
 #define STRIP (LANES * VECTORS)
+#endif
 #ifndef WIDTH
 #define WIDTH 16
 #endif
@@ -33,40 +35,40 @@
 #include "common/pair_directions.h"
 
 #if WIDTH == 16
-typedef short number_t;
+typedef short number_striped_t;
 #define LEAST_NUMBER (-32768)
 #define MOST_NUMBER 32767
 #define NO_GAP (-30000) /* what a gap is worth that does not come: costs can still be taken from it */
 #else
-typedef int number_t;
+typedef int number_striped_t;
 #define LEAST_NUMBER INT_MIN
 #define MOST_NUMBER INT_MAX
 #define NO_GAP (-(1 << 30))
 #endif
 
-typedef number_t numbers __attribute__((ext_vector_type(LANES)));
-typedef char bytes __attribute__((ext_vector_type(LANES)));
+typedef number_striped_t tile_numbers __attribute__((ext_vector_type(LANES)));
+typedef char striped_bytes __attribute__((ext_vector_type(LANES)));
 typedef uchar marks __attribute__((ext_vector_type(LANES)));
-#define SPLAT(u) ((numbers)((number_t)(u)))
+#define NUMBERS(u) ((tile_numbers)((number_striped_t)(u)))
 
 /* Rows of a tile by number, in the lanes of vectors. */
-typedef union { numbers v[VECTORS]; number_t lane[VECTORS][LANES]; } rows_t;
-#define ROW(rows, r) (rows).lane[(r) % VECTORS][(r) / VECTORS]
+typedef union { tile_numbers v[VECTORS]; number_striped_t lane[VECTORS][LANES]; } rows_striped_t;
+#define ROW_LANE(rows, r) (rows).lane[(r) % VECTORS][(r) / VECTORS]
 
 /* Scores of a column, and the gaps that enter the next one, less `base`. */
-typedef struct { rows_t h, e; int base; } column_t;
+typedef struct { rows_striped_t h, e; int base; } column_t;
 
 /* What gaps cost, and a score of 0 less the base. */
-typedef struct { numbers first, next_one, zero; } vector_costs_t;
+typedef struct { tile_numbers first, next_one, zero; } vector_costs_t;
 
-#define NONE SPLAT(NO_GAP)
-#define UP_1(v) __builtin_shufflevector(v, NONE, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
-#define UP_2(v) __builtin_shufflevector(v, NONE, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
-#define UP_4(v) __builtin_shufflevector(v, NONE, 16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
-#define UP_8(v) __builtin_shufflevector(v, NONE, 16, 16, 16, 16, 16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7)
+#define NONE NUMBERS(NO_GAP)
+#define LANES_UP_1(v) __builtin_shufflevector(v, NONE, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+#define LANES_UP_2(v) __builtin_shufflevector(v, NONE, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
+#define LANES_UP_4(v) __builtin_shufflevector(v, NONE, 16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+#define LANES_UP_8(v) __builtin_shufflevector(v, NONE, 16, 16, 16, 16, 16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7)
 
 /* Whether a comparison is true in a lane. */
-CALL int any_lane(numbers mask)
+CALL int striped_any_lane(tile_numbers mask)
 {
 #if WIDTH == 16
     const long4 four = __builtin_astype(mask, long4);
@@ -78,56 +80,57 @@ CALL int any_lane(numbers mask)
 }
 
 /* A score less the base, or what is nearest to that. */
-CALL number_t less_base(int score, int base)
+CALL number_striped_t less_base(int score, int base)
 {
 #if WIDTH == 16
     const int least = LARGER(score - base, LEAST_NUMBER); /* CPU drivers call their built-in functions */
-    return (number_t)(least > MOST_NUMBER ? MOST_NUMBER : least);
+    return (number_striped_t)(least > MOST_NUMBER ? MOST_NUMBER : least);
 #else
     return score - base;
 #endif
 }
 
-CALL vector_costs_t costs_of(const long_costs_t *c, int base)
+CALL vector_costs_t striped_costs_of(const long_costs_t *c, int base)
 {
-    /* Where 0 is too far below the base for its numbers, no score of the tile is near it. */
-    return (vector_costs_t){SPLAT(c->first), SPLAT(c->next_one), SPLAT(max(-base, NO_GAP))};
+    /* Where 0 is too far below the base for its tile_numbers, no score of the tile is near it. */
+    return (vector_costs_t){NUMBERS(c->first), NUMBERS(c->next_one), NUMBERS(max(-base, NO_GAP))};
 }
 
 /* What enters the first row of each lane from the rows of all lanes above it, given what leaves each lane. */
-CALL numbers between_lanes(numbers leaving, const vector_costs_t *c)
+CALL tile_numbers between_lanes(tile_numbers leaving, const vector_costs_t *c)
 {
-    const numbers across = c->next_one * SPLAT(VECTORS);
-    numbers v = UP_1(leaving);
-    if (LOCAL && !any_lane(v - across > c->zero)) return v; /* no gap outlasts the rows of a lane */
-    v = LARGER(v, UP_1(v) - across);
-    v = LARGER(v, UP_2(v) - across * SPLAT(2));
-    v = LARGER(v, UP_4(v) - across * SPLAT(4));
-    return LARGER(v, UP_8(v) - across * SPLAT(8));
+    const tile_numbers across = c->next_one * NUMBERS(VECTORS);
+    tile_numbers v = LANES_UP_1(leaving);
+    if (LOCAL && !striped_any_lane(v - across > c->zero)) return v; /* no gap outlasts the rows of a lane */
+    v = LARGER(v, LANES_UP_1(v) - across);
+    v = LARGER(v, LANES_UP_2(v) - across * NUMBERS(2));
+    v = LARGER(v, LANES_UP_4(v) - across * NUMBERS(4));
+    return LARGER(v, LANES_UP_8(v) - across * NUMBERS(8));
 }
 
 /* The next column: `diagonal` has the scores above and before the first row of each lane, `gap` what enters it from
    above. Return what leaves each lane downwards. `highest` becomes the highest score of each lane that does not end in
    a gap downwards, as none of the highest of all does; `cells` gets what decides on the way back. */
-CALL numbers take_column(const column_t *before, column_t *s, __global const bytes *scores, numbers diagonal,
-                         numbers gap, const vector_costs_t *c, numbers *highest, __local marks *cells)
+CALL tile_numbers take_column(const column_t *before, column_t *s, __global const striped_bytes *scores,
+                              tile_numbers diagonal, tile_numbers gap, const vector_costs_t *c,
+                              tile_numbers *highest, __local marks *cells)
 {
-    numbers most = SPLAT(LEAST_NUMBER);
+    tile_numbers most = NUMBERS(LEAST_NUMBER);
 #pragma unroll 4
     for (int v = 0; v < VECTORS; v++) {
-        const numbers paired = diagonal + __builtin_convertvector(scores[v], numbers), e = before->e.v[v];
-        numbers h = LARGER(paired, e);
+        const tile_numbers paired = diagonal + __builtin_convertvector(scores[v], tile_numbers), e = before->e.v[v];
+        tile_numbers h = LARGER(paired, e);
         if (LOCAL) h = LARGER(h, c->zero);
         most = LARGER(most, h);
-        const numbers opening = (SABOTAGE ? h - SPLAT(1) : h) - c->first, entering = gap;
+        const tile_numbers opening = (SABOTAGE ? h - NUMBERS(1) : h) - c->first, entering = gap;
         gap = LARGER(entering - c->next_one, opening); /* to go on with a gap costs no more than to open another one */
         h = LARGER(h, entering);
-        const numbers right = h - c->first, next = LARGER(e - c->next_one, right);
+        const tile_numbers right = h - c->first, next = LARGER(e - c->next_one, right);
 #if TRACED
-        numbers cell = h == paired ? SPLAT(FROM_BOTH) : h == e ? SPLAT(FROM_TARGET) : SPLAT(FROM_QUERY);
-        if (LOCAL) cell = h <= c->zero ? SPLAT(FROM_NOTHING) : cell;
-        cell += next == right ? SPLAT(CELL_OPENS_TARGET) : SPLAT(0);
-        cell += gap == right ? SPLAT(CELL_OPENS_QUERY) : SPLAT(0);
+        tile_numbers cell = h == paired ? NUMBERS(FROM_BOTH) : h == e ? NUMBERS(FROM_TARGET) : NUMBERS(FROM_QUERY);
+        if (LOCAL) cell = h <= c->zero ? NUMBERS(FROM_NOTHING) : cell;
+        cell += next == right ? NUMBERS(CELL_OPENS_TARGET) : NUMBERS(0);
+        cell += gap == right ? NUMBERS(CELL_OPENS_QUERY) : NUMBERS(0);
         cells[v] = __builtin_convertvector(cell, marks);
 #endif
         diagonal = before->h.v[v];
@@ -139,24 +142,24 @@ CALL numbers take_column(const column_t *before, column_t *s, __global const byt
 }
 
 /* Take over the left edge of a tile. */
-CALL void load_left(column_t *s, __global const int2 *edge, int n_rows, int base)
+CALL void striped_load_left(column_t *s, __global const int2 *edge, int n_rows, int base)
 {
     s->base = base;
 #pragma unroll 1
     for (int r = 0; r < STRIP; r++) {
         const int2 cell = edge[min(r, n_rows - 1)];
-        ROW(s->h, r) = cell.x - base, ROW(s->e, r) = less_base(cell.y, base);
+        ROW_LANE(s->h, r) = cell.x - base, ROW_LANE(s->e, r) = less_base(cell.y, base);
     }
 }
 
-CALL void store_right(const column_t *s, __global int2 *edge, int n_rows)
+CALL void striped_store_right(const column_t *s, __global int2 *edge, int n_rows)
 {
 #pragma unroll 1
-    for (int r = 0; r < n_rows; r++) edge[r] = (int2)(ROW(s->h, r) + s->base, ROW(s->e, r) + s->base);
+    for (int r = 0; r < n_rows; r++) edge[r] = (int2)(ROW_LANE(s->h, r) + s->base, ROW_LANE(s->e, r) + s->base);
 }
 
-CALL __global const bytes *scores_of(const part_t *g, int strip)
+CALL __global const striped_bytes *scores_of(const part_t *g, int strip)
 {
     const int at = g->plan[FIRST_ROW] / STRIP + strip;
-    return (__global const bytes *)g->scores + (size_t)at * g->plan[N_LETTERS] * VECTORS;
+    return (__global const striped_bytes *)g->scores + (size_t)at * g->plan[N_LETTERS] * VECTORS;
 }
