@@ -48,6 +48,9 @@ from clalign.values.sequences import Sequence, SequenceBatch
 
 Codes = npt.NDArray[np.uint8]
 
+LETTERS_OF = np.full(256, ord("N"), np.uint8)
+LETTERS_OF[encode("ACGT")] = np.frombuffer(b"ACGT", np.uint8)
+
 SCORING = {"affine": Scoring(SubstitutionMatrix.match_mismatch(2, -3), GapCosts(7, 2)),
            "linear": Scoring(SubstitutionMatrix.match_mismatch(2, -3), GapCosts(3, 3))}  # fmt: skip
 
@@ -180,14 +183,25 @@ def measured(session: Any, query: Codes, target: Codes, scoring: Scoring) -> tup
         told[0] += cells
 
     batch = PairBatch.of_query(query, SequenceBatch.from_texts([target]))
-    before, began = session.kernel_seconds, time.perf_counter()
+    before, began, worked = session.kernel_seconds, time.perf_counter(), time.process_time()
     found = session.run(LONG_PAIR, batch, LongPairChoice(scoring, tell, timed))
     ended = time.perf_counter()
     session.finish()
     return found, {
         "scoring": timed.last - began, "whole": ended - began, "kernels": session.kernel_seconds - before,
-        "cells_computed": told[0],
+        "cells_computed": told[0], "cpu": time.process_time() - worked,
     }  # fmt: skip
+
+
+def parasail_seconds(query: Codes, target: Codes, scoring: Scoring) -> dict[str, float]:
+    """Return the processor seconds of parasail for the score alone, in one thread."""
+    import parasail
+
+    matrix = parasail.matrix_create("ACGT", scoring.matrix.greatest, scoring.matrix.least)
+    texts, gaps = [LETTERS_OF[codes].tobytes().decode("ascii") for codes in (query, target)], scoring.gaps
+    began = time.process_time()
+    score = parasail.sw_striped_32(*texts, gaps.first, gaps.next, matrix).score
+    return {"parasail_score": score, "parasail_cpu_seconds": time.process_time() - began}
 
 
 def align(words: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
@@ -211,6 +225,12 @@ def align(words: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
         most, pool = counted.most, session._pool
         held = int(pool.managed_bytes) if pool else 0  # with what is not used just now
         row = checked(session, found, query, target, scoring, options)
+    if options.parasail:
+        row |= parasail_seconds(query, target, scoring)
+        row["cpu_seconds"] = min(one["cpu"] for one in rounds)
+        row["cpu_times_parasail"] = row["cpu_seconds"] / row["parasail_cpu_seconds"]
+        if row["parasail_score"] != found.score:
+            row["bad"].append(f"parasail: {row['parasail_score']:,}")
     scored, whole = (min(one[name] for one in rounds) for name in ("scoring", "whole"))
     return {
         **words, "device": device.to_dict(), "query": len(query), "target": len(target), "cells": cells,
@@ -253,6 +273,7 @@ def told(row: dict[str, Any]) -> str:
         f" whole {row['seconds_whole']:.3f} s, {row['gcups_whole']:.1f} GCUPS, {row['cells_computed_again']:.1%}"
         f" computed again; device {row['device_bytes'] / 2**20:,.0f} MB, host {row['host_bytes'] / 2**20:,.0f} MB"
         f" (before {row['host_bytes_before'] / 2**20:,.0f}); {verdict}"
+        + (f"; {row['cpu_times_parasail']:.2f} times parasail's score alone (CPU)" if "parasail_score" in row else "")
     )
 
 
@@ -271,6 +292,7 @@ def main() -> None:
     parser.add_argument("--usual-cells", type=float, default=1e10, help="most cells of the usual kernel for scores")
     parser.add_argument("--traced-cells", type=float, default=2e9, help="most cells of that for alignments")
     parser.add_argument("--backwards-cells", type=float, default=1e14, help="most cells that are scored backwards")
+    parser.add_argument("--parasail", action="store_true", help="compare processor seconds with its score's (ACGT only)")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--pair", help=argparse.SUPPRESS)
     options = parser.parse_args()

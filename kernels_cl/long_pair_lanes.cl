@@ -1,4 +1,4 @@
-/* Smith-Waterman of one long pair: tiles of STRIP rows and `columns` columns, by anti-diagonals.
+/* Smith-Waterman of one long pair, for GPUs: tiles of STRIP rows and `columns` columns, by anti-diagonals.
 
    A tile takes scores and gaps from the one above it and the one to its left, and leaves its own for those below and
    to the right. What is at some edges is kept, from where parts of the matrix can be computed again on the way back.
@@ -25,10 +25,9 @@
 
      facts, words      see common/group_meetings.h
 
-   Macros: see common/long_pair.h, common/long_pair_columns.h and common/group_meetings.h; VECTOR is 1 for CPUs.
+   Macros: see common/long_pair.h, common/long_pair_columns.h and common/group_meetings.h.
 
-   Geometry: work-groups of LANES (GPU) or 1 (CPU), all of which run at once; to trace, one of them. More work-items
-   than one in a group (CPU, FOLLOWING 0) have nothing to do. */
+   Geometry: work-groups of LANES, all of which run at once; to trace, one of them. */
 
 #include "common/long_pair_columns.h"
 
@@ -47,8 +46,6 @@ CALL void trace_tile(const crew_t *team, const part_t *g, const strip_scores_t *
     take_columns(team, &s, g, of_rows, &r, 0, 0, 0);
 }
 
-enum { PATH_ROW, PATH_COLUMN, PATH_GAP, PATH_ENDS, PATH_LETTERS, N_PATH };
-
 /* Follow a path back through a tile; returns 0 where the alignment begins. */
 CALL int walk_tile(path_t *path, __local const uchar *kept, int row, int column)
 {
@@ -59,9 +56,7 @@ CALL int walk_tile(path_t *path, __local const uchar *kept, int row, int column)
     return 1;
 }
 
-#if !VECTOR
 __attribute__((reqd_work_group_size(LANES, 1, 1)))
-#endif
 __kernel void trace(__global const uchar *query, __global const uchar *target, __global const char *scores,
                     __global const int *plan, __global const int2 *top_in, __global const int2 *left_in,
                     __global int2 *kept_rows, __global int2 *kept_columns, const int i, const int j, const int gap,
@@ -73,14 +68,10 @@ __kernel void trace(__global const uchar *query, __global const uchar *target, _
     __global uchar *const last = letters + g.m + g.n;
     path_t p = {i, j, gap, last};
     strip_scores_t of_rows;
-#if !VECTOR
     __local int scratch[LANES];
     __local four_scores_t fours[LETTERS * (ROWS / 4) * LANES];
     const crew_t team = {get_local_id(0), scratch};
     of_rows.fours = fours;
-#else
-    const crew_t team = {0};
-#endif
     int goes_on = 1;
     while (goes_on && p.i > 0 && p.j > 0) {
         const int strip = (p.i - 1) / STRIP, tile = (p.j - 1) / g.columns, column = tile * g.columns;
@@ -134,9 +125,7 @@ CALL int take_run(const crew_t *team, const part_t *g, const edges_t *e, const s
     return 1;
 }
 
-#if !VECTOR
 LANE_ATTRIBUTES __attribute__((reqd_work_group_size(LANES, 1, 1)))
-#endif
 __kernel void fill(__global const int *facts, volatile __global int *words, __global const uchar *query,
                    __global const uchar *target, __global const char *scores, __global const int *plan,
                    __global const int2 *top_in, __global const int2 *left_in, __global int2 *kept_rows,
@@ -149,19 +138,15 @@ __kernel void fill(__global const int *facts, volatile __global int *words, __gl
     __local int told[2];
     meeting_t meeting;
     strip_scores_t of_rows;
-#if !VECTOR
     __local int scratch[LANES];
     __local four_scores_t table[LETTERS * (ROWS / 4) * LANES];
     const crew_t team = {get_local_id(0), scratch};
     of_rows.fours = table;
-#else
-    const crew_t team = {0};
-#endif
     if (!groups_gather(&meeting, facts, words, told)) return;
     const int together = FOLLOWING ? last - first : 1; /* diagonals that a strip goes through at once */
     for (int diagonal = first, loaded = -1; diagonal < last; diagonal += together) {
         const int begin = max(0, diagonal - g.n_tiles + 1);
-        const int end = VECTOR && get_local_id(0) ? -1 : min(diagonal + together - 1, g.n_strips - 1);
+        const int end = min(diagonal + together - 1, g.n_strips - 1);
         const int turn = (meeting.group - begin % meeting.n + meeting.n) % meeting.n; /* a strip stays with its group */
         for (int strip = begin + turn; strip <= end; strip += meeting.n) {
             TEAM_MEETS;

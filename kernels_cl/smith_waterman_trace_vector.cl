@@ -3,8 +3,7 @@
    A work-item is a core and takes groups of LANES pairs, one a lane. It fills their matrices block by block
    (common/pair_blocks.h), from which it keeps the edges and the best score only. Then each lane goes its own
    way: blocks that hold the best score are computed again to find the end, and from there on those that the
-   path crosses, with the directions in which to go back. Long pairs come by themselves: `prepare` lays one out,
-   `fill_wave` fills its blocks, those of an anti-diagonal at once, LANES a work-item, and `trace_long` tracebacks back.
+   path crosses, with the directions in which to go back.
 
    The recurrence and the order of ties are those of clalign/reference/smith_waterman_trace.py.
 
@@ -21,9 +20,6 @@
                                            others; the same of gaps before a sequence begins
      most       the highest score that is exact
      scratch    room for `room` vectors of LANES scores for each work-item
-     rows, columns   blocks of a long pair
-     wave       blocks whose numbers of row and column add up to this are filled
-     pair       scratch: letters and edges of a long pair
      results    int[n][6]                  out: score, begin and end in query and target, begin of the path in `paths`
                                            counted back from where it ends; a score above `most` is not exact
      paths      uchar[]                    out: letters M, I and D
@@ -33,7 +29,7 @@
      BLOCK, ROWS, LINEAR, EQUAL, ENDS   see common/pair_blocks.h
      SABOTAGE                     1 plants a fault, for the test of the tests
 
-   Geometry: one work-item a core, work-groups of 1; one work-item in all for `prepare` and `trace_long`. */
+   Geometry: one work-item a core, work-groups of 1. */
 
 #ifndef LANES
 #define LANES 32
@@ -155,67 +151,4 @@ __kernel void smith_waterman_trace(__global const uchar *queries, __global const
         trace_group(&group, &of, &slots, best, most, count, span, matrix, paths, ends + g * LANES,
                     results + g * LANES * N_RESULTS);
     }
-}
-
-__kernel void prepare(__global const uchar *queries, __global const uchar *targets, __global const int4 *spans,
-                      __constant const uchar *kinds, __constant const int *params, const int rows, const int columns,
-                      __global score_t *pair)
-{
-    group_t group;
-    lay_out_group(&group, rows, columns, 1, pair);
-    spread(&group, 0, queries, targets, spans[0], kinds);
-    write_borders(&group, params);
-}
-
-/* Write the edges of a lane's block that others are computed from, and its best score. */
-CALL void scatter(const lane_slots_t *slots, int lane, const group_t *group, int a, int b, score_t best)
-{
-    __global score_t *below = ABOVE(group, a + 1, b * BLOCK + 1), *right = LEFT(group, b + 1, a * BLOCK);
-    for (int k = 0; k < 2 * BLOCK; k++) {
-        below[k] = OF_LANE(slots->above, lane)[k * LANES];
-        right[k] = OF_LANE(slots->right, lane)[k * LANES];
-    }
-    BEST(group, a, b)[0] = best;
-}
-
-__kernel void fill_wave(__global const int4 *spans, __global const char *matrix, __constant const int *params,
-                        const int rows, const int columns, __global score_t *pair, const int wave,
-                        __global score_t *scratch, const ulong room)
-{
-    const score_params_t of = SCORE_PARAMS;
-    group_t group;
-    lane_slots_t slots;
-    lay_out_group(&group, rows, columns, 1, pair);
-    lay_out_slots(&slots, scratch + get_global_id(0) * room * LANES);
-    const int first = max(0, wave - columns + 1), last = min(wave, rows - 1);
-    for (int a = first + (int)get_global_id(0) * LANES; a <= last; a += (int)get_global_size(0) * LANES) {
-        /* Where there are fewer blocks than lanes, the last one is computed several times. */
-        for (int lane = 0; lane < LANES; lane++) {
-            const int row = min(a + lane, last);
-            gather(&slots, lane, &group, row, wave - row, 0, spans[0].y, spans[0].w);
-        }
-        const block_t block = block_of(&slots);
-#if !EQUAL
-        look_up_block(slots.query, slots.target, matrix, slots.table);
-#endif
-        const scores_t best = fill_block(&block, &of);
-        for (int lane = 0; lane < LANES && a + lane <= last; lane++)
-            scatter(&slots, lane, &group, a + lane, wave - a - lane, best[lane]);
-    }
-}
-
-__kernel void trace_long(__global const int4 *spans, __global const long *ends, __global const char *matrix,
-                         __constant const int *params, const int most, const int rows, const int columns,
-                         __global score_t *pair,
-                         __global score_t *scratch, __global int *results, __global uchar *paths)
-{
-    const score_params_t of = SCORE_PARAMS;
-    group_t group;
-    lane_slots_t slots;
-    scores_t best = (scores_t)(LOWEST);
-    lay_out_group(&group, rows, columns, 1, pair);
-    lay_out_slots(&slots, scratch);
-    for (int lane = 0; lane < LANES; lane++) gather(&slots, lane, &group, 0, 0, 0, spans[0].y, spans[0].w);
-    for (int k = 0; k < rows * columns; k++) best[0] = max((score_t)best[0], group.best[k]);
-    trace_group(&group, &of, &slots, best, most, 1, spans, matrix, paths, ends, results);
 }

@@ -144,10 +144,10 @@ class Rounds:
         """Enqueue them."""
         if METHODS[self.how.method] == 0:
             for number in range(self.first, self.first + self.n_rounds):
-                self._launch(number, number + 1)
-                if number % LAUNCHES_AT_ONCE == LAUNCHES_AT_ONCE - 1:
+                if number > self.first and (number - self.first) % LAUNCHES_AT_ONCE == 0:
                     self._session.finish()
                     self._session.check()
+                self._launch(number, number + 1)
         elif self.n_rounds:
             self._launch(self.first, self.first + self.n_rounds)
 

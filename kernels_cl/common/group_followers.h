@@ -1,10 +1,7 @@
 /* Groups of which each needs only what the one before it has done: they do not meet (common/group_meetings.h), but one
    tells in a word how far it is, and the next one follows it.
 
-   What one group writes and another reads is to be declared GROUPS_SHARE.
-
-   Macros
-     VECTOR  1: a group has one work-item */
+   What one group writes and another reads is to be declared GROUPS_SHARE. */
 
 #include "common/group_meetings.h"
 
@@ -21,12 +18,6 @@ void fence_followers(void)
     fence_groups();
 #endif
 }
-
-#if defined(VECTOR) && VECTOR
-#define GROUP_IS_HERE
-#else
-#define GROUP_IS_HERE barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#endif
 
 /* Tell in the word `own` that `done` is done, if this work-item `tells`: the one that has written it. Then wait until
    the word `other` has come up to `goal`, unless that is 0. The first work-item has `seen` of the other word; it looks
@@ -48,7 +39,7 @@ int group_follows(meeting_t *meeting, volatile __global int *own, int done, int 
             fence_followers();
         }
     }
-    GROUP_IS_HERE;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     const int goes_on = is_well(meeting);
     if (get_local_id(0) == 0)
         *seen = word_now(other);

@@ -1,4 +1,4 @@
-/* Whole numbers side by side in lanes: work-items (common/lanes.h), or those of a vector.
+/* Whole numbers side by side in lanes, which are work-items (common/lanes.h).
 
    numbers                     one number a lane
    crew_t                      what the lanes of a team need to exchange them
@@ -11,15 +11,8 @@
    EACH_LANE(team, l)          a loop over the lanes of this work-item by number; AT_LANE(u, l) is the number of such a
                                lane in u, an each_lane_t, which has all of them as u.v
 
-   Macros
-     VECTOR  1: lanes are those of a vector
-     LANES   work-items that work together, see common/lanes.h; of vectors 16 */
+   Macros: see common/lanes.h */
 
-#ifndef VECTOR
-#define VECTOR 0
-#endif
-
-#if !VECTOR
 #include "common/lanes.h"
 
 typedef int numbers;
@@ -35,28 +28,3 @@ typedef struct { int v; } each_lane_t;
 #define TEAM_MEETS barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define EACH_LANE(team, l) int l = (team)->lane, l##_once = 1; l##_once; l##_once = 0
 #define AT_LANE(u, l) (u).v
-#else
-#undef LANES
-#define LANES 16
-
-typedef int16 numbers;
-typedef struct { int lane; } crew_t;
-typedef union { int16 v; int lane[16]; ulong part[8]; } each_lane_t;
-#define LANE_ABOVE(team, u, fill) ((int16)(fill, (u).s0123, (u).s4567, (u).s89ab, (u).scd, (u).se))
-#define LANE_ZERO(u) ((u).s0)
-#define LAST_LANE(u) ((u).sf)
-#define TEAM_MEETS
-#define HAS_FIRST_LANE(team) 1
-#define HAS_LAST_LANE(team) 1
-#define LANE_NUMBERS(team) ((int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-#define EACH_LANE(team, l) int l = 0; l < 16; l++
-#define AT_LANE(u, l) (u).lane[l]
-
-static inline int any_of_16(int16 mask)
-{
-    each_lane_t u;
-    u.v = mask;
-    return (u.part[0] | u.part[1] | u.part[2] | u.part[3] | u.part[4] | u.part[5] | u.part[6] | u.part[7]) != 0;
-}
-#define ANY_LANE(mask) any_of_16(mask)
-#endif

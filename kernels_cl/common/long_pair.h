@@ -8,7 +8,6 @@
      ROWS     rows of a lane, a multiple of 4
      LETTERS  letters that scores are given for
      LOCAL    1: no score is below 0
-     EQUAL    1: of vectors: all equal letters score the same, and all others; letter 0 stands beyond the ends
      TRACED   1: what decides on the way back is kept, see common/pair_directions.h
      SABOTAGE 1 plants a fault, for the test of the tests */
 
@@ -24,9 +23,6 @@
 #ifndef LOCAL
 #define LOCAL 1
 #endif
-#ifndef EQUAL
-#define EQUAL 0
-#endif
 #ifndef TRACED
 #define TRACED 0
 #endif
@@ -36,20 +32,20 @@
 
 #define STRIP (LANES * ROWS) /* rows of a tile */
 
+#include "common/long_pair_plan.h"
+
 /* Columns that are read before they are needed: what other groups have written is some 300 cycles away. */
-#if ROWS > 4 || VECTOR
+#if ROWS > 4
 #define AHEAD 4
 #else
 #define AHEAD 8
 #endif
 
-typedef struct { int first, next_one, match, mismatch; } long_costs_t;
-
 /* The rows of a strip: scores and gaps of the column before, and the score above and before the first row. */
 typedef struct { numbers h[ROWS], e[ROWS], corner, best, best_sum, best_row; } lane_rows_t;
 
 /* Whether scores have a word each, or four share one. */
-#define WIDE_SCORES (!VECTOR && LETTERS * STRIP <= 4096)
+#define WIDE_SCORES (LETTERS * STRIP <= 4096)
 #if WIDE_SCORES
 typedef int4 four_scores_t;
 #else
@@ -58,19 +54,13 @@ typedef uint four_scores_t;
 
 /* What the rows of a strip score with a letter. */
 typedef struct {
-#if !VECTOR
     __local four_scores_t *fours; /* [LETTERS][ROWS / 4][LANES] */
-#else
-    numbers letters[ROWS];
-    __global const char *scores; /* [LETTERS][LETTERS], query by target */
-#endif
 } strip_scores_t;
 
 /* Take the letters of a strip, whose first row is `row` of m. */
 CALL void load_scores(const crew_t *team, strip_scores_t *s, __global const uchar *query, int row, int m,
                       __global const char *scores)
 {
-#if !VECTOR
     for (int q = 0; q < ROWS / 4; q++) {
         const int first = row + (int)team->lane * ROWS + 4 * q;
         uint letters[4];
@@ -86,21 +76,12 @@ CALL void load_scores(const crew_t *team, strip_scores_t *s, __global const ucha
             s->fours[(b * (ROWS / 4) + q) * LANES + team->lane] = four;
         }
     }
-#else
-    for (int r = 0; r < ROWS; r++) {
-        each_lane_t u;
-        for (EACH_LANE(team, l)) AT_LANE(u, l) = row + l * ROWS + r < m ? query[row + l * ROWS + r] : 0;
-        s->letters[r] = u.v;
-    }
-    s->scores = scores;
-#endif
 }
 
 /* The scores of the rows with the letters of the lanes' columns. */
 CALL void find_scores(const crew_t *team, const strip_scores_t *s, numbers letters, const long_costs_t *c,
                       numbers *found)
 {
-#if !VECTOR
 #pragma unroll
     for (int q = 0; q < ROWS / 4; q++) {
         const four_scores_t four = s->fours[(letters * (ROWS / 4) + q) * LANES + team->lane];
@@ -111,19 +92,6 @@ CALL void find_scores(const crew_t *team, const strip_scores_t *s, numbers lette
         for (int k = 0; k < 4; k++) found[4 * q + k] = (int)four << (24 - 8 * k) >> 24;
 #endif
     }
-#elif EQUAL
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) found[r] = s->letters[r] == letters ? (numbers)(c->match) : (numbers)(c->mismatch);
-#else
-    each_lane_t b, u;
-    b.v = letters;
-    for (int r = 0; r < ROWS; r++) {
-        each_lane_t a;
-        a.v = s->letters[r];
-        for (EACH_LANE(team, l)) AT_LANE(u, l) = s->scores[AT_LANE(a, l) * LETTERS + AT_LANE(b, l)];
-        found[r] = u.v;
-    }
-#endif
 }
 
 /* A column of every lane that is inside of the tile. `f` is the gap that enters the first row, and then the one that

@@ -34,21 +34,13 @@ typedef struct { int2 above[AHEAD]; numbers letters[AHEAD]; } ahead_t;
 
 CALL numbers read_letters(const crew_t *team, __global const uchar *letters, int column, int n)
 {
-#if VECTOR
-    return (numbers)(letters[min(column, n - 1)]);
-#else
     return letters[clamp(column - (int)team->lane, 0, n - 1)];
-#endif
 }
 
 CALL void read_ahead(const crew_t *team, ahead_t *a, const run_t *r, __global const uchar *letters, int column,
                      const int is_within)
 {
-#if VECTOR
-    const int lane = 0;
-#else
     const int lane = team->lane;
-#endif
     GROUPS_SHARE const int2 *above = r->above + column;
     __global const uchar *own = letters + (column + 1 - lane);
 #pragma unroll
@@ -61,11 +53,7 @@ CALL void read_ahead(const crew_t *team, ahead_t *a, const run_t *r, __global co
 /* The letters of the lanes in the next column. */
 CALL numbers next_letters(const crew_t *team, numbers before, numbers read)
 {
-#if VECTOR
-    return LANE_ABOVE(team, before, LAST_LANE(read));
-#else
     return read;
-#endif
 }
 
 /* A step: every lane takes the column that the lane above it has just left. Return the highest score of each. */
@@ -96,14 +84,9 @@ CALL void keep_cells(const crew_t *team, __local uchar *kept, const numbers *cel
 /* Keep the right edge of the rows of the lane that is `passing` it. */
 CALL void keep_beside(const crew_t *team, const lane_rows_t *s, const run_t *r, int passing, int m)
 {
-#if VECTOR
-    const int l = passing;
-    if (l < 0 || l >= LANES) return;
-#else
     const int l = team->lane;
     if (l != passing) return;
 #pragma unroll
-#endif
     for (int q = 0; q < ROWS; q++) {
         const int row = r->strip * STRIP + l * ROWS + q;
         each_lane_t h, e;
@@ -166,15 +149,11 @@ CALL void take_steps(const crew_t *team, lane_rows_t *s, const part_t *g, const 
         if (passes) keep_beside(team, s, r, base + k - r->beside_at, g->m);
         if (r->last_row)
             store_last_row(team, s, r->last_row + r->column, g->m - 1 - r->strip * STRIP, base + k, r->n);
-#if VECTOR
-        leave_steps(team, s, r, &s->h, highest + k, lower + k, base + k, 1, is_within);
-#else
 #pragma unroll
         for (int q = 0; q < ROWS; q++) h[k][q] = s->h[q];
 #endif
-#endif
     }
-#if !VECTOR && !TRACED
+#if !TRACED
     leave_steps(team, s, r, h, highest, lower, base, AHEAD, is_within);
 #endif
 }
@@ -204,7 +183,7 @@ CALL int take_columns(const crew_t *team, lane_rows_t *s, const part_t *g, const
         for (int base = block; base < min(block + columns, last); base += AHEAD) {
             if (base >= LANES - 1 && base + 2 * AHEAD < n) {
                 read_ahead(team, &next, r, letters, base + AHEAD, 1);
-                if (!VECTOR && base + AHEAD <= r->beside_at)
+                if (base + AHEAD <= r->beside_at)
                     take_steps(team, s, g, of_rows, r, &f, &now, scores, base, 1, 0);
                 else
                     take_steps(team, s, g, of_rows, r, &f, &now, scores, base, 1, 1);

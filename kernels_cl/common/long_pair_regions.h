@@ -1,53 +1,12 @@
-/* Parts of the matrix of one long pair: their edges (common/long_pair.h). */
+/* Lanes that take over and leave the edges of tiles (common/long_pair_plan.h). */
 
-#include "common/group_meetings.h"
 #include "common/long_pair.h"
-
-enum {
-    ROWS_OF_REGION, COLUMNS_OF_REGION, TILE_COLUMNS, ROWS_EVERY, COLUMNS_EVERY, ROW_STRIDE, COLUMN_STRIDE, TOP_AT,
-    LEFT_AT, FIRST_ROW, FIRST_COLUMN, GAP_FIRST, GAP_NEXT, MATCH, MISMATCH, BLOCK_COLUMNS, N_PLAN
-};
-
-typedef struct {
-    int m, n, columns, n_strips, n_tiles;
-    __global const uchar *query, *target;
-    __global const char *scores;
-    __global const int *plan;
-    __global const int2 *top_in, *left_in;
-    __global int2 *kept_rows, *kept_columns;
-    long_costs_t costs;
-} part_t;
-
-/* What a tile leaves, besides what is kept. */
-typedef struct {
-    GROUPS_SHARE int2 *top;
-    __global int2 *left;
-    __global int *corners, *best, *last_row;
-} edges_t;
-
-CALL part_t part_of(__global const uchar *query, __global const uchar *target, __global const char *scores,
-                        __global const int *plan, __global const int2 *top_in, __global const int2 *left_in,
-                        __global int2 *kept_rows, __global int2 *kept_columns)
-{
-    part_t g;
-    g.m = plan[ROWS_OF_REGION], g.n = plan[COLUMNS_OF_REGION], g.columns = plan[TILE_COLUMNS];
-    g.n_strips = (g.m + STRIP - 1) / STRIP, g.n_tiles = (g.n + g.columns - 1) / g.columns;
-    g.query = query + plan[FIRST_ROW], g.target = target + plan[FIRST_COLUMN];
-    g.scores = scores, g.plan = plan;
-    g.top_in = top_in + plan[TOP_AT], g.left_in = left_in + plan[LEFT_AT];
-    g.kept_rows = kept_rows, g.kept_columns = kept_columns;
-    g.costs.first = plan[GAP_FIRST], g.costs.next_one = plan[GAP_NEXT];
-    g.costs.match = plan[MATCH], g.costs.mismatch = plan[MISMATCH];
-    return g;
-}
 
 /* Take over the left edge of a tile. */
 CALL void load_left(const crew_t *team, lane_rows_t *s, __global const int2 *edge, int corner, int n_rows)
 {
     each_lane_t u;
-#if !VECTOR
 #pragma unroll
-#endif
     for (int r = 0; r < ROWS; r++) {
         each_lane_t h, e;
         for (EACH_LANE(team, l)) {
@@ -62,9 +21,7 @@ CALL void load_left(const crew_t *team, lane_rows_t *s, __global const int2 *edg
 
 CALL void store_right(const crew_t *team, const lane_rows_t *s, __global int2 *edge, int n_rows)
 {
-#if !VECTOR
 #pragma unroll
-#endif
     for (int r = 0; r < ROWS; r++) {
         each_lane_t h, e;
         h.v = s->h[r], e.v = s->e[r];

@@ -58,8 +58,9 @@ def pairs(tmp_path: Path) -> Inputs:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a device be asked after some tiles, and few edges be kept, so that the way back is filled again."""
-    for name, value in (("CPU_CELLS", 20_000), ("GPU_CELLS", 20_000), ("SECONDS_AT_ONCE", 0.0), ("KEPT_BYTES", 2**12),
-                        ("LEAST_COLUMNS", 16), ("FILLED_ROWS", 4), ("EDGES_EACH_WAY", 3)):  # fmt: skip
+    for name, value in (("CPU_CELLS", 20_000), ("GPU_CELLS", 20_000), ("SECONDS_AT_ONCE", 0.0), ("KEPT_BYTES", 2**14),
+                        ("LEAST_COLUMNS", 16), ("VECTOR_COLUMNS", 16), ("FILLED_ROWS", 4),
+                        ("EDGES_EACH_WAY", 3)):  # fmt: skip
         monkeypatch.setattr(long_pair_regions, name, value)
 
 
@@ -326,6 +327,7 @@ def test_another_kind_of_device_begins_anew(
     halted = tmp_path / "halted.clalign"
     stopped(pairs, halted, opencl_device, 0.4)
     monkeypatch.setattr(long_pair_regions, "FILLED_ROWS", 8)
+    monkeypatch.setattr(long_pair_regions, "VECTOR_COLUMNS", 32)
     context = resumed(halted, opencl_device)
     assert "another kind of device" in context.texts[0]
     with search(pairs, tmp_path / "whole.clalign", REFERENCE, in_step=True) as run:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from clalign.compute import meetings
 from clalign.compute.meetings import Rounds
 from clalign.compute.sessions import Session
+from clalign.engines.pairwise.long_pairs import BYTES_A_SECOND, MAX_STOP_SECONDS
 from clalign.errors import OptionError
 from clalign.stages.pairwise import long_pair_regions
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, LongPairStage
@@ -21,7 +22,7 @@ from clalign.stages.pairwise.long_pair_rows import rows_of_lane
 from clalign.stages.pairwise.long_pair_sequences import Sequences
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.alphabets import encode
-from clalign.values.devices import Device
+from clalign.values.devices import Device, DeviceKind
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import MODES, GapCosts, Mode, Scoring, SubstitutionMatrix
@@ -65,7 +66,7 @@ def assert_same(session: Session, stage: LongPairStage, batch: PairBatch, scorin
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let only so much be kept that the way back is filled at once, again, or again and again."""
     monkeypatch.setattr(
-        long_pair_regions, "KEPT_BYTES", {"at once": 2**28, "in parts": 2**15}.get(request.param, 2**12)
+        long_pair_regions, "KEPT_BYTES", {"at once": 2**28, "in parts": 2**15}.get(request.param, 2**13)
     )
     monkeypatch.setattr(long_pair_regions, "EDGES_EACH_WAY", 2)
     monkeypatch.setattr(long_pair_regions, "FILLED_ROWS", 8)
@@ -162,6 +163,47 @@ def test_a_device_is_given_what_it_computes_in_a_while(monkeypatch: pytest.Monke
     assert long_pair_regions.Pace(known).cells == 100 * 2_000_000_000 // 2
 
 
+@pytest.mark.parametrize(("scores", "gaps", "mode", "width"), [
+    ((2, -3), GapCosts(7, 2), "local", 16), ((2, -3), GapCosts(7, 2), "global", 16),
+    ((30, -3), GapCosts(40, 10), "local", 32),
+    ((2, -3), GapCosts(900, 900), "local", 32), ((2, -3), GapCosts(7, 2), "ungapped", 32),
+])  # fmt: skip
+def test_tiles_of_a_processor_have_as_many_bits_as_their_scores_need(
+    session: Session, scores: tuple[int, int], gaps: GapCosts, mode: Mode, width: int
+) -> None:
+    """Also where scores rise over many tiles far beyond 16 bits, and gaps cross strips of rows."""
+    if session.device.kind != "cpu":
+        pytest.skip("explicit vectors are the shape for CPUs and do not build for every GPU")
+    x, y = related(np.random.default_rng(11), 900, "ACGT")
+    scoring = Scoring(SubstitutionMatrix.match_mismatch(*scores), gaps, mode)
+    codes = [SequenceBatch.from_texts([text]).residues(0) for text in (x, y)]
+    assert LongPairStage("vector").matrix(session, *codes, scoring).pair.width == width
+    assert_same(session, LongPairStage("vector"), pair(x, y[: len(y) // 2] + "A" * 600 + y[len(y) // 2 :]), scoring)
+
+
+@pytest.mark.parametrize("length", [10_000, 19_000, 40_000, 200_000])
+def test_what_a_stopped_pair_needs_on_a_processor_is_kept_within_a_second(length: int) -> None:
+    session: Any = Sizes("cpu")
+    codes = [encode("ACGT")[np.arange(length) % 4]] * 2
+    filled = Filled.begun(LongPairStage("vector").matrix(session, *codes, Scoring(DNA, GAPS[0])))
+    assert_plan_holds(filled, set())
+    for n_diagonals in (1, filled.n_diagonals // 2, filled.n_diagonals):
+        assert sum(part.n_bytes for part in filled.parts(n_diagonals)) < BYTES_A_SECOND * MAX_STOP_SECONDS
+
+
+def test_launches_go_to_a_device_only_as_far_as_it_is_not_looked_whether_to_go_on() -> None:
+    """Where a job is stopped between two launches of a portion, nothing would be kept of what went before."""
+    session: Any = Sizes("cpu")
+    codes = [encode("ACGT")[np.arange(length) % 4] for length in (300_000, 300)]
+    filled = Filled.begun(LongPairStage("vector").matrix(session, *codes, Scoring(DNA, GAPS[0])))
+    portions = list(
+        long_pair_regions._portions(filled, 0, filled.strip * filled.columns, long_pair_regions.Pace(session.device))
+    )
+    assert len(portions) > 1
+    assert max(last - first for first, last, _ in portions) <= meetings.LAUNCHES_AT_ONCE
+    assert portions[-1][1] == filled.n_diagonals
+
+
 def test_longer_pairs_have_more_rows_a_lane() -> None:
     session: Any = Sizes()
     lengths = (1000, 20_000, 100_000, 300_000, 1_000_000, 5_000_000)
@@ -185,6 +227,7 @@ def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.Mo
         return finish(rounds)
 
     monkeypatch.setattr(Rounds, "finish", told)
+    monkeypatch.setattr(long_pair_regions, "METHOD_ON_CPU", long_pair_regions.METHOD)
     monkeypatch.setattr(long_pair_regions, "most_together", lambda *given: 2)
     monkeypatch.setattr(meetings, "PATIENCE", dict.fromkeys(meetings.PATIENCE, 0))  # none waits for another
     batch = pair(*related(np.random.default_rng(5), 3000, "ACGT"))
@@ -209,7 +252,8 @@ def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: p
         return finish(rounds)
 
     for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("SECONDS_AT_ONCE", 0.0), ("LEAST_COLUMNS", 16),
-                        ("FILLED_ROWS", 4), ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3)):  # fmt: skip
+                        ("FILLED_ROWS", 4), ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3),
+                        ("METHOD_ON_CPU", long_pair_regions.METHOD)):  # fmt: skip
         monkeypatch.setattr(long_pair_regions, name, value)
     found = {}
     for which in ("all come", "some come late"):
@@ -228,9 +272,9 @@ def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: p
 class Sizes:
     """A card of 16 GB that computes nothing: it knows the sizes of its buffers, and how much they were together."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: DeviceKind = "gpu") -> None:
         self.device = Device(
-            "0:0", "card", "gpu", memory_bytes=16 * 2**30, max_buffer_bytes=4 * 2**30, n_compute_units=132
+            "0:0", "card", kind, memory_bytes=16 * 2**30, max_buffer_bytes=4 * 2**30, n_compute_units=132
         )
         self.now = self.most = 0
 

@@ -25,14 +25,17 @@ WAY_BACK = {"reference": 2.0}
 USUAL_WAY_BACK = 1.2
 """So many times as many cells as a pair has are computed for its alignment, at most or about."""
 
-KEPT_EVERY = 60.0
+KEPT_EVERY = 10.0
 """Seconds from one state that is kept to the next, as long as keeping does not take long."""
 
 MOST_OF_TIME = 0.05
 """Share of the time that keeping may take."""
 
 BYTES_A_SECOND = 5e7
-"""So much is packed and written, at least: what takes longer than a second is not kept while somebody waits."""
+"""So much is packed and written, at least."""
+
+MAX_STOP_SECONDS = 1.0
+"""Keeping a state may take so long when a job is stopped, or as long as has been computed since the last one."""
 
 ROW_BYTES = 2**24
 """Of a row of a run file."""
@@ -135,8 +138,8 @@ class Checkpoint:
         return time.monotonic() - self._last > max(KEPT_EVERY, self._took / MOST_OF_TIME)
 
     def is_due_in_the_end(self, n_bytes: int) -> bool:
-        """Return whether keeping it takes no longer than one may wait for the end of a job."""
-        return n_bytes < BYTES_A_SECOND
+        """Return whether keeping it takes no longer than one may wait for the end of a job, or than to do it again."""
+        return n_bytes / BYTES_A_SECOND < max(MAX_STOP_SECONDS, time.monotonic() - self._last)
 
     def keep(self, state: State) -> None:
         """Have the state written."""

@@ -23,15 +23,15 @@ from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scor
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import PairwiseQuery, Scoring
-from clalign.values.sequences import Sequence
+from clalign.values.sequences import Sequence, SequenceBatch
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "long_pair_lanes": (
         {"LANE_BACKEND": 3, "ROWS": 16},
         {"LANE_BACKEND": 3, "ROWS": 8, "FOLLOWING": 1},
         {"LANE_BACKEND": 3, "TRACED": 1, "TRACED_COLUMNS": 128, "LETTERS": 24},
-        {"VECTOR": 1, "EQUAL": 1},
-    )
+    ),
+    "long_pair_vector": ({}, {"LOCAL": 0}, {"TRACED": 1}),
 }
 """Choices that are compiled for other vendors in the tests."""
 
@@ -103,10 +103,8 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
         how : Meetings
             As many lanes as a group has work-items share a tile; on a processor one of them does all.
         """
-        lanes = lane_backend(session.device)
-        if self.shape_on(session.device) == "vector":
-            lanes = {"VECTOR": 1}
-        elif how.size != lanes["LANES"]:
+        lanes = self._lanes(session)
+        if lanes and how.size != lanes["LANES"]:
             lanes = {"LANE_BACKEND": 0, "LANES": how.size}
         region = Region.whole(session, *_residues(batch), scoring, {**lanes, **self.defines})
         filled = Filled.begun(region)
@@ -124,8 +122,25 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
             Letter codes; neither of them empty.
         scoring : Scoring
         """
-        backend = {"VECTOR": 1} if self.shape_on(session.device) == "vector" else lane_backend(session.device)
-        return Region.whole(session, query, target, scoring, {**backend, **self.defines})
+        return Region.whole(session, query, target, scoring, {**self._lanes(session), **self.defines})
+
+    def _lanes(self, session: KernelSession) -> dict[str, int]:
+        """Return which lanes of a card work together; none of a processor."""
+        return {} if self.shape_on(session.device) == "vector" else lane_backend(session.device)
+
+    def best_score(
+        self, session: KernelSession, query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], scoring: Scoring
+    ) -> int:
+        """Return the score of the best alignment of a pair, neither of them empty.
+
+        Raises
+        ------
+        OptionError
+            If scores may not fit 28 bits.
+        """
+        batch = PairBatch.of_query(query, SequenceBatch.from_texts([target]))
+        scores_fit(chosen_pairs(batch, np.array([0])), scoring, SCORE_BITS)
+        return fill(self.matrix(session, query, target, scoring), nobody_told).end()[0]
 
     def _aligned(self, session: KernelSession, batch: PairBatch, model: LongPairChoice) -> PairAlignment:
         query, target = _residues(batch)

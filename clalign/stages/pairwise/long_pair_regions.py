@@ -12,11 +12,11 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from clalign.compute.meetings import MeetingKernel, Meetings, Rounds, most_together
+from clalign.compute.meetings import LAUNCHES_AT_ONCE, MeetingKernel, Meetings, Rounds, most_together
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.errors import GroupsApart
 from clalign.stages.pairwise.long_pair_rows import rows_of_lane
-from clalign.stages.pairwise.long_pair_sequences import Codes, Sequences
+from clalign.stages.pairwise.long_pair_sequences import VECTORS, Codes, Sequences
 from clalign.stages.pairwise.long_pair_state import (
     Keeper,
     NothingKept,
@@ -31,7 +31,10 @@ from clalign.values.devices import Device
 from clalign.values.scoring import Scoring
 
 TRACED_ROWS, TRACED_COLUMNS = 4, 128
-"""Of a lane, and of a tile, where each cell is held on the way back."""
+"""Of a lane of a card, and of a tile, where each cell is held on the way back."""
+
+VECTOR_COLUMNS, VECTOR_ACROSS = 128, 16
+"""Of a tile on a processor where each cell is held, and tiles across a region at least unless they are no wider."""
 
 FILLED_ROWS, LEAST_COLUMNS, MOST_COLUMNS = 16, 128, 4096
 """Of a lane, and of a tile, where edges are all that is held."""
@@ -54,6 +57,10 @@ EDGE_BYTES = 8
 KEPT_BYTES, KEPT_SHARE = 2**30, 8
 """Edges of tiles that are kept at a time, and of which part of the device's memory they are at most."""
 
+MOST_ON_CPU = 2**25
+"""Bytes of edges that are kept on a processor, for which a pair takes long: what a run keeps of a pair that is stopped
+is to be written within a second."""
+
 EDGES_EACH_WAY = 12
 """Kept edges each way of a region that is not filled to be followed at once."""
 
@@ -69,6 +76,9 @@ CELLS_A_CYCLE = 1
 METHOD = "lbs"
 """How work-groups are found that run at once; they do not meet, but each strip follows the one above it. With `launch`
 each anti-diagonal of tiles is a launch."""
+
+METHOD_ON_CPU = "launch"
+"""A launch is over sooner than threads have waited for each other, above all where others keep the processor busy."""
 
 Cells = npt.NDArray[np.int32]
 Tell = Callable[[int], None]
@@ -113,11 +123,25 @@ class Region(Struct, frozen=True):
         return cls(pair, 0, 0, len(query), len(target), top, left)
 
     @property
+    def traced_tile(self) -> tuple[int, int]:
+        """Rows of a lane, and columns of a tile, where each cell is held on the way back."""
+        return (VECTORS, VECTOR_COLUMNS) if self.pair.is_vector else (TRACED_ROWS, TRACED_COLUMNS)
+
+    @property
+    def filled_tile(self) -> tuple[int, int]:
+        """Rows of a lane, and columns of a tile, where edges are all that is held."""
+        if self.pair.is_vector:
+            return VECTORS, min(max(VECTOR_COLUMNS, self.n // VECTOR_ACROSS // 64 * 64), 4 * VECTOR_COLUMNS)
+        rows = rows_of_lane(self.m, self.n, self.pair, TRACED_ROWS, FILLED_ROWS)
+        return rows, min(max(LEAST_COLUMNS, self.n // TILES_ACROSS // 64 * 64), MOST_COLUMNS)
+
+    @property
     def is_small(self) -> bool:
         """Whether the edges of all tiles can be kept whose cells are held on the way back."""
-        rows = TRACED_ROWS * self.pair.n_lanes
-        n_edges = self.m // rows * (self.n + 1) + self.n // TRACED_COLUMNS * (self.m + 1)
+        rows, columns = self.traced_tile
+        n_edges = self.m // (rows * self.pair.n_lanes) * (self.n + 1) + self.n // columns * (self.m + 1)
         device, most = self.pair.session.device, KEPT_BYTES // 2 if self.is_part else KEPT_BYTES
+        most = min(most, MOST_ON_CPU) if self.pair.is_vector else most
         return EDGE_BYTES * n_edges <= min(most, device.memory_bytes // KEPT_SHARE, device.max_buffer_bytes or most)
 
 
@@ -174,10 +198,9 @@ class Filled(Struct, frozen=True):
         pair, m, n = region.pair, region.m, region.n
         session = pair.session
         if region.is_small:
-            rows, columns, strips_between, tiles_between = TRACED_ROWS, TRACED_COLUMNS, 1, 1
+            (rows, columns), strips_between, tiles_between = region.traced_tile, 1, 1
         else:
-            rows = rows_of_lane(m, n, pair, TRACED_ROWS, FILLED_ROWS)
-            columns = min(max(LEAST_COLUMNS, n // TILES_ACROSS // 64 * 64), MOST_COLUMNS)
+            rows, columns = region.filled_tile
             strips_between = -(-m // (rows * pair.n_lanes * EDGES_EACH_WAY))
             tiles_between = -(-max(n // EDGES_EACH_WAY, pair.n_lanes + AHEAD) // columns)
         strip = rows * pair.n_lanes
@@ -185,7 +208,7 @@ class Filled(Struct, frozen=True):
         numbers = np.array(
             [
                 m, n, columns, strips_between, tiles_between, n + 1, m + 1, region.top.at, region.left.at, region.row,
-                region.column, *pair.gaps, *(pair.equal or (0, 0)), BLOCK,
+                region.column, *pair.gaps, pair.n_letters, BLOCK,
             ], np.int32,
         )  # fmt: skip
         n_rows, n_columns = (n_strips - 1) // strips_between, (n_tiles - 1) // tiles_between
@@ -193,8 +216,8 @@ class Filled(Struct, frozen=True):
             region, numbers, session.upload(numbers), strips_between * strip, tiles_between * columns,
             session.allocate(EDGE_BYTES * max(1, n_rows * (n + 1))),
             session.allocate(EDGE_BYTES * max(1, n_columns * (m + 1))),
-            session.zeros(12 * n_strips * pair.n_lanes), session.allocate(4 * n), session.allocate(EDGE_BYTES * n),
-            session.allocate(EDGE_BYTES * m), session.allocate(4 * n_strips),
+            session.zeros(12 * pair.n_best(n_strips, n_tiles)), session.allocate(4 * n),
+            session.allocate(EDGE_BYTES * n), session.allocate(EDGE_BYTES * m), session.allocate(4 * n_strips),
             session.zeros(PROGRESS_BYTES * n_strips), n_strips, n_tiles, strip, columns,
         )  # fmt: skip
 
@@ -209,20 +232,21 @@ class Filled(Struct, frozen=True):
 
     def parts(self, n_diagonals: int) -> list[Part]:
         """Return what is known of it after so many diagonals."""
-        m, n, lanes, of_all = self.region.m, self.region.n, self.region.pair.n_lanes, n_diagonals
+        m, n, of_all = self.region.m, self.region.n, n_diagonals
         strips, tiles = n_done(of_all, 0, self.n_strips), n_done(of_all, 0, self.n_tiles)
         is_local, edges = self.region.pair.scoring.is_local, (self.n_strips - 1, self.n_tiles - 1)
         rows_between, columns_between = self.rows_every // self.strip, self.columns_every // self.columns
         of_rows = known_of_edges(edges[0] // rows_between, rows_between, of_all, self.n_tiles, n, self.columns)
         of_columns = known_of_edges(edges[1] // columns_between, columns_between, of_all, self.n_strips, m, self.strip)
         below = min(n, self.columns * n_done(of_all, self.n_strips - 1, self.n_tiles))
+        n_best = 3 * self.region.pair.n_best(self.n_strips, self.n_tiles)
         return [
             Part("kept_rows", self.kept_rows, n + 1, of_rows),
             Part("kept_columns", self.kept_columns, m + 1, of_columns),
             Part("top", self.top, n, [min(n, self.columns * tiles)]),
             Part("left", self.left, m, [min(m, self.strip * strips)]),
             Part("corners", self.corners, self.n_strips, [strips], is_edge=False),
-            Part("best", self.best, 3 * self.n_strips * lanes, [3 * self.n_strips * lanes], is_edge=False),
+            Part("best", self.best, n_best, [n_best], is_edge=False),
             Part("last_row", self.last_row, n, [0 if is_local else below], is_edge=False),
         ]
 
@@ -252,7 +276,7 @@ class Filled(Struct, frozen=True):
         region, pair = self.region, self.region.pair
         session, m, n = pair.session, region.m, region.n
         if pair.scoring.is_local:
-            shape = 3, self.n_strips * pair.n_lanes
+            shape = 3, pair.n_best(self.n_strips, self.n_tiles)
             score, total, row = session.download(self.best, shape, np.int32)
             best = np.flatnonzero(score == score.max())
             first = best[np.lexsort((row[best], total[best]))[0]]
@@ -351,7 +375,8 @@ def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | N
         told = max(told, done)
 
     watch = watch or Watch(NothingKept())
-    filled, is_whole = _filled(region, watch, advance, method or METHOD)
+    usual = METHOD_ON_CPU if region.pair.is_vector else METHOD
+    filled, is_whole = _filled(region, watch, advance, method or usual)
     if not is_whole:
         del filled  # its edges take as much memory as those of the next one
         filled = _filled(region, watch, advance, "launch")[0]
@@ -369,7 +394,9 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
     if how.method != "launch":
         how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
     pace = Pace(session.device)
-    for first, last, n_cells in _portions(filled, begin, tile_cells, pace):
+    # Between launches a job could be stopped with nothing to keep: a portion has no more of them than go at once.
+    most = LAUNCHES_AT_ONCE if how.method == "launch" else filled.n_diagonals
+    for first, last, n_cells in _portions(filled, begin, tile_cells, pace, most):
         rounds = Rounds(session, how, kernel, last - first, first)
         watch.launched()
         began = time.perf_counter()
@@ -389,14 +416,15 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
 def filling(filled: Filled, follows: bool = False) -> MeetingKernel:
     """Return what fills a region, an anti-diagonal each round, or all of them if a strip follows the one above it."""
     region, pair = filled.region, filled.region.pair
+    of_lanes = {} if pair.is_vector else {"FOLLOWING": int(follows)}
     return MeetingKernel(
-        "long_pair_lanes", "fill",
+        pair.source, "fill",
         (
             pair.query, pair.target, pair.scores, filled.plan, region.top.buffer, region.left.buffer,
             filled.kept_rows, filled.kept_columns, filled.top, filled.left, filled.corners, filled.best,
             filled.last_row, filled.progress,
         ),
-        pair.macros(filled.strip // pair.n_lanes, False) | {"FOLLOWING": int(follows)},
+        pair.macros(filled.strip // pair.n_lanes, False) | of_lanes,
     )  # fmt: skip
 
 
@@ -426,14 +454,16 @@ class Pace:
             self.cells = max(GPU_CELLS, int(cells / max(seconds, 1e-6) * SECONDS_AT_ONCE))
 
 
-def _portions(filled: Filled, begin: int, tile_cells: int, pace: Pace) -> Iterator[tuple[int, int, int]]:
-    """Yield the anti-diagonals that go to a device at a time, from the first to before the last, and their cells."""
+def _portions(
+    filled: Filled, begin: int, tile_cells: int, pace: Pace, most: int = LAUNCHES_AT_ONCE
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the up to `most` anti-diagonals that go to a device at a time, the first and the end, and their cells."""
     diagonals = np.arange(begin, filled.n_diagonals)
     n_tiles = np.minimum(diagonals, filled.n_strips - 1) - np.maximum(0, diagonals - filled.n_tiles + 1) + 1
     up_to = np.cumsum(n_tiles) * tile_cells
     first = before = 0
     while first < len(up_to):
-        last = min(int(np.searchsorted(up_to, before + pace.cells)) + 1, len(up_to))
+        last = min(int(np.searchsorted(up_to, before + pace.cells)) + 1, first + most, len(up_to))
         yield begin + first, begin + last, int(up_to[last - 1]) - before
         first, before = last, int(up_to[last - 1])
 
@@ -454,10 +484,11 @@ def _traced(filled: Filled, path: Path) -> Path:
     """Follow a path through a region of which all edges are kept."""
     region, pair = filled.region, filled.region.pair
     session = pair.session
-    macros = pair.macros(TRACED_ROWS, True) | {"TRACED_COLUMNS": TRACED_COLUMNS}
+    rows, columns = region.traced_tile
+    macros = pair.macros(rows, True) | {"TRACED_COLUMNS": columns}
     state, letters = session.results(4 * 5), session.allocate(region.m + region.n)
     session.launch(
-        "long_pair_lanes", "trace", macros, pair.group, pair.group, pair.query, pair.target, pair.scores, filled.plan,
+        pair.source, "trace", macros, pair.group, pair.group, pair.query, pair.target, pair.scores, filled.plan,
         region.top.buffer, region.left.buffer, filled.kept_rows, filled.kept_columns, np.int32(path.i),
         np.int32(path.j), np.int32(path.gap), state, letters,
     )  # fmt: skip

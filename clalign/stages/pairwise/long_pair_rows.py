@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from clalign.stages.pairwise.long_pair_sequences import Sequences
 
-MANY_CELLS = 100_000_000_000
-"""Cells of a region with fewer of which a processor's lanes have half as many rows, so that there are more tiles."""
-
 SCHEDULERS = 4
 """Sub-groups of a compute unit that take a step at the same time."""
 
@@ -31,11 +28,11 @@ def rows_of_lane(m: int, n: int, pair: Sequences, least: int, most: int) -> int:
         Rows and columns of the region.
     pair : Sequences
     least, most : int
-        Rows of a lane, multiples of 4; on a processor `most` are for large regions.
+        Rows of a lane, multiples of 4.
     """
     device = pair.session.device
-    if "VECTOR" in pair.given or device.kind == "cpu":
-        return most if m * n >= MANY_CELLS else most // 2
+    if device.kind == "cpu":
+        return most // 2
     schedulers = SCHEDULERS * max(1, device.n_compute_units)
 
     def cycles(rows: int) -> float:

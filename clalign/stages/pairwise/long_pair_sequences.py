@@ -9,13 +9,26 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.sessions import Buffer, KernelSession
-from clalign.stages.pairwise.smith_waterman_trace_plan import kinds_of
 from clalign.values.scoring import Scoring
 
 NEVER_OPENS = 1 << 28
 """What a gap costs that is never opened."""
 
-VECTOR_LANES = 16
+VECTOR_LANES, VECTORS = 16, 16
+"""Of the shape for processors: numbers in a vector, and vectors of a strip."""
+
+REACH = 768
+"""Rows and columns of a tile in the shape for processors together, at most."""
+
+FEW_BITS = 29_000
+"""Scores of a tile that are no further apart than this are computed in 16 bits there: what is worth less than a gap
+that never comes, -30,000, must not be beyond them."""
+
+DEAREST_STEP = 20
+"""With 16 bits each further residue of a gap may cost so much: it is taken from what is worth least 128 times."""
+
+BEYOND = -1
+"""What a row after the end of the query scores with every letter."""
 
 Codes = npt.NDArray[np.uint8]
 
@@ -26,13 +39,12 @@ class Sequences(Struct, frozen=True):
     Attributes
     ----------
     query, target, scores : Buffer
-        Numbers of letters from 0, and what they score.
+        Numbers of letters from 0, and what they score: letters of the query, or each row of it in the shape for
+        processors.
     n_letters : int
         That a target may have.
-    equal : tuple of int or None
-        Scores of equal numbers and of all others, if that is all there is to it.
     given : mapping of str to int
-        Macros; among them `VECTOR` where lanes are those of a vector.
+        Macros; among them `LANES` where these are work-items.
     """
 
     session: KernelSession
@@ -41,7 +53,6 @@ class Sequences(Struct, frozen=True):
     target: Buffer
     scores: Buffer
     n_letters: int
-    equal: tuple[int, int] | None
     given: Mapping[str, int]
 
     @classmethod
@@ -49,22 +60,19 @@ class Sequences(Struct, frozen=True):
         cls, session: KernelSession, query: Codes, target: Codes, scoring: Scoring, given: Mapping[str, int]
     ) -> Sequences:
         """Number the letters of a pair, and bring it to a device."""
-        kinds = kinds_of(scoring.matrix)  # number 0 of the query stands behind its end
-        if kinds.equal and "VECTOR" in given:
-            ours, theirs = 1 + kinds.codes[0][query], 1 + kinds.codes[1][target]
-            scores, n_letters = np.zeros(1, np.int8), 1
-        else:
-            # Letters that score alike are one.
-            of_query, of_target = (np.flatnonzero(np.bincount(codes)) for codes in (query, target))
-            table, columns = np.unique(scoring.matrix.scores[of_query][:, of_target], axis=1, return_inverse=True)
-            table, rows = np.unique(table, axis=0, return_inverse=True)
-            ours, theirs = _numbered(query, of_query, 1 + rows), _numbered(target, of_target, columns)
-            n_letters = table.shape[1]
-            scores = np.vstack([np.full((1, n_letters), -1), table]).astype(np.int8)
+        # Letters that score alike are one.
+        of_query, of_target = (np.flatnonzero(np.bincount(codes)) for codes in (query, target))
+        table, columns = np.unique(scoring.matrix.scores[of_query][:, of_target], axis=1, return_inverse=True)
+        table, rows = np.unique(table, axis=0, return_inverse=True)
+        ours, theirs = _numbered(query, of_query, 1 + rows), _numbered(target, of_target, columns)
+        n_letters = table.shape[1]
+        # Number 0 of the query stands behind its end.
+        scores = np.vstack([np.full((1, n_letters), BEYOND), table]).astype(np.int8)
+        if "LANES" not in given:
+            scores = _striped(scores, ours)
         return cls(
-            session, scoring, session.upload(ours.astype(np.uint8, copy=False)),
-            session.upload(theirs.astype(np.uint8, copy=False)), session.upload(scores.reshape(-1)),
-            n_letters, kinds.equal, given,
+            session, scoring, session.upload(ours), session.upload(theirs), session.upload(scores.reshape(-1)),
+            n_letters, given,
         )  # fmt: skip
 
     @property
@@ -74,21 +82,47 @@ class Sequences(Struct, frozen=True):
             (NEVER_OPENS, 0) if self.scoring.mode == "ungapped" else (self.scoring.gaps.first, self.scoring.gaps.next)
         )
 
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is the shape for processors."""
+        return "LANES" not in self.given
+
+    @property
+    def source(self) -> str:
+        """The file of its kernels."""
+        return "long_pair_vector" if self.is_vector else "long_pair_lanes"
+
+    @property
+    def width(self) -> int:
+        """Bits of the scores of a tile, less that of its corner, in the shape for processors.
+
+        A score differs from that of a cell so many rows and columns away by no more than as many of the highest scores
+        of two letters, and what two gaps of that length cost; without gaps, there is no such limit.
+        """
+        greatest, (first, next_one) = max(0, self.scoring.matrix.greatest), self.gaps
+        farthest = REACH * (greatest + next_one) + 4 * first + greatest
+        return 16 if farthest <= FEW_BITS and next_one <= DEAREST_STEP else 32
+
     def macros(self, rows: int, is_traced: bool) -> dict[str, int]:
         """Return the choices of the kernel."""
-        return {
-            "ROWS": rows, "LETTERS": self.n_letters, "LOCAL": int(self.scoring.is_local), "TRACED": int(is_traced),
-            "EQUAL": int(self.equal is not None and "VECTOR" in self.given), **self.given,
-        }  # fmt: skip
+        if self.is_vector:
+            of_shape = {"VECTORS": rows, "WIDTH": self.width}
+        else:
+            of_shape = {"ROWS": rows, "LETTERS": self.n_letters}
+        return {**of_shape, "LOCAL": int(self.scoring.is_local), "TRACED": int(is_traced), **self.given}
 
     @property
     def n_lanes(self) -> int:
         """Lanes that work together."""
         return self.given.get("LANES", VECTOR_LANES)
 
+    def n_best(self, n_strips: int, n_tiles: int) -> int:
+        """Return of how many parts of so many strips and columns of tiles the best cell is known."""
+        return n_strips + n_tiles if self.is_vector else n_strips * self.n_lanes
+
     @property
     def group(self) -> int:
-        """Work-items of a group: its lanes, or one with a vector of them."""
+        """Work-items of a group: its lanes, or one with vectors of them."""
         return self.given.get("LANES", 1)
 
 
@@ -97,3 +131,11 @@ def _numbered(codes: Codes, present: npt.NDArray[np.intp], numbers: npt.NDArray[
     table = np.zeros(int(present[-1]) + 1, np.uint8)
     table[present] = numbers.reshape(-1)
     return table[codes]
+
+
+def _striped(scores: npt.NDArray[np.int8], query: Codes) -> npt.NDArray[np.int8]:
+    """Return what each row scores with every letter (int8[strips, letters, VECTORS, VECTOR_LANES])."""
+    rows = np.zeros(-(-len(query) // (VECTORS * VECTOR_LANES)) * VECTORS * VECTOR_LANES, np.uint8)
+    rows[: len(query)] = query
+    striped = rows.reshape(-1, VECTOR_LANES, VECTORS).transpose(0, 2, 1)
+    return np.ascontiguousarray(scores.T[:, striped].swapaxes(0, 1))

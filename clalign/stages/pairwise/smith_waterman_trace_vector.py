@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Argument, Buffer, KernelSession
+from clalign.compute.sessions import Buffer, KernelSession
+from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
 from clalign.stages.pairwise.smith_waterman_trace_plan import (
     N_RESULTS,
     Kinds,
@@ -24,15 +25,17 @@ from clalign.stages.pairwise.smith_waterman_trace_plan import (
     possible_traces,
     scores_fit,
 )
+from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import Scoring
+from clalign.values.sequences import SequenceBatch
 
 VECTOR_BYTES = 32
 
-BLOCK, LONG_BLOCK = 32, 256
-"""Rows and columns of a block whose edges are kept, and of those of long pairs."""
+BLOCK = 32
+"""Rows and columns of a block whose edges are kept."""
 
 MOST_GROUP_BYTES = 2**26
-"""Pairs whose edges would take more in a group are long: they are done one by one, with fewer edges."""
+"""Pairs whose edges would take more in a group are long: they are done one by one."""
 
 LIKENESS = 1.3
 """Queries in a group differ in length by no more than this factor."""
@@ -51,28 +54,35 @@ def start_vector(session: KernelSession, pairs: Pairs, scoring: Scoring, choices
     """Start the shape for CPUs; return what waits for the alignments.
 
     Scores have 8, 16 or 32 bits. Local ones are tried in few and computed again in more where they are too
-    high; for the others 16 bits are taken where they are known to do.
+    high; for the others 16 bits are taken where they are known to do. Each long pair is aligned with all of the device,
+    when the alignments are asked for.
     """
     scores_fit(pairs, scoring, MOST_SCORE_BITS)
     plan = _Plan(session, scoring, kinds_of(scoring.matrix), choices)
-    return _traced(plan, pairs, plan.widths(pairs))
+    is_long = plan.are_long(pairs)
+    short, long_ones = np.flatnonzero(~is_long), np.flatnonzero(is_long)
+    in_groups = pairs.select(short)
+    traced = _traced(plan, in_groups, plan.widths(in_groups)) if len(short) else Traces.none
+
+    def collect() -> Traces:
+        found = [(short, traced())]
+        for row in long_ones:
+            session.check()
+            found.append((np.array([row]), plan.long_pair(pairs, int(row))))
+        return joined(found, len(pairs))
+
+    return collect
 
 
 def _traced(plan: _Plan, pairs: Pairs, widths: Rows) -> Callable[[], Traces]:
-    """Start tracing pairs, each with scores of so many bits; long ones wait until they are asked for."""
-    is_long = plan.are_long(pairs)
-    widths = np.where(is_long, np.maximum(widths, 16), widths)  # places in their blocks take more than 8 bits
+    """Start tracing pairs, each with scores of so many bits."""
     parts: list[tuple[Rows, Callable[[], Traces]]] = []
-    for width in np.unique(widths[~is_long]).tolist():
-        rows = np.flatnonzero(~is_long & (widths == width))
+    for width in np.unique(widths).tolist():
+        rows = np.flatnonzero(widths == width)
         parts.append((rows, plan.start_groups(pairs.select(rows), width)))
 
     def collect() -> Traces:
-        found = [(rows, part()) for rows, part in parts]
-        for row in np.flatnonzero(is_long):
-            plan.session.check()
-            found.append((np.array([row]), plan.long_pair(pairs.select(np.array([row])), int(widths[row]))))
-        traces = joined(found, len(pairs))
+        traces = joined([(rows, part()) for rows, part in parts], len(pairs))
         is_high = np.zeros(len(pairs), bool)
         for width in np.unique(widths).tolist():
             is_high |= (widths == width) & (traces.results[:, 0] > plan.most(width))
@@ -133,12 +143,12 @@ class _Plan(Struct, frozen=True):
         rows, columns = (-(-lengths // BLOCK) for lengths in pairs.lengths)
         return np.asarray(_room(rows, columns, BLOCK) * VECTOR_BYTES > MOST_GROUP_BYTES)
 
-    def defines(self, width: int, block: int) -> dict[str, int]:
-        """Return the compile-time choices for scores of so many bits, and rows and columns of a block."""
+    def defines(self, width: int) -> dict[str, int]:
+        """Return the compile-time choices for scores of so many bits."""
         first, next_ = self.costs(width)
         return {
             "WIDTH": width, "LANES": VECTOR_BYTES * 8 // width, "LINEAR": int(first == next_),
-            "EQUAL": int(self.kinds.equal is not None), "ENDS": self.ends, "BLOCK": block, **self.choices,
+            "EQUAL": int(self.kinds.equal is not None), "ENDS": self.ends, "BLOCK": BLOCK, **self.choices,
         }  # fmt: skip
 
     def score_params(self, width: int) -> Buffer:
@@ -157,7 +167,7 @@ class _Plan(Struct, frozen=True):
 
     def start_groups(self, pairs: Pairs, width: int) -> Callable[[], Traces]:
         """Start tracing pairs, as many at once as there are lanes."""
-        session, defines = self.session, self.defines(width, BLOCK)
+        session, defines = self.session, self.defines(width)
         lanes, block = defines["LANES"], defines["BLOCK"]
         places, sizes = _groups(pairs, lanes, block)
         n = len(places)
@@ -184,33 +194,15 @@ class _Plan(Struct, frozen=True):
 
         return collect
 
-    def long_pair(self, pair: Pairs, width: int) -> Traces:
-        """Trace one pair: first its blocks, those of an anti-diagonal at once, then the way back."""
-        session, defines = self.session, self.defines(width, LONG_BLOCK)
-        lanes, block = defines["LANES"], defines["BLOCK"]
-        rows, columns = (int(-(-lengths[0] // block)) for lengths in pair.lengths)
-        n_items, room = max(1, session.device.n_compute_units), _slots_room(block)
-        ends = np.array([sum(int(lengths[0]) for lengths in pair.lengths)])
-        span, params, matrix = session.upload(pair.spans), self.score_params(width), self.matrix()
-        edges = session.allocate(int(_room(rows, columns, block)) * width // 8)
-        scratch = session.scratch("groups", n_items * room * lanes * width // 8)
-        results, paths = session.results(4 * N_RESULTS), session.results(int(ends[0]))
-        size = np.int32(rows), np.int32(columns)
-
-        def launch(entry: str, n_items: int, *arguments: Argument) -> None:
-            session.launch("smith_waterman_trace_vector", entry, defines, n_items, 1, *arguments)
-
-        launch("prepare", 1, *self.sequences(pair), span, session.upload(self.kinds.codes), params, *size, edges)
-        for wave in range(rows + columns - 1):
-            session.check()
-            launch("fill_wave", n_items, span, matrix, params, *size, edges, np.int32(wave), scratch, np.uint64(room))
-        launch(
-            "trace_long", 1, span, session.upload(ends), matrix, params, np.int32(self.most(width)), *size, edges,
-            scratch, results, paths,
-        )  # fmt: skip
-        found = session.download(results, (1, N_RESULTS), np.int32)
-        traces = Traces(found, ends, session.download(paths, int(ends[0]), np.uint8))
-        return possible_traces(session, pair, traces, self.most(width))
+    def long_pair(self, pairs: Pairs, row: int) -> Traces:
+        """Align one of some pairs with all of the device."""
+        first, m, begin, n = pairs.spans[row].tolist()
+        query, target = pairs.batch.queries.codes[first : first + m], pairs.batch.targets.codes[begin : begin + n]
+        batch = PairBatch.of_query(query, SequenceBatch.from_texts([target]))
+        found = LONG_PAIR.start(self.session, batch, LongPairChoice(self.scoring))()
+        length = len(found.path)
+        results = np.array([[found.score, *found.query_range, *found.target_range, length]], np.int32)
+        return Traces(results, np.array([length]), np.frombuffer(found.path.encode("ascii"), np.uint8))
 
 
 def _groups(pairs: Pairs, lanes: int, block: int) -> tuple[Rows, npt.NDArray[np.int64]]:

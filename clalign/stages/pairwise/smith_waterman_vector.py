@@ -10,6 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.sessions import Buffer, KernelSession
+from clalign.stages.pairwise.long_pair import LONG_PAIR
 from clalign.stages.pairwise.smith_waterman_pieces import pieces_of
 from clalign.stages.pairwise.smith_waterman_tuning import PairTuning
 from clalign.values.alphabets import N_CODES
@@ -34,6 +35,17 @@ MOST_BYTE_SCORE = 20
 
 PIECE_SHARE = 0.25
 """Of its own a piece of a target has so much of what each lane gets, or lanes would wait for the longest ones."""
+
+
+LEAST_ALONE = 2e7
+"""Cells of a query and a target that may have all of the device for themselves."""
+
+MOST_ALONE = 64
+"""Targets of a batch that are looked at whether they had better be alone."""
+
+LANE_SHARE = 8
+"""A lane takes so many times as long for a target as a core that has it alone; all lanes of a core together do so many
+times as much."""
 
 
 def limit_of(width: int, model: PairwiseQuery) -> int:
@@ -84,15 +96,56 @@ def _tables(session: KernelSession, model: PairwiseQuery) -> _Tables:
     return session.cached("smith-waterman letters", model, make)
 
 
-def _order(session: KernelSession, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
-    """Return the rows that are not empty, the longest first, and how many they are, on a device."""
+class _Order(Struct, frozen=True):
+    """The rows of a batch that are not empty, the longest first.
 
-    def make() -> tuple[Buffer, Buffer]:
+    Attributes
+    ----------
+    first : int32[]
+        Up to `MOST_ALONE` of them, and one more.
+    n_residues : int
+        Of all.
+    listed, count : Buffer
+        All but those that are computed alone, and how many they are, on a device.
+    """
+
+    first: Rows
+    n_residues: int
+    listed: Buffer
+    count: Buffer
+
+
+def _order(session: KernelSession, batch: SequenceBatch, n_alone: int = 0) -> _Order:
+    """Return the rows that are not empty, the longest first, without the first of them on the device."""
+
+    def make() -> _Order:
         order = longest_first(batch.lengths).astype(np.int32)
         order = order[: np.count_nonzero(batch.lengths)]
-        return session.upload(order), session.upload(np.array([len(order)], np.uint32))
+        left = order[n_alone:]
+        listed = session.upload(left if len(left) else order)
+        count = session.upload(np.array([len(left)], np.uint32))
+        return _Order(order[: MOST_ALONE + 1].copy(), int(batch.n_cells(1)), listed, count)
 
-    return session.cached("longest first", batch, make)
+    return session.cached(f"longest first but {n_alone}", batch, make)
+
+
+def alone(lengths: npt.NDArray[np.int64], n_residues: int, n_cores: int) -> int:
+    """Return how many of the longest targets had better have all cores, one after the other.
+
+    In lanes a target takes one lane as long as all others take together if these are few.
+
+    Parameters
+    ----------
+    lengths : int64[n]
+        Of the longest targets, the longest first.
+    n_residues : int
+        Of all targets.
+    n_cores : int
+    """
+    before = np.concatenate([[0], np.cumsum(lengths)])
+    longest_left = np.append(lengths, 0 if before[-1] >= n_residues else lengths[-1:])
+    left = np.maximum(LANE_SHARE * longest_left, (n_residues - before) / (LANE_SHARE * n_cores))
+    return int(np.argmin(before / n_cores + left))
 
 
 def start_vector(
@@ -122,12 +175,17 @@ def start_vector(
 def _start_whole(
     session: KernelSession, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
 ) -> Callable[[], PairScores]:
-    """Enqueue the kernels on targets as they are."""
-    lengths = batch.lengths
-    listed, count = _order(session, batch)
-    scores = session.results(4 * len(batch))
+    """Enqueue the kernels on targets as they are; those that are long beside the others follow one by one."""
+    lengths, order = batch.lengths, _order(session, batch)
+    longest = lengths[order.first].astype(np.int64)
+    may_be = int((longest[:MOST_ALONE] * model.length >= LEAST_ALONE).sum())
+    n_alone = alone(longest[:may_be], order.n_residues, max(1, session.device.n_compute_units)) if may_be else 0
+    rows_alone, n_left = order.first[:n_alone], np.count_nonzero(lengths) - n_alone
+    order = _order(session, batch, n_alone)
+    listed, count = order.listed, order.count
+    scores = session.zeros(4 * len(batch))
     counts: dict[int, Callable[[], npt.NDArray[Any]]] = {}
-    widths = widths_of(model, int(lengths.max()))
+    widths = widths_of(model, int(longest[n_alone])) if n_left else ()
     for width in widths:
         if width != widths[0]:
             counts[width] = session.fetch(count, 1, np.uint32)
@@ -138,7 +196,10 @@ def _start_whole(
 
     def result() -> PairScores:
         of_nothing = np.int32(model.scoring.unpaired(model.length))
-        found = possible_scores(session, batch, model, np.where(lengths == 0, of_nothing, values()))
+        found = np.where(lengths == 0, of_nothing, values())
+        for row in rows_alone.tolist():
+            found[row] = LONG_PAIR.best_score(session, model.sequence.codes, batch.residues(row), model.scoring)
+        found = possible_scores(session, batch, model, found)
         n_again = {width: int(n()[0]) for width, n in counts.items()}
         session.demand(max(n_again.values(), default=0) <= len(batch), "more targets to be scored again than there are")
         return PairScores(Scores(batch.targets, found), n_again.get(16, 0), n_again.get(32, 0))
