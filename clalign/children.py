@@ -16,6 +16,9 @@ import threading
 
 from clalign.errors import ExitCode
 
+INNER_COMMANDS = ("worker", "probe", "builder", "executor")
+"""Commands by which clalign starts itself."""
+
 GRACE_SECONDS = 10.0
 """A process that nobody listens to any more has this long to bring its work to an end."""
 
