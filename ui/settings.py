@@ -90,7 +90,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def _read(path: Path, default: Any) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_small_file(path, follows_links=True))
     except (OSError, ValueError):
         return default
 
