@@ -51,7 +51,9 @@ class ProcessNotStarted(ClalignError):
     def __init__(self, what: str, error: OSError) -> None:
         hint = "Close other programs, or allow more processes (ulimit -u); then try again."
         if isinstance(error, PermissionError | FileNotFoundError):
-            hint = f"Let this user execute {sys.executable or 'Python'}, or install clalign where this user may read it."
+            hint = (
+                f"Let this user execute {sys.executable or 'Python'}, or install clalign where this user may read it."
+            )
         super().__init__(f"The system could not start {what} ({error.strerror}).", hint)
 
 

@@ -208,7 +208,9 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
             Finding(f"Only {size_text(cache['free'])} are free for the cache.", "Free space, or clalign cache --clear")
         )
     if found["display_problem"]:
-        remedy = f"Check DISPLAY and WAYLAND_DISPLAY; over ssh use ssh -X. Qt needs: sudo apt-get install -y {LIBRARIES}"
+        remedy = (
+            f"Check DISPLAY and WAYLAND_DISPLAY; over ssh use ssh -X. Qt needs: sudo apt-get install -y {LIBRARIES}"
+        )
         findings.append(Finding(f"The display does not answer: {found['display_problem']}.", remedy))
     if found["window"]:
         remedy = f"sudo apt-get install -y {LIBRARIES}"

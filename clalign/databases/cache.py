@@ -16,7 +16,15 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from clalign.databases.cache_root import FOLDER_VARIABLE, MARK, WORKING, cache_limit, cache_root, make_folder, write_whole
+from clalign.databases.cache_root import (
+    FOLDER_VARIABLE,
+    MARK,
+    WORKING,
+    cache_limit,
+    cache_root,
+    make_folder,
+    write_whole,
+)
 from clalign.databases.packed import MANIFEST, READING
 from clalign.errors import OutputError
 from clalign.formats import scratch

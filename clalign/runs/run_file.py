@@ -382,8 +382,8 @@ class RunFile:
         return [(*row[:4], parsed(row[4], "a verification", self.path, DETAILS)) for row in rows]
 
 
-def create_run(path: Path, **facts: Any) -> RunFile:
-    """Make a new run file with its first facts.
+def create_run(path: Path, is_shared: bool = False, **facts: Any) -> RunFile:
+    """Make a new run file with its first facts; any thread may use one that is shared.
 
     Raises
     ------
@@ -394,7 +394,7 @@ def create_run(path: Path, **facts: Any) -> RunFile:
     """
     try:
         Path(os.path.realpath(path)).open("xb").close()  # of two that make it at the same time one fails
-        connection = connect(path, "rwc", PATIENCE)
+        connection = connect(path, "rwc", PATIENCE, is_shared)
         connection.execute("PRAGMA journal_mode = WAL")
         spec = facts.get("spec") or {}
         connection.declare(declaration_of(facts.get("engine", ""), spec.get("direction", "")))
@@ -410,8 +410,8 @@ def create_run(path: Path, **facts: Any) -> RunFile:
     return run
 
 
-def open_run(path: Path, writable: bool = False) -> RunFile:
-    """Open a run file.
+def open_run(path: Path, writable: bool = False, is_shared: bool = False) -> RunFile:
+    """Open a run file; any thread may use one that is shared.
 
     Raises
     ------
@@ -420,7 +420,7 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     OutputError
         If it is of an older version, and is to be written but cannot be.
     """
-    connection, version = open_checked(path, "rw" if writable else "ro", PATIENCE)
+    connection, version = open_checked(path, "rw" if writable else "ro", PATIENCE, is_shared)
     _bring_up_to_date(connection, version, writable)
     return RunFile(path, connection)
 

@@ -46,7 +46,10 @@ WARM_MS = 400
 
 def end_without_display(reason: str) -> None:
     """Say why there is no window, and end this process."""
-    error = NoWindow(f"No window could be opened: the display does not answer ({reason}).", "Check DISPLAY and WAYLAND_DISPLAY, or ask: clalign doctor")
+    error = NoWindow(
+        f"No window could be opened: the display does not answer ({reason}).",
+        "Check DISPLAY and WAYLAND_DISPLAY, or ask: clalign doctor",
+    )
     print(f"clalign: {error.message}\n{error.hint}", file=sys.stderr, flush=True)
     os._exit(error.exit_code)
 
