@@ -121,10 +121,10 @@ def test_what_is_not_known_is_named() -> None:
 QUERY = clalign.Sequence.from_text("q", "MKVLAARTEWYGHHKLMNPQRSTVWY")
 
 
-@pytest.mark.parametrize("device", ["reference", "cpu"])
-def test_results_may_be_used_by_any_thread(device: str) -> None:
+@pytest.mark.parametrize("where", ["reference", "cpu"])
+def test_results_may_be_used_by_any_thread(where: str) -> None:
     def make() -> clalign.Results:
-        return clalign.sw(QUERY, QUERY, device=device)
+        return clalign.sw(QUERY, QUERY, device=where)
 
     def use(found: clalign.Results) -> tuple[str, list[str], int, int]:
         said = repr(found), [hit.name for hit in found], len(found.queries), int(found.scores()[0])
