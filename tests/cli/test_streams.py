@@ -81,12 +81,13 @@ def test_a_full_disk_behind_standard_output_is_told(
     buffering: list[str], words: list[str] | str, search: list[str]
 ) -> None:
     asked = [*search[:3], "-q", *search[-2:]] if words == "search" else words
-    for standard_error in (subprocess.PIPE, FULL.open("w")):
+    command = [sys.executable, *buffering, "-m", "clalign", *asked]
+    for is_told in (True, False):
         with FULL.open("w") as full:
-            command = [sys.executable, *buffering, "-m", "clalign", *asked]
+            standard_error = subprocess.PIPE if is_told else full
             done = subprocess.run(command, stdout=full, stderr=standard_error, text=True, check=False)
         assert done.returncode == ExitCode.CANNOT_WRITE
-        if done.stderr is not None:
+        if is_told:
             assert "clalign: Standard output could not be written (No space left on device)." in done.stderr
             assert "Traceback" not in done.stderr
             assert "Exception ignored" not in done.stderr

@@ -16,8 +16,8 @@ from PySide6.QtCore import (
     QMessageLogContext,
     QObject,
     QSocketNotifier,
-    QtMsgType,
     QTimer,
+    QtMsgType,
     qInstallMessageHandler,
 )
 from PySide6.QtGui import QGuiApplication
@@ -50,7 +50,8 @@ def end_without_display(reason: str) -> None:
         f"No window could be opened: the display does not answer ({reason}).",
         "Check DISPLAY and WAYLAND_DISPLAY, or ask: clalign doctor",
     )
-    print(f"clalign: {error.message}\n{error.hint}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"clalign: {error.message}\n{error.hint}\n")
+    sys.stderr.flush()
     os._exit(error.exit_code)
 
 
@@ -74,7 +75,7 @@ def make_application(arguments: list[str], refuse: Callable[[str], None] = end_w
     app = QApplication(arguments)
     qInstallMessageHandler(before)
     for text in warnings:
-        print(text, file=sys.stderr)
+        sys.stderr.write(f"{text}\n")
     app.setApplicationName("clalign")
     app.setApplicationDisplayName("clalign")
     app.setDesktopFileName("clalign")

@@ -102,9 +102,7 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
     return n_hits
 
 
-def _text_of_sequence(
-    source: Source, stream: TextIO, query: Query, found: list[tuple[int, Hit]], width: int
-) -> None:
+def _text_of_sequence(source: Source, stream: TextIO, query: Query, found: list[tuple[int, Hit]], width: int) -> None:
     entries = [(source.cards[number], hit) for number, hit in found]
     # HMMER2 lists what begins at the same residue in the order of the library.
     domains = [
