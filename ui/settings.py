@@ -14,6 +14,7 @@ from typing import Any
 import platformdirs
 from PySide6.QtCore import QSettings
 
+from clalign.formats.small_files import read_small_file
 from clalign.formats.writers import replaced_file
 
 from .formatting import file_words

@@ -1,4 +1,4 @@
-"""``clalign probe``: lists or tests devices, loads Qt, or connects to the display, in a process of its own, where a library may crash."""
+"""``clalign probe``: tries what may crash in a process of its own: devices, Qt, or the display."""
 
 from __future__ import annotations
 

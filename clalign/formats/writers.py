@@ -34,7 +34,7 @@ BESIDE = ".provenance.json"
 """How names of files end that say where the file beside them comes from."""
 
 TAB_SEPARATED = ("tsv", "domtsv", "outfmt", "scores", "architecture", "queries", "matrix")
-"""Exports that spreadsheets open, and programs; names in them are made safe for a spreadsheet where that is asked for."""
+"""Exports for spreadsheets and programs; names in them are made safe for a spreadsheet where that is asked for."""
 
 COMMA_SEPARATED = ("csv", "domcsv")
 """Exports that are for spreadsheets: names in them are always made safe."""
