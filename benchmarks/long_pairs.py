@@ -292,7 +292,9 @@ def main() -> None:
     parser.add_argument("--usual-cells", type=float, default=1e10, help="most cells of the usual kernel for scores")
     parser.add_argument("--traced-cells", type=float, default=2e9, help="most cells of that for alignments")
     parser.add_argument("--backwards-cells", type=float, default=1e14, help="most cells that are scored backwards")
-    parser.add_argument("--parasail", action="store_true", help="compare processor seconds with its score's (ACGT only)")
+    parser.add_argument(
+        "--parasail", action="store_true", help="compare processor seconds with its score's (ACGT only)"
+    )
     parser.add_argument("--json", type=Path)
     parser.add_argument("--pair", help=argparse.SUPPRESS)
     options = parser.parse_args()

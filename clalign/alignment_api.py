@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from clalign.api import Results
-from clalign.api_inputs import PathLike, Sequences, known_options, taken_path
+from clalign.api_inputs import PathLike, Sequences, device_words, inputs_named, known_options, path_of, taken
 from clalign.engines.engine import engine_named
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
@@ -51,7 +51,7 @@ def tree(alignment: Alignment, distance: str = "kimura", posteriors: PathLike | 
 
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(_as_file(alignment))
-        probs = os.fspath(posteriors) if posteriors is not None else None
+        probs = path_of(posteriors, "posteriors") if posteriors is not None else None
         if probs is None and distance == "posterior" and _run_of(alignment):
             probs = stack.enter_context(_exported(alignment, "probs"))
         return guide_tree(file, distance, probs)
@@ -102,8 +102,9 @@ def add(
     with contextlib.ExitStack() as stack:
         folder = Scratch()
         stack.callback(folder.remove)
-        path, _ = taken_path(sequences, folder, "sequences")
-        return _changed("add", alignment, path, output, device, context, options)
+        new = taken(sequences, folder, "sequences")
+        stack.enter_context(inputs_named([new]))
+        return _changed("add", alignment, new.path, output, device, context, options)
 
 
 def realign(
@@ -127,10 +128,10 @@ def _changed(
     choice = kind(**known_options(options, kind, name))
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(_as_file(alignment))
-        place = os.path.abspath(os.fspath(output)) if output is not None else ""
+        place = os.path.abspath(path_of(output, "output")) if output is not None else ""
         written = place or str(stack.enter_context(Scratch()) / "alignment.sto")
         form = form_of(written) or "fasta"
-        change(file, what, written, form, choice, pick_device(device), context or QuietContext())
+        change(file, what, written, form, choice, pick_device(device_words(device)), context or QuietContext())
         return read_rows(written)
 
 
@@ -141,8 +142,9 @@ def _run_of(alignment: Alignment) -> str:
 
     if isinstance(alignment, Results):
         return str(alignment.run.path)
-    with opened(os.fspath(alignment)) as source:
-        return os.fspath(alignment) if identify(source).kind == "run" else ""
+    path = path_of(alignment, "alignment")
+    with opened(path) as source:
+        return path if identify(source).kind == "run" else ""
 
 
 @contextlib.contextmanager
@@ -159,7 +161,7 @@ def _exported(alignment: Alignment, what: str) -> Iterator[str]:
 def _as_file(alignment: Alignment) -> Iterator[str]:
     """Give the path of an alignment; of a run one that goes when the block ends."""
     if not isinstance(alignment, Results) and not _run_of(alignment):
-        yield os.path.abspath(os.fspath(alignment))
+        yield os.path.abspath(path_of(alignment, "alignment"))
         return
     with _exported(alignment, "stockholm") as path:
         yield path

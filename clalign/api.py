@@ -17,7 +17,19 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.api_inputs import PathLike, Profiles, Sequences, device_words, known_options, paths_of, taken_path
+from clalign.api_inputs import (
+    PathLike,
+    Profiles,
+    Sequences,
+    Taken,
+    device_words,
+    inputs_named,
+    known_options,
+    path_of,
+    paths_of,
+    taken,
+    typed,
+)
 from clalign.engines.engine import Engine, engine_of, engine_with, spec_of
 from clalign.engines.export import export as export_run
 from clalign.errors import InputError, OptionError
@@ -55,8 +67,12 @@ class Query(Struct, frozen=True):
     length: int
 
 
+class UnknownQuery(OptionError, KeyError, IndexError):
+    """A query that a run does not have, by its name or its number."""
+
+
 class Results:
-    """What a run has found; a context manager, and an iterable of its hits.
+    """What a run has found; a context manager, and an iterable of its hits. Any thread may use it.
 
     Parameters
     ----------
@@ -134,7 +150,7 @@ class Results:
 
     def export(self, what: str, path: PathLike, **how: Any) -> int:
         """Write results to a file, and return how many records; see `clalign.engines.export.export`."""
-        return export_run(self.run.path, what, os.fspath(path), **how)
+        return export(self.run.path, what, path, **how)
 
     def picture(
         self, kind: str, path: PathLike, *, query: int | str | None = None, width: float = 180.0,
@@ -145,7 +161,8 @@ class Results:
         from clalign.tools.painting import write_picture
 
         number = None if query is None else self._number(query)
-        write_picture(self.run, Asked(kind, number, os.fspath(taxonomy), column), os.fspath(path), width)
+        asked = Asked(kind, number, path_of(taxonomy, "taxonomy") if taxonomy else "", column)
+        write_picture(self.run, asked, path_of(path, "path"), typed(width, float, "width"))
 
     def save(self, path: PathLike) -> None:
         """Keep the run in a file, which `open_run`, the command line and the window open.
@@ -155,19 +172,21 @@ class Results:
         InputError
             If the file exists.
         """
-        if Path(path).exists():
-            raise InputError(os.fspath(path), "the file exists already.", "Choose another name.")
-        self.run.copy_to(Path(path))
+        place = Path(path_of(path, "path"))
+        if place.exists():
+            raise InputError(place, "the file exists already.", "Choose another name.")
+        self.run.copy_to(place)
 
     def _number(self, query: int | str) -> int:
-        if isinstance(query, int):
-            if not 0 <= query < self.run.n_profiles():
-                raise IndexError(f"there is no query {query}")
-            return query
-        for known in self.queries:
-            if query in (known.name, known.accession):
-                return known.number
-        raise KeyError(query)
+        if isinstance(query, int | np.integer) and not isinstance(query, bool):
+            if 0 <= query < self.run.n_profiles():
+                return int(query)
+        elif isinstance(query, str):
+            for known in self.queries:
+                if query in (known.name, known.accession):
+                    return known.number
+        hint = f"Give a name, or a number from 0 to {self.run.n_profiles() - 1:,}; see `queries`."
+        raise UnknownQuery(f"There is no query {query!r} in this run.", hint)
 
 
 def hmmsearch(
@@ -303,7 +322,7 @@ def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: Any
     from clalign.tools.specs import BuildSpec
 
     spec = BuildSpec(**known_options(options, BuildSpec, "hmmbuild"))
-    return _written(output, lambda place: build_profiles(os.fspath(alignment), place, spec, QuietContext()))
+    return _written(output, lambda place: build_profiles(path_of(alignment, "alignment"), place, spec, QuietContext()))
 
 
 def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = "auto", **options: Any) -> list[Hmm]:
@@ -323,9 +342,8 @@ def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = 
     from clalign.tools.specs import CalibrateSpec
 
     spec = CalibrateSpec(**known_options(options, CalibrateSpec, "calibrate"))
-    return _written(
-        output, lambda place: calibrated(os.fspath(profiles), place, spec, pick_device(device), QuietContext())
-    )
+    path, words = path_of(profiles, "profiles"), device_words(device)
+    return _written(output, lambda place: calibrated(path, place, spec, pick_device(words), QuietContext()))
 
 
 def devices(refresh: bool = False) -> list[Device]:
@@ -343,7 +361,7 @@ def open_run(path: PathLike) -> Results:
     InputError
         If it is none.
     """
-    return Results(open_file(Path(path)))
+    return Results(open_file(Path(path_of(path, "path")), is_shared=True))
 
 
 def merge(
@@ -373,13 +391,20 @@ def merge(
     from clalign.engines.merging import Merging, merge_runs
 
     how = Merging(device_words(device), pick_device, context or QuietContext())
-    merge_runs([Path(run) for run in runs], Path(path), how)
+    if isinstance(runs, str | os.PathLike) or not isinstance(runs, Iterable):
+        raise OptionError(f"runs cannot be {runs!r}.", "Give a list of paths.")
+    merge_runs([Path(path_of(run, "a run")) for run in runs], Path(path_of(path, "path")), how)
     return open_run(path)
 
 
 def export(run: PathLike, what: str, path: PathLike, **how: Any) -> int:
     """Write the results of a run to a file; see `clalign.engines.export.export`."""
-    return export_run(os.fspath(run), what, os.fspath(path), **how)
+    from clalign.engines.export import Choice
+
+    context = how.pop("context", None)
+    shape = known_options(how, Choice, "export")
+    hits = shape.pop("hits", None)
+    return export_run(path_of(run, "run"), what, path_of(path, "path"), hits, context, **shape)
 
 
 def picture(run: PathLike, kind: str, path: PathLike, **how: Any) -> None:
@@ -410,14 +435,20 @@ def example(name: str) -> str:
     """Return the path of a file of the bundled examples, such as ``rrm_1.hmm``."""
     from clalign.databases.examples import example_file
 
-    return example_file(name)
+    path = example_file(path_of(name, "name"))
+    if not os.path.isfile(path):
+        known = sorted(os.listdir(os.path.dirname(path)))
+        raise OptionError(f"There is no example {name!r}.", f"There are {', '.join(known)}.")
+    return path
 
 
 def _written(output: PathLike | None, write: Any) -> list[Hmm]:
     from clalign.formats.profiles import load_profiles
 
     with contextlib.ExitStack() as stack:
-        place = os.fspath(output) if output is not None else str(stack.enter_context(Scratch()) / "profiles.hmm")
+        place = (
+            path_of(output, "output") if output is not None else str(stack.enter_context(Scratch()) / "profiles.hmm")
+        )
         write(place)
         return load_profiles(place)
 
@@ -432,21 +463,23 @@ def _computed(
     assert engine is not None
     if "device" in options:
         options = {**options, "device": device_words(options["device"])}
-    known_options(options, engine.spec, name)
+    options = known_options(options, engine.spec, name)
     with contextlib.ExitStack() as undone:
         folder = Scratch()
         undone.callback(folder.remove)
         named = dict(zip(engine.spec.inputs, inputs, strict=True))
-        files, given = dict[str, Any](), dict[str, list[Any]]()
+        files, given, read = dict[str, Any](), dict[str, list[Any]](), list[Taken]()
         for field, value in named.items():
             several = engine.spec.takes_many(field)
-            taken = [taken_path(one, folder, field) for one in (paths_of(value) if several else [value])]
-            files[field] = tuple(path for path, _ in taken) if several else taken[0][0]
-            given.update({field: taken[0][1]} if taken[0][1] else {})
+            some = [taken(one, folder, field) for one in (paths_of(value) if several else [value])]
+            files[field] = tuple(one.path for one in some) if several else some[0].path
+            given.update({field: some[0].profiles} if some[0].profiles else {})
+            read += some
+        undone.enter_context(inputs_named(read))
         spec = engine.asked({**engine.part("commands")[name].preset, **options, **files})
-        path = folder.path / "run.clalign" if run is None else Path(run)
+        path = folder.path / "run.clalign" if run is None else Path(path_of(run, "run"))
         facts = {"engine": engine.name, "spec": spec.to_dict(), "state": "new"}
-        file = _begun(path, engine, spec) if path.exists() else create_run(path, **facts)
+        file = _begun(path, engine, spec) if path.exists() else create_run(path, is_shared=True, **facts)
         undone.callback(file.close)
         if run is None:
             file.make_temporary()
@@ -459,7 +492,7 @@ def _computed(
 def _begun(path: Path, engine: Engine, spec: Any) -> RunFile:
     """Open a run that is there, if it is one of the same search."""
     with contextlib.ExitStack() as undone:
-        file = undone.enter_context(open_file(path, writable=True))
+        file = undone.enter_context(open_file(path, writable=True, is_shared=True))
         if engine_of(file).name != engine.name or spec_of(file).on(spec.device) != spec:
             raise OptionError(f"{path} is the run of another search.", "Choose another name, or remove it.")
         check_inputs(file, QuietContext())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
-from collections.abc import Iterable
-from dataclasses import fields
-from typing import IO, Any, TypeAlias
+import reprlib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, ClassVar, TypeAlias, get_args, get_origin, get_type_hints
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
-from clalign.errors import OptionError
+from clalign.errors import ClalignError, InputError, OptionError, quoted
 from clalign.formats.scratch import Scratch
 from clalign.formats.writers import fasta_record
 from clalign.values.devices import Device
@@ -23,14 +27,15 @@ Sequences: TypeAlias = PathLike | IO[str] | IO[bytes] | Sequence | SequenceDatab
 
 
 def known_options(options: dict[str, Any], spec: type[Any], command: str) -> dict[str, Any]:
-    """Return options that are fields of a spec.
+    """Return options that are fields of a spec, with values of the types of these fields.
 
     Raises
     ------
     OptionError
-        If one is none.
+        If one is no field, or its value is of another type.
     """
-    names = [field.name for field in fields(spec)]
+    hints = get_type_hints(spec)
+    names = [name for name, hint in hints.items() if get_origin(hint) is not ClassVar]
     for name in options:
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
@@ -38,13 +43,60 @@ def known_options(options: dict[str, Any], spec: type[Any], command: str) -> dic
                 f"{command} has no option {name}.",
                 f"Did you mean {near[0]}?" if near else f"It has {', '.join(names)}.",
             )
-    return options
+    return {name: typed(value, hints[name], name) for name, value in options.items()}
+
+
+def typed(value: Any, hint: Any, name: str) -> Any:
+    """Return the value of an option as its type has it; those of numpy, and paths, are taken as well.
+
+    Raises
+    ------
+    OptionError
+        If it is of another type, or none of what there is to choose from.
+    """
+    try:
+        return msgspec.convert(_plain(value), hint)
+    except msgspec.ValidationError as error:
+        choices = [str(one) for part in (hint, *get_args(hint)) for one in get_args(part) if isinstance(one, str)]
+        if isinstance(value, str) and choices:
+            raise OptionError(f"There is no {name} {quoted(value)}.", f"Choose one of {', '.join(choices)}.") from None
+        raise OptionError(f"{name} cannot be {reprlib.repr(value)}.", f"{error}.") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple | range):
+        return [_plain(one) for one in value]
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def path_of(value: Any, what: str) -> str:
+    """Return a path as text.
+
+    Raises
+    ------
+    OptionError
+        If it is none.
+    """
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise OptionError(f"{what} cannot be {reprlib.repr(value)}.", "Give a path.")
+    return path
 
 
 def device_words(value: Any) -> str:
-    """Return the words for a device, words or a `Device`, or for a list of these."""
+    """Return the words for a device, words or a `Device`, or for a list of these.
+
+    Raises
+    ------
+    OptionError
+        If it is something else.
+    """
     several = value if isinstance(value, list | tuple) else [value]
-    return ",".join(one.id if isinstance(one, Device) else str(one) for one in several)
+    if not several or not all(isinstance(one, Device | str) for one in several):
+        raise OptionError(f"device cannot be {reprlib.repr(value)}.", "Give an id, words, a Device, or a list of them.")
+    return ",".join(one.id if isinstance(one, Device) else one for one in several)
 
 
 def paths_of(value: Any) -> list[Any]:
@@ -53,29 +105,98 @@ def paths_of(value: Any) -> list[Any]:
     return list(value) if is_list and value else [value]
 
 
-def taken_path(value: Any, folder: Scratch, name: str) -> tuple[str, list[Any]]:
-    """Return the path of an input, as it was given or of a copy; for profiles ``-``, and what stays in memory."""
+class Taken(Struct, frozen=True):
+    """An input, as a file that an engine reads.
+
+    Attributes
+    ----------
+    path : str
+        As it was given, or of a copy; ``-`` for profiles in memory.
+    profiles : list of Hmm
+        Those that stay in memory.
+    name : str
+        What an error calls it instead of the path; empty for a file of the caller.
+    starts : list of int
+        The first line of each sequence of a copy.
+    """
+
+    path: str
+    profiles: list[Hmm] = []
+    name: str = ""
+    starts: list[int] = []
+
+    def place(self, line: int | None) -> tuple[str, int | None]:
+        """Return what an error calls a place of it: by the sequence, or by the line of what was read."""
+        if not self.starts or line is None:
+            return self.name, line
+        return f"sequence {bisect_right(self.starts, line):,} of {self.name}", None
+
+
+def taken(value: Any, folder: Scratch, name: str) -> Taken:
+    """Return an input as a file.
+
+    Raises
+    ------
+    WrongInput
+        If it is none of what can be read.
+    """
     if isinstance(value, str | os.PathLike):
-        return os.path.abspath(os.fspath(value)), []
+        return Taken(os.path.abspath(path_of(value, name)))
     copy = folder.path / name
     if hasattr(value, "read"):
         text = value.read()
+        if not isinstance(text, str | bytes):
+            raise WrongInput(name, "yields", text)
         copy.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return str(copy), []
-    objects = _objects(value)
+        return Taken(str(copy), name=name)
+    objects = _objects(value, name)
     if objects and all(isinstance(one, Hmm) for one in objects):
-        return "-", objects
+        return Taken("-", objects, name)
+    starts, line = [], 1
     with copy.open("w", encoding="utf-8") as stream:
         for one in objects:
             if not isinstance(one, Sequence):
-                raise TypeError(f"{name} holds a {type(one).__name__}; give sequences, profiles, or a file")
-            stream.write(fasta_record(one.name, one.description, one.text))
-    return str(copy), []
+                raise WrongInput(name, "holds", one)
+            record = fasta_record(one.name, one.description, one.text)
+            stream.write(record)
+            starts.append(line)
+            line += record.count("\n")
+    return Taken(str(copy), name=name, starts=starts)
 
 
-def _objects(value: Any) -> list[Any]:
+class WrongInput(OptionError, TypeError):
+    """An input that is none of what can be read."""
+
+    def __init__(self, name: str, verb: str, value: Any) -> None:
+        hint = "Give a path, an open file, sequences or profiles, or a list of sequences or of profiles."
+        super().__init__(f"{name} {verb} a {type(value).__name__}, which cannot be read.", hint)
+
+
+def _objects(value: Any, name: str) -> list[Any]:
     if isinstance(value, Hmm | Sequence):
         return [value]
     if isinstance(value, SequenceDatabase):
         return [value[int(row)] for row in np.argsort(value.order)]
+    if not isinstance(value, Iterable):
+        raise WrongInput(name, "is", value)
     return list(value)
+
+
+@contextlib.contextmanager
+def inputs_named(inputs: Iterable[Taken]) -> Iterator[None]:
+    """Let errors name an input that is no file of the caller by its name, in place of the path of a copy."""
+    copies = {one.path: one for one in inputs if one.name}
+
+    def renamed(text: str) -> str:
+        for path, one in copies.items():
+            text = text if path == "-" else text.replace(path, one.name)
+        return text
+
+    try:
+        yield
+    except ClalignError as error:
+        if isinstance(error, InputError) and error.path in copies:
+            place, line = copies[error.path].place(error.line)
+            raise InputError(place, renamed(error.reason), renamed(error.hint), line) from error
+        error.message, error.hint = renamed(error.message), renamed(error.hint)
+        raise

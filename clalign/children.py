@@ -14,7 +14,10 @@ import subprocess
 import sys
 import threading
 
-from clalign.errors import ExitCode
+from clalign.errors import ClalignError, ExitCode
+
+INNER_COMMANDS = ("worker", "probe", "builder", "executor")
+"""Commands by which clalign starts itself."""
 
 GRACE_SECONDS = 10.0
 """A process that nobody listens to any more has this long to bring its work to an end."""
@@ -28,9 +31,30 @@ def own_command(*words: str) -> list[str]:
     Python would look for modules in the current folder first, where a ``numpy.py`` may lie beside the data, or another
     ``clalign``. What the user has put into ``PYTHONPATH`` counts.
     """
+    program = sys.executable or ""  # Python does not always know where it lies
     if getattr(sys, "frozen", False):
-        return [sys.executable, *words]
-    return [sys.executable, "-P", "-m", "clalign", *words]
+        return [program, *words]
+    return [program, "-P", "-m", "clalign", *words]
+
+
+class ProcessNotStarted(ClalignError):
+    """A process of the program's own that the system did not start.
+
+    Parameters
+    ----------
+    what : str
+        What it was to be.
+    error : OSError
+        What the system said.
+    """
+
+    def __init__(self, what: str, error: OSError) -> None:
+        hint = "Close other programs, or allow more processes (ulimit -u); then try again."
+        if isinstance(error, PermissionError | FileNotFoundError):
+            hint = (
+                f"Let this user execute {sys.executable or 'Python'}, or install clalign where this user may read it."
+            )
+        super().__init__(f"The system could not start {what} ({error.strerror}).", hint)
 
 
 def ask(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
@@ -40,12 +64,16 @@ def ask(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
     ------
     subprocess.TimeoutExpired
         If it took longer than `seconds`; it was killed then.
+    ProcessNotStarted
+        If the system did not start it.
     """
     given, held = os.pipe()
     try:
         return subprocess.run(
             command, stdin=given, capture_output=True, timeout=seconds, encoding="utf-8", errors="replace"
         )
+    except OSError as error:
+        raise ProcessNotStarted("another Python", error) from error
     finally:
         os.close(given)
         os.close(held)

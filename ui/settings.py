@@ -14,6 +14,7 @@ from typing import Any
 import platformdirs
 from PySide6.QtCore import QSettings
 
+from clalign.formats.small_files import read_small_file
 from clalign.formats.writers import replaced_file
 
 from .formatting import file_words
@@ -90,7 +91,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def _read(path: Path, default: Any) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_small_file(path, follows_links=True))
     except (OSError, ValueError):
         return default
 

@@ -11,10 +11,10 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from clalign.children import settle_child
+from clalign.children import INNER_COMMANDS, settle_child
 from clalign.cli import starting
 from clalign.cli.environment import leave_threads_out
-from clalign.cli.streams import prepare_streams, tell
+from clalign.cli.streams import drop_unwritten, prepare_streams, tell
 from clalign.databases.cache_root import settle_cache
 from clalign.engines import COMMANDS
 from clalign.errors import ExitCode
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     the drivers.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    prepare_streams()
+    prepare_streams(is_child=bool(words) and words[0] in INNER_COMMANDS)
     if warning := settle_cache():
         tell(f"clalign: {warning}")
     try:
@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # before there is anything else that takes it
         tell("clalign: Interrupted.")
         return ExitCode.INTERRUPTED
+    finally:
+        drop_unwritten()  # else Python tries once more at its end, and complains with an exit code of its own
 
 
 def be_program(argv: Sequence[str] | None = None) -> int:

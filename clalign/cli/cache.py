@@ -27,8 +27,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show or clear the cache."""
-    from clalign.databases.cache import cache_limit, cached_databases, clear_cache, sizes
-    from clalign.databases.cache_root import cache_root
+    from clalign.databases.cache import cached_databases, clear_cache, sizes
+    from clalign.databases.cache_root import cache_limit, cache_root
 
     if arguments.clear:
         show(f"Freed {size_text(clear_cache())}.")

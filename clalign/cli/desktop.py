@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -15,14 +16,19 @@ from typing import Any
 
 from clalign.children import own_command
 from clalign.cli.parser import CommandParser
-from clalign.cli.streams import show
+from clalign.cli.streams import show, tell
+from clalign.databases.cache_root import write_whole
 from clalign.errors import ClalignError, ExitCode, OutputError
+from clalign.formats.small_files import read_small_file
 
 EXAMPLES = ("clalign desktop install", "clalign desktop remove")
 
 EXTENSIONS = (".hmm", ".fasta", ".fa", ".faa", ".fna", ".fastq", ".fq", ".sto", ".stk", ".aln", ".gbk", ".embl", ".a3m",
               ".slx", ".selex", ".phy", ".phylip", ".msf", ".nex", ".nexus", ".h3m")  # fmt: skip
 """Files that clalign offers to open; ``.clalign`` belongs to it."""
+
+MARK = b"Made by: clalign desktop install"
+"""In files of text that this command has made: it may replace and remove them."""
 
 WINDOWS_CLASS = "clalign.run"
 
@@ -58,8 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         return ExitCode.DONE
     home = data_home()
     act = install if arguments.action == "install" else remove
-    for path in act(home, window_command()):
+    changed, left = act(home, window_command())
+    for path in changed:
         show(str(path))
+    for path in left:
+        tell(f"clalign: {path} was not made by this command, and stays as it is.")
     return ExitCode.DONE
 
 
@@ -121,55 +130,73 @@ def _plain_name(icon: Traversable) -> str:
     return "clalign." + icon.name.partition(".")[2]
 
 
-def install(home: Path, command: list[str]) -> list[Path]:
-    """Write the desktop entry, icons and file types; return the files.
+def install(home: Path, command: list[str]) -> tuple[list[Path], list[Path]]:
+    """Write the desktop entry, icons and file types; return the files, and those of others that stand in their places.
+
+    What this has written before is replaced, and so are links, but not what they lead to.
 
     Raises
     ------
     OutputError
         If the folder cannot be written.
     """
-    written = []
+    written, left = [], []
     for name, content in desktop_files(command).items():
         path = home / name
-        try:
+        if os.path.lexists(path) and not path.is_symlink() and not _is_own(path, content):
+            left.append(path)
+            continue
+        with _told(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        except OSError as error:
-            raise OutputError(
-                f"{path} could not be written: {error.strerror}.", "Check the folder's rights."
-            ) from error
+            write_whole(path, content)
+            path.chmod(0o644)  # a folder of several users is read by all of them
         written.append(path)
     _refresh(home)
-    return written
+    return written, left
 
 
-def remove(home: Path, command: list[str]) -> list[Path]:
-    """Remove what `install` writes, and folders left empty by that; return the files that were there.
+def remove(home: Path, command: list[str]) -> tuple[list[Path], list[Path]]:
+    """Remove what `install` writes, and folders left empty by that; return the files, and those of others.
 
     Raises
     ------
     OutputError
         If a file cannot be removed.
     """
-    removed = []
-    for name in desktop_files(command):
+    removed, left = [], []
+    for name, content in desktop_files(command).items():
         path = home / name
-        try:
-            path.unlink()
-        except FileNotFoundError:
+        if not os.path.lexists(path):
             continue
-        except OSError as error:
-            raise OutputError(
-                f"{path} could not be removed: {error.strerror}.", "Check the folder's rights."
-            ) from error
+        if not _is_own(path, content):
+            left.append(path)
+            continue
+        with _told(path, "removed"):
+            path.unlink()
         removed.append(path)
     _refresh(home)
     for path in removed:
         with contextlib.suppress(OSError):  # a folder that holds something else stays
             for folder in path.relative_to(home).parents[:-1]:
                 (home / folder).rmdir()
-    return removed
+    return removed, left
+
+
+def _is_own(path: Path, content: bytes) -> bool:
+    """Tell whether `install` has written a file: by its mark, or without one by what it holds."""
+    try:
+        found = read_small_file(path)
+    except OSError:
+        return False
+    return found == content or (MARK in content and MARK in found)
+
+
+@contextlib.contextmanager
+def _told(path: Path, done: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path} could not be {done}: {error.strerror}.", "Check the folder's rights.") from error
 
 
 def _refresh(home: Path) -> None:
@@ -177,7 +204,8 @@ def _refresh(home: Path) -> None:
     for tool, folder in (("update-desktop-database", "applications"), ("update-mime-database", "mime")):
         program = shutil.which(tool)
         if program and (home / folder).is_dir():
-            subprocess.run([program, str(home / folder)], check=False, capture_output=True)
+            with contextlib.suppress(OSError):
+                subprocess.run([program, str(home / folder)], check=False, capture_output=True)
     with contextlib.suppress(FileNotFoundError):
         os.utime(home / "icons" / "hicolor")
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 import clalign
-from clalign.children import ask, own_command
+from clalign.children import ProcessNotStarted, ask, own_command
 from clalign.cli.gui import has_display
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
@@ -60,6 +60,8 @@ LITTLE_SPACE = 2 * 10**9
 
 QT_SECONDS = 120
 
+DISPLAY_SECONDS = 30
+
 
 class Finding(Struct, frozen=True):
     """Something that is not as it should be, and what to do about it."""
@@ -94,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
 def examine() -> dict[str, Any]:
     """Return everything that the report tells, as plain data."""
     devices, problem = _devices()
+    window = _window()
+    silent = _probed("display", DISPLAY_SECONDS) if has_display() and not window else ""
     found = {
         "versions": versions(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -101,8 +105,9 @@ def examine() -> dict[str, Any]:
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
         "cache": _cache(),
         "linker": shutil.which("ld") or "",
-        "display": has_display(),
-        "window": _window(),
+        "display": has_display() and not silent,
+        "display_problem": silent,
+        "window": window,
     }
     return {**found, "findings": [asdict(finding) for finding in _findings(found, problem)]}
 
@@ -139,11 +144,11 @@ def _devices() -> tuple[list[dict[str, Any]], str]:
 
 
 def _cache() -> dict[str, Any]:
-    from clalign.databases.cache import cache_limit, sizes
-    from clalign.databases.cache_root import cache_root
+    from clalign.databases.cache import sizes
+    from clalign.databases.cache_root import cache_limit, cache_root
 
     folder = cache_root()
-    existing = next(place for place in (folder, *folder.parents) if place.is_dir())
+    existing = next(place for place in (folder, *folder.parents) if os.path.isdir(place))
     return {
         "folder": str(folder),
         "bytes": sum(sizes().values()),
@@ -154,14 +159,21 @@ def _cache() -> dict[str, Any]:
 
 
 def _window() -> str:
-    """Return why Qt cannot be loaded; empty if it can. Tried in a process of its own, for it may crash."""
+    """Return why Qt cannot be loaded; empty if it can."""
     if importlib.util.find_spec("PySide6") is None:
         return "PySide6 is not installed"
+    return _probed("window", QT_SECONDS)
+
+
+def _probed(what: str, seconds: int) -> str:
+    """Return what is wrong with a part of the window, tried in a process of its own, for it may crash or hang."""
     try:
-        done = ask(own_command("probe", "window"), QT_SECONDS)
+        done = ask(own_command("probe", what), seconds)
         return str(json.loads(done.stdout))
     except subprocess.TimeoutExpired:
-        return f"Qt could not be loaded within {QT_SECONDS} s"
+        return f"no answer within {seconds} s"
+    except ProcessNotStarted as error:
+        return error.message.removesuffix(".")
     except ValueError:
         return (done.stderr.strip().splitlines() or ["it crashed"])[-1]
 
@@ -196,6 +208,11 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
         findings.append(
             Finding(f"Only {size_text(cache['free'])} are free for the cache.", "Free space, or clalign cache --clear")
         )
+    if found["display_problem"]:
+        remedy = (
+            f"Check DISPLAY and WAYLAND_DISPLAY; over ssh use ssh -X. Qt needs: sudo apt-get install -y {LIBRARIES}"
+        )
+        findings.append(Finding(f"The display does not answer: {found['display_problem']}.", remedy))
     if found["window"]:
         remedy = f"sudo apt-get install -y {LIBRARIES}"
         findings.append(Finding(f"The window cannot be opened: {found['window']}.", remedy))
@@ -228,7 +245,7 @@ def report_lines(report: dict[str, Any]) -> list[str]:
         "",
         f"Cache    {Path(cache['folder'])}: {size_text(cache['bytes'])} used, {size_text(cache['free'])} free",
         f"Linker   {report['linker'] or 'not found'}",
-        f"Display  {'yes' if report['display'] else 'none'}",
+        f"Display  {report['display_problem'] or ('yes' if report['display'] else 'none')}",
         f"Window   {report['window'] or 'Qt can be loaded'}",
         "",
     ]

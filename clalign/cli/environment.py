@@ -24,11 +24,14 @@ def check_environment() -> None:
     Raises
     ------
     OptionError
-        If the level of the log is none, or too few files may be open.
+        If the level of the log is none, the limit of the cache no number of bytes, or too few files may be open.
     """
+    from clalign.databases.cache_root import cache_limit
+
     given = os.environ.get(LOG_VARIABLE, "")
     if given and given.upper() not in LEVELS:
         raise OptionError(f'{LOG_VARIABLE} is "{given}".', f"Set it to one of {', '.join(LEVELS)}, or to nothing.")
+    cache_limit()
     _allow_files()
 
 

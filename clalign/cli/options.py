@@ -188,7 +188,7 @@ def add_place_options(group: argparse._ArgumentGroup) -> None:
 def add_safe_option(group: argparse._ArgumentGroup) -> None:
     """Add ``--safe-tsv``."""
     group.add_argument("--safe-tsv", action="store_true", help="in tab-separated tables, put ' before names that begin"
-                       " with =, +, - or @, which a spreadsheet would compute")  # fmt: skip
+                       " with =, +, - or @, which a spreadsheet would compute; CSV always has it")  # fmt: skip
 
 
 def add_locate_option(parser: CommandParser) -> None:

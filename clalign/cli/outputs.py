@@ -16,7 +16,7 @@ from clalign.cli.parser import UsageError
 from clalign.engines.commands import Output
 from clalign.engines.outputs import FLANKED, WITH_SPECIES
 from clalign.errors import OptionError
-from clalign.formats.writers import TAB_SEPARATED
+from clalign.formats.writers import COMMA_SEPARATED, TAB_SEPARATED
 
 HIT_TABLES = (*WITH_SPECIES, "outfmt")
 
@@ -24,7 +24,7 @@ DOMAIN_PLACES = ("architecture", "architecture_gff3", "gff3", "gff3_genome", "be
 
 SHAPES = {
     "alignments": ("--noali", ()), "width": ("--textw", ()), "accessions": ("--acc", ()),
-    "safe_cells": ("--safe-tsv", TAB_SEPARATED), "overlaps": ("--overlaps", DOMAIN_PLACES),
+    "safe_cells": ("--safe-tsv", (*TAB_SEPARATED, *COMMA_SEPARATED)), "overlaps": ("--overlaps", DOMAIN_PLACES),
     "clans": ("--clans", DOMAIN_PLACES), "flank": ("--flank", FLANKED), "species": ("--species", HIT_TABLES),
     "taxonomy": ("--taxonomy", HIT_TABLES), "taxonomy_column": ("--taxonomy-column", HIT_TABLES),
     "matched_by": ("--with-matched-by", ("fasta_matched",)), "provenance": ("--with-provenance", ()),

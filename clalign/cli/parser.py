@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from clalign.cli.streams import show
 from clalign.cli.suggestions import is_taken_apart, suggestion, whole_option
 from clalign.errors import ExitCode, OptionError
 from clalign.values.typed_numbers import OutOfRange
@@ -77,7 +78,7 @@ class ShortHelp(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         """Print it."""
         assert isinstance(parser, CommandParser)
-        print(parser.short_help())
+        show(parser.short_help())
         raise SystemExit(ExitCode.DONE)
 
 
@@ -165,7 +166,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def print_help(self, file: Any = None) -> None:
         """Print the full help. The library's method says nothing where it cannot be written."""
-        print(self.format_help(), end="", file=file)
+        show(self.format_help(), end="")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return what the words say. An option that is not known is told before anything that follows from it.

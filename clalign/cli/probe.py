@@ -1,10 +1,12 @@
-"""``clalign probe``: lists or tests devices, or loads Qt, in a process of its own, where a library may crash."""
+"""``clalign probe``: tries what may crash in a process of its own: devices, Qt, or the display."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 import json
+import os
+from collections.abc import Callable
 from typing import Any
 
 from clalign.children import end_when_left, settle_child
@@ -14,18 +16,25 @@ from clalign.cli.streams import private_stdout
 def add_parser(subparsers: Any) -> None:
     """Add the hidden sub-command."""
     parser: argparse.ArgumentParser = subparsers.add_parser("probe")
-    parser.add_argument("what", choices=["list", "test", "window"])
+    parser.add_argument("what", choices=["list", "test", "window", "display"])
     parser.add_argument("device", nargs="?", default="")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the devices, the verdict of one's self-test, or why Qt cannot be loaded, as one line of JSON."""
+    """Print the devices, the verdict of one's self-test, or why there can be no window, as one line of JSON."""
     settle_child()
     end_when_left()
     with private_stdout() as answer:
-        data = _window() if arguments.what == "window" else _devices(arguments)
-        answer.write(json.dumps(data) + "\n")
+
+        def tell(data: Any) -> None:
+            answer.write(json.dumps(data) + "\n")
+            answer.flush()
+
+        if arguments.what == "display":
+            _connect(tell)
+        else:
+            tell(_window() if arguments.what == "window" else _devices(arguments))
     return 0
 
 
@@ -41,3 +50,15 @@ def _window() -> str:
     except ImportError as error:
         return str(error)
     return ""
+
+
+def _connect(tell: Callable[[str], None]) -> None:
+    """Tell why the display does not answer; nothing if it does."""
+    from clalign.ui.shell.app import make_application  # noqa: TID251 - as in `gui`
+
+    def refuse(reason: str) -> None:
+        tell(reason)
+        os._exit(0)
+
+    make_application(["clalign"], refuse)
+    tell("")

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, Any
 
+from clalign.children import ProcessNotStarted
 from clalign.cli import starting
 from clalign.cli.environment import LOG_VARIABLE
 from clalign.cli.streams import tell
@@ -189,10 +190,7 @@ def _started() -> subprocess.Popen[str]:
     try:
         return starting.started(starting.worker_command())
     except OSError as error:
-        raise ClalignError(
-            f"The system could not start a worker process ({error.strerror}).",
-            "Close other programs, or allow more processes (ulimit -u); then try again.",
-        ) from error
+        raise ProcessNotStarted("a worker process", error) from error
 
 
 def run_job(job: dict[str, Any]) -> dict[str, Any]:

@@ -9,11 +9,12 @@ import shlex
 import traceback
 
 import clalign
+from clalign.children import INNER_COMMANDS
 from clalign.cli import starting
 from clalign.cli.environment import begin_loading, check_environment, end_at_once, end_loading, leave_threads_out
 from clalign.cli.interruptions import Ended, endings_raised
 from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ToldError, UsageError
-from clalign.cli.streams import drop_stdout, drop_unread_stdout, enough_read, flush_stdout, show, tell
+from clalign.cli.streams import drop_unread_stdout, enough_read, flush_stdout, show, tell
 from clalign.cli.suggestions import command_meant
 from clalign.engines.engine import engine_with, engines
 from clalign.errors import ClalignError, ExitCode
@@ -49,9 +50,6 @@ TOOLS = {
 }
 
 """Commands that belong to no engine."""
-
-INNER_COMMANDS = ("worker", "probe", "builder", "executor")
-"""Commands by which clalign starts itself."""
 
 OWN_COMMANDS = {*TOOLS, *INNER_COMMANDS}
 """Those for which no engine is asked."""
@@ -100,7 +98,6 @@ def obey(words: list[str]) -> int:
         return ExitCode.CANNOT_WRITE
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            drop_stdout()
             tell("clalign: There is no space left for the output.\nFree some, or choose another place.")
             return ExitCode.CANNOT_WRITE
         tell(f"{traceback.format_exc()}clalign: This is a fault of clalign. Please report it with the text above.")

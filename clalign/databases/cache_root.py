@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import math
 import os
 import shutil
 import tempfile
@@ -11,7 +12,13 @@ from pathlib import Path
 
 import platformdirs
 
+from clalign.errors import OptionError
+
 FOLDER_VARIABLE = "CLALIGN_CACHE_DIR"
+
+LIMIT_VARIABLE = "CLALIGN_CACHE_LIMIT"
+
+DEFAULT_LIMIT = 20 * 10**9
 
 OWN_FOLDER = "clalign-cache"
 """Below the folder that a user names, or below that of all programs' caches: what else is there is not ours."""
@@ -65,6 +72,26 @@ def settle_cache() -> str:
         f"The cache folder {usual} cannot be written, so that everything is prepared anew in {folder} and removed at"
         f" the end. Name a folder that stays with {FOLDER_VARIABLE}."
     )
+
+
+def cache_limit() -> int:
+    """Return how many bytes the cache may hold.
+
+    Raises
+    ------
+    OptionError
+        If the environment says something else than a number of bytes from 0 on.
+    """
+    given = os.environ.get(LIMIT_VARIABLE)
+    if not given:
+        return DEFAULT_LIMIT
+    try:
+        limit = float(given)
+    except ValueError:
+        limit = math.nan
+    if not 0 <= limit < math.inf:
+        raise OptionError(f'{LIMIT_VARIABLE} is "{given}".', "Set it to a number of bytes, or to nothing.")
+    return int(limit)
 
 
 def make_folder(folder: Path) -> None:

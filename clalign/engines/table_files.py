@@ -15,6 +15,7 @@ from clalign.engines.engine import Writer
 from clalign.engines.export import Source
 from clalign.errors import OptionError, OutputError
 from clalign.formats.tables import plain
+from clalign.formats.writers import safe_cell
 
 ROWS_AT_ONCE = 65_536
 """Rows of a group of a Parquet file."""
@@ -31,13 +32,13 @@ _VALUES: dict[Kind, Callable[[Any], Any]] = {
 
 
 def write_csv(source: Source, stream: TextIO, table: str) -> int:
-    """Write one of an engine's tables with commas between, as spreadsheets and R read it; cells as in TSV."""
+    """Write one of an engine's tables with commas between, for spreadsheets: as in TSV, but no cell is a formula."""
     columns = source.columns(table)
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([column.file for column in columns])
     count = 0
     for row in source.table_rows(table):
-        writer.writerow([written_cell(column, row) for column in columns])
+        writer.writerow([safe_cell(written_cell(column, row)) for column in columns])
         count += 1
     return count
 

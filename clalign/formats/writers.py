@@ -33,8 +33,14 @@ WITHOUT_REMARKS = ("csv", "domcsv", "fasta", "fasta_matched", "afa", "a2m")
 BESIDE = ".provenance.json"
 """How names of files end that say where the file beside them comes from."""
 
-TAB_SEPARATED = ("tsv", "domtsv", "outfmt", "scores", "architecture")
-"""Exports that spreadsheets open."""
+TAB_SEPARATED = ("tsv", "domtsv", "outfmt", "scores", "architecture", "queries", "matrix")
+"""Exports for spreadsheets and programs; names in them are made safe for a spreadsheet where that is asked for."""
+
+COMMA_SEPARATED = ("csv", "domcsv")
+"""Exports that are for spreadsheets: names in them are always made safe."""
+
+_FORMULA_SIGNS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
+"""What formulas of spreadsheets begin with; the last four are =, +, - and @ in the width of Chinese letters."""
 
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Free space there, or choose another place."),
@@ -215,13 +221,13 @@ class SafeCells:
 
     def write(self, text: str) -> int:
         """Write lines."""
-        lines = ("\t".join(map(_safe_cell, line.split("\t"))) for line in text.split("\n"))
+        lines = ("\t".join(map(safe_cell, line.split("\t"))) for line in text.split("\n"))
         return self._stream.write("\n".join(lines))
 
 
-def _safe_cell(cell: str) -> str:
+def safe_cell(cell: str) -> str:
     """Return a cell with a ``'`` before it if it looks like a formula; a number and a lone sign do not."""
-    if len(cell) < 2 or cell[0] not in "=+-@":
+    if len(cell) < 2 or cell[0] not in _FORMULA_SIGNS:
         return cell
     try:
         float(cell)

@@ -382,8 +382,8 @@ class RunFile:
         return [(*row[:4], parsed(row[4], "a verification", self.path, DETAILS)) for row in rows]
 
 
-def create_run(path: Path, **facts: Any) -> RunFile:
-    """Make a new run file with its first facts.
+def create_run(path: Path, is_shared: bool = False, **facts: Any) -> RunFile:
+    """Make a new run file with its first facts; any thread may use one that is shared.
 
     Raises
     ------
@@ -400,7 +400,7 @@ def create_run(path: Path, **facts: Any) -> RunFile:
     except OSError as error:
         raise _unmade(path, error) from error
     try:
-        connection = connect(path, "rwc", PATIENCE)
+        connection = connect(path, "rwc", PATIENCE, is_shared)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")  # in the file itself, not only in its log
         connection.execute("PRAGMA journal_mode = WAL")
         spec = facts.get("spec") or {}
@@ -421,8 +421,8 @@ def _unmade(path: Path, error: Exception) -> OutputError:
     return OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.")
 
 
-def open_run(path: Path, writable: bool = False) -> RunFile:
-    """Open a run file.
+def open_run(path: Path, writable: bool = False, is_shared: bool = False) -> RunFile:
+    """Open a run file; any thread may use one that is shared.
 
     Raises
     ------
@@ -431,7 +431,7 @@ def open_run(path: Path, writable: bool = False) -> RunFile:
     OutputError
         If it is of an older version, and is to be written but cannot be.
     """
-    return RunFile(path, open_sound(path, writable))
+    return RunFile(path, open_sound(path, writable, is_shared))
 
 
 def open_connection(path: Path) -> RunConnection:

@@ -24,8 +24,8 @@ WIDTH, LEAST, MOST = 180.0, 20.0, 2000.0
 
 LIBRARIES = (
     "libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libgssapi-krb5-2 libx11-6"
-    " libxkbcommon-x11-0 libx11-xcb1 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-"
-    " randr0 libxcb-render-util0 libxcb-render0 libxcb-shape0 libxcb-shm0 libxcb-sync1 libxcb-util1"
+    " libxkbcommon-x11-0 libx11-xcb1 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0"
+    " libxcb-render-util0 libxcb-render0 libxcb-shape0 libxcb-shm0 libxcb-sync1 libxcb-util1"
     " libxcb-xfixes0 libxcb-xkb1 libwayland-cursor0"
 )
 """Debian and Ubuntu packages that Qt needs for a window."""

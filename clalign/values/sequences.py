@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.errors import InputError
-from clalign.values.alphabets import Alphabet, decode, encode
+from clalign.errors import InputError, OptionError, quoted
+from clalign.values.alphabets import DROP, ENCODE, OTHER_CODE, Alphabet, decode, encode
 
 _VISIBLE = dict.fromkeys((*range(32), 127), "?")
 """Control characters of a header would act on terminals and break tables."""
@@ -49,8 +49,24 @@ class Sequence(Struct, frozen=True):
 
     @classmethod
     def from_text(cls, name: str, residues: str, description: str = "", accession: str = "") -> Sequence:
-        """Return a sequence of letters."""
-        return cls(name, description, encode(residues), accession)
+        """Return a sequence of letters; white space between them is left out.
+
+        Raises
+        ------
+        OptionError
+            If something else is among them, such as digits, or the name or the residues are no text.
+        """
+        if not all(isinstance(text, str) for text in (name, residues, description, accession)):
+            raise OptionError("A sequence is made of texts: its name, its residues.", "Give each as a str.")
+        letters = "".join(residues.split())
+        codes = ENCODE[np.frombuffer(letters.encode("latin-1", "replace"), np.uint8)]
+        wrong = np.flatnonzero((codes == DROP) | (codes == OTHER_CODE))
+        if len(wrong):
+            text = (
+                f"{quoted(letters[wrong[0]])}, letter {wrong[0] + 1:,} of the sequence {quoted(name)}, is no residue."
+            )
+            raise OptionError(text, "Give letters of residues, * and gaps.")
+        return cls(name, description, codes, accession)
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -1,6 +1,7 @@
 """The desktop entry: right for its readers, and removed without a trace."""
 
 import configparser
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -62,10 +63,74 @@ def test_remove_leaves_the_files_of_others(tmp_path: Path):
     others.parent.mkdir()
     others.write_text("[Desktop Entry]\n")
     install(tmp_path, COMMAND)
-    assert remove(tmp_path, COMMAND)
+    assert remove(tmp_path, COMMAND)[0]
     assert others.read_text() == "[Desktop Entry]\n"
     assert not (tmp_path / "icons").exists()
-    assert remove(tmp_path, COMMAND) == []
+    assert remove(tmp_path, COMMAND) == ([], [])
+
+
+PLACES = ("applications/clalign.desktop", "mime/packages/clalign.xml", "icons/hicolor/48x48/apps/clalign.png")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_file_of_the_user_in_a_place_of_ours_stays(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    own = tmp_path / place
+    own.parent.mkdir(parents=True)
+    own.write_text("mine")
+    for action in ("install", "remove"):
+        assert main(["desktop", action]) == 0
+        told = capsys.readouterr()
+        assert str(own) in told.err
+        assert str(own) not in told.out
+        assert own.read_text() == "mine"
+    assert files_below(tmp_path / "icons") == [place.removeprefix("icons/")] * place.startswith("icons/")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_is_replaced_and_what_it_leads_to_stays(place: str, is_there: bool, tmp_path: Path) -> None:
+    home, precious = tmp_path / "home", tmp_path / "precious"
+    if is_there:
+        precious.write_text("mine")
+    link = home / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(precious)
+    written, left = install(home, COMMAND)
+    assert link in written
+    assert not left
+    assert not link.is_symlink()
+    assert precious.exists() is is_there
+    link.unlink()
+    link.symlink_to(precious)
+    assert remove(home, COMMAND)[1] == [link]
+    assert link.is_symlink()
+    if is_there:
+        assert precious.read_text() == "mine"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_waits_for_a_pipe(place: str, tmp_path: Path) -> None:
+    pipe = tmp_path / place
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    assert install(tmp_path, COMMAND)[1] == [pipe]
+    assert remove(tmp_path, COMMAND)[1] == [pipe]
+    assert pipe.is_fifo()
+
+
+def test_an_entry_of_another_installation_is_replaced_and_removed(tmp_path: Path) -> None:
+    entry = tmp_path / "applications" / "clalign.desktop"
+    install(tmp_path, COMMAND)
+    install(tmp_path, ["/elsewhere/clalign-gui"])
+    assert entry_of(tmp_path)["TryExec"] == "/elsewhere/clalign-gui"
+    assert remove(tmp_path, COMMAND)[1] == []
+    assert not entry.exists()
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,18 @@ def test_a_level_of_the_log_that_is_none_is_refused(
     assert "Set it to one of DEBUG" in told
 
 
+@pytest.mark.parametrize("limit", ["-1", "-1e9", "much", "nan", "inf", " "])
+@pytest.mark.parametrize("command", ["cache", "runs"])
+def test_a_limit_of_the_cache_that_is_none_is_refused_by_every_command(
+    command: str, limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", limit)
+    assert main([command, *(["list"] if command == "runs" else [])]) == ExitCode.INPUT
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f'CLALIGN_CACHE_LIMIT is "{limit}"' in told.err
+
+
 @pytest.mark.parametrize(("level", "number"), [("", 30), ("info", 20), ("DEBUG", 10), ("loud", 30)])
 def test_an_empty_level_of_the_log_is_that_of_warnings(
     level: str, number: int, monkeypatch: pytest.MonkeyPatch

@@ -309,6 +309,28 @@ def test_no_cell_is_a_formula_if_that_is_asked_for(small_run: Path) -> None:
     assert written(small_run, "tblout") == written(small_run, "tblout", safe_cells=True)
 
 
+@pytest.mark.parametrize("name", ["=1+2", "+1+2", "-1+2", "@A1", "\uff1d1+2", '=HYPERLINK("http://x","y")'])
+def test_no_cell_of_csv_is_a_formula(small_run: Path, name: str) -> None:
+    with open_run(small_run, writable=True) as run, run.connection:
+        run.connection.execute("UPDATE targets SET name = ?, accession = '-', description = ?", (name, f" \t{name}"))
+    for table in ("csv", "domcsv"):
+        cells = list(csv.DictReader(written(small_run, table).splitlines()))
+        assert {row["target"] for row in cells} == {f"'{name}"}
+        assert {row["description"] for row in cells} == {f"'{name}"} if table == "csv" else True
+        plain = list(csv.DictReader(written(small_run, table.replace("csv", "tsv")).splitlines(), delimiter="\t"))
+        assert {row["target"] for row in plain} == {name}
+        assert [row["score"] for row in cells] == [row["score"] for row in plain]
+
+
+def test_names_in_tables_of_all_queries_are_made_safe_as_well(small_run: Path) -> None:
+    with open_run(small_run, writable=True) as run, run.connection:
+        run.connection.execute("UPDATE targets SET name = '=1+2'")
+    out = small_run.with_name("out.tsv")
+    assert main(["export", "--safe-tsv", "--hit-matrix", str(out), str(small_run)]) == 0
+    names = [line.split("\t")[0] for line in out.read_text().splitlines() if not line.startswith("#")]
+    assert set(names[1:]) == {"'=1+2"}
+
+
 def test_csv_says_what_tsv_says(small_run: Path) -> None:
     for table in ("tsv", "domtsv"):
         tabs = [line.split("\t") for line in written(small_run, table).splitlines()]

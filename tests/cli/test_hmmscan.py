@@ -89,6 +89,23 @@ def test_text_by_sequence(library: str, capsys: pytest.CaptureFixture[str]) -> N
     assert text.count("\n//\n") == text.count("Query sequence:")
 
 
+def test_profiles_of_one_evalue_stand_in_the_order_of_the_library(
+    library: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As hmmpfam has it: those that are not calibrated have an E-value of 1 below a score of about -53."""
+    profiles = re.sub(r"^EVD .*\n", "", Path(library).read_text(), flags=re.M)
+    path, target = tmp_path / "uncalibrated.hmm", tmp_path / "t.fa"
+    path.write_text(profiles)
+    target.write_text(">t\nMKVLAARTEWYGHHKLMN\n")
+    assert scan("-Z", "1", "-E", "10", "--alphabet", "amino", str(path), str(target)) == 0
+    table = capsys.readouterr().out.split("Parsed for domains:")[0]
+    rows = [line.split() for line in table.splitlines() if line.startswith(FAMILIES)]
+    names, scores, evalues = zip(*((row[0], float(row[-3]), row[-2]) for row in rows), strict=True)
+    assert set(evalues) == {"1"}
+    assert list(names) == [name for name in FAMILIES if name in names]
+    assert list(scores) != sorted(scores, reverse=True), "else the order by scores is the same"
+
+
 def test_evalues_count_profiles(library: str, tmp_path: Path) -> None:
     alone = str(GOLDEN / "profiles" / "globins_ls.hmm")
     evalues = {}
@@ -104,7 +121,8 @@ def test_evalues_count_profiles(library: str, tmp_path: Path) -> None:
 def test_nothing_found(library: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert scan("-T", "100000", library, SEQUENCES) == 0
     text = capsys.readouterr().out
-    assert "Query sequence:" not in text
+    assert text.count("Query sequence:") == Path(SEQUENCES).read_text().count(">")
+    assert text.count("[no hits above thresholds]") == 3 * text.count("Query sequence:")
     assert "Sequences with a match:     0" in text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import re
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError
@@ -13,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from clalign.children import own_command
 from clalign.cli import doctor, gui, main
 from clalign.cli.devices import facts, table
 from clalign.cli.progress import Bar, JsonLines, PlainLines, duration, progress_display, sentence
+from clalign.compute.opencl.discover import discover_devices
 from clalign.databases.cache_root import cache_root
 from clalign.errors import ExitCode
 from clalign.jobs import Event
@@ -152,6 +155,81 @@ def test_gui_without_display(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         monkeypatch.delenv(name, raising=False)
     assert main(["gui"]) == ExitCode.INPUT
     assert "There is no display" in capsys.readouterr().err
+
+
+DEAD_DISPLAYS = [
+    {"DISPLAY": ":64711"},
+    {"QT_QPA_PLATFORM": "wayland", "WAYLAND_DISPLAY": "wayland-711"},
+    {"QT_QPA_PLATFORM": "none-such"},
+]
+
+
+def on_display(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have a display of their own")
+@pytest.mark.parametrize("variables", DEAD_DISPLAYS)
+def test_a_display_that_does_not_answer_is_told(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    on_display(monkeypatch, variables)
+    done = subprocess.run([*own_command("gui")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (ExitCode.INPUT, "")
+    assert "clalign: No window could be opened: the display does not answer (" in done.stderr
+    assert "Reinstalling" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have a display of their own")
+@pytest.mark.parametrize(
+    ("variables", "answers"), [(DEAD_DISPLAYS[0], False), ({"QT_QPA_PLATFORM": "offscreen"}, True)]
+)
+def test_doctor_connects_to_the_display(
+    variables: dict[str, str], answers: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_display(monkeypatch, variables)
+    monkeypatch.setattr(doctor, "_devices", lambda: ([REFERENCE.to_dict()], ""))
+    monkeypatch.setattr(doctor, "_window", lambda: "")
+    main(["doctor", "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["display"] is answers
+    assert any("display does not answer" in finding["text"] for finding in report["findings"]) is not answers
+
+
+def test_doctor_tells_that_python_cannot_be_started(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "python").write_text("")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert main(["doctor", "--json"]) == ExitCode.NO_DEVICE
+    report = json.loads(capsys.readouterr().out)
+    assert report["window"].startswith("The system could not start another Python")
+    assert report["devices"] == []
+    assert str(tmp_path / "python") in report["findings"][0]["text"]
+
+
+@pytest.mark.parametrize("command", ["devices", "sw"])
+def test_a_worker_that_the_system_does_not_start_is_told(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.fa"
+    path.write_text(">a\nMKVLAARTEW\n")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    assert main([command, *([str(path)] * 2 if command == "sw" else [])]) == ExitCode.ENGINE
+    told = capsys.readouterr().err
+    assert "The system could not start a worker process" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("executable", [None, ""])
+def test_discovery_without_a_python_lists_the_reference(
+    executable: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", executable)
+    told: list[str] = []
+    assert [device.id for device in discover_devices(True, told.append)] == ["reference"]
+    assert "could not be listed" in told[0]
 
 
 def test_gui_without_system_libraries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

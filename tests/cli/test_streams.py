@@ -71,6 +71,41 @@ def test_a_closed_standard_input_is_told(search: list[str], tmp_path: Path) -> N
     assert left_in(tmp_path) == set()
 
 
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("words", [["--help"], ["hmmsearch", "--help"], ["cache"], ["devices"], "search"])
+@pytest.mark.parametrize("buffering", [[], ["-u"]])
+def test_a_full_disk_behind_standard_output_is_told(
+    buffering: list[str], words: list[str] | str, search: list[str]
+) -> None:
+    asked = [*search[:3], "-q", *search[-2:]] if words == "search" else words
+    command = [sys.executable, *buffering, "-m", "clalign", *asked]
+    for is_told in (True, False):
+        with FULL.open("w") as full:
+            standard_error = subprocess.PIPE if is_told else full
+            done = subprocess.run(command, stdout=full, stderr=standard_error, text=True, check=False)
+        assert done.returncode == ExitCode.CANNOT_WRITE
+        if is_told:
+            assert "clalign: Standard output could not be written (No space left on device)." in done.stderr
+            assert "Traceback" not in done.stderr
+            assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("encoding", "written"),
+    [("utf-16", "utf-16"), ("utf-32", "utf-32"), ("utf-7", "utf-7"), ("cp1252", "cp1252"), ("idna", "utf-8"),
+     ("undefined", "utf-8"), ("utf-16:strict", "utf-16")],
+)  # fmt: skip
+def test_a_worker_is_understood_in_every_encoding(encoding: str, written: str, search: list[str]) -> None:
+    words = [*COMMAND, *search[:3], "-q", *search[-2:]]
+    variables = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(words, capture_output=True, env=variables, timeout=120, check=False)
+    assert done.returncode == 0
+    assert "Query: one (" in done.stdout.decode(written)
+
+
 @pytest.mark.parametrize("buffering", [[], ["-u"]])
 def test_a_reader_of_standard_output_has_read_enough(buffering: list[str]) -> None:
     pipe = unread_pipe()

@@ -6,12 +6,15 @@ import doctest
 import io
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import clalign
+from clalign.api_inputs import Taken, inputs_named
 from clalign.errors import InputError, OptionError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +116,129 @@ def test_what_is_not_known_is_named() -> None:
             next(found.hits("nobody"))
         with pytest.raises(IndexError):
             found.table(3)
+
+
+QUERY = clalign.Sequence.from_text("q", "MKVLAARTEWYGHHKLMNPQRSTVWY")
+
+
+@pytest.mark.parametrize("where", ["reference", "cpu"])
+def test_results_may_be_used_by_any_thread(where: str) -> None:
+    def make() -> clalign.Results:
+        return clalign.sw(QUERY, QUERY, device=where)
+
+    def use(found: clalign.Results) -> tuple[str, list[str], int, int]:
+        said = repr(found), [hit.name for hit in found], len(found.queries), int(found.scores()[0])
+        found.close()
+        return said
+
+    with ThreadPoolExecutor(1) as pool:
+        here, there = use(pool.submit(make).result(timeout=120)), pool.submit(use, make()).result(timeout=120)
+    assert here == there
+    assert here[1:3] == (["q"], 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems spawn processes")
+def test_a_fork_behind_a_used_device_is_refused_and_has_the_reference() -> None:
+    script = (
+        "import multiprocessing, clalign\n"
+        "from clalign.errors import DeviceError\n"
+        "query = clalign.Sequence.from_text('q', 'MKVLAARTEWYG')\n"
+        "def search(device):\n"
+        "    try:\n"
+        "        with clalign.sw(query, query, device=device) as found:\n"
+        "            return len(found)\n"
+        "    except DeviceError as error:\n"
+        "        return 'spawn' in error.hint\n"
+        "assert search('cpu') == 1\n"
+        "with multiprocessing.get_context('fork').Pool(1) as pool:\n"
+        "    print(*[pool.apply_async(search, (device,)).get(60) for device in ('reference', 'cpu', 'auto')])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=240, check=False)
+    assert done.stdout.split() == ["1", "True", "True"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"evalue": "small"}, "evalue"), ({"evalue": None}, "evalue"), ({"top": 3.5}, "top"), ({"top": True}, "top"),
+        ({"strand": "x"}, "strand"), ({"mode": "x"}, "mode"), ({"matrix": 3}, "matrix"), ({"device": None}, "device"),
+        ({"device": [3]}, "device"), ({"run": 5}, "run"),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_refused(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        clalign.sw(QUERY, QUERY, **{"device": "reference", **options})
+    assert named in caught.value.message
+    assert caught.value.hint
+
+
+def test_numbers_of_numpy_and_paths_are_taken(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"evalue": np.float32(5), "top": np.int64(3), "run": tmp_path / "a.clalign"}
+    with clalign.sw(QUERY, QUERY, device="reference", **options) as found:
+        assert len(found) == 1
+        assert len(found.scores(np.int64(0))) == 1
+
+
+@pytest.mark.parametrize("value", [object(), None, 3, b"q", [3], "", "a\0b"])
+def test_what_is_no_input_is_refused(value: Any) -> None:
+    for call in (clalign.hmmsearch, clalign.hmmscan, clalign.sw):
+        with pytest.raises(OptionError):
+            call(value, QUERY, device="reference")
+        with pytest.raises(OptionError):
+            call(clalign.example("motif.hmm"), value, device="reference")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: clalign.open_run(3), lambda: clalign.export(3, "tsv", "x"), lambda: clalign.merge(3, "x"),
+        lambda: clalign.tree(3), lambda: clalign.accuracy(3, 3), lambda: clalign.add(3, QUERY),
+        lambda: clalign.calibrate(3), lambda: clalign.calibrate("x", n="many"), lambda: clalign.hmmbuild(3),
+        lambda: clalign.hmmbuild("x", symfrac="a"), lambda: clalign.align("MKV", None), lambda: clalign.example("none"),
+        lambda: clalign.align_many(3), lambda: clalign.align_many([QUERY], gap_factor="x"),
+    ],
+)  # fmt: skip
+def test_other_functions_refuse_such_values_as_well(call: Any) -> None:
+    with pytest.raises(OptionError):
+        call()
+
+
+@pytest.mark.parametrize("query", ["nobody", 7, -1, None, 1.5, True, b"q"])
+def test_a_query_that_a_run_lacks_is_refused(query: Any) -> None:
+    with clalign.sw(QUERY, QUERY, device="reference") as found, pytest.raises(OptionError, match="There is no query"):
+        found.scores(query)
+
+
+@pytest.mark.parametrize("text", ["MKV1 3", "MKV1", "3", "M{V", "MKV\u00e9", "MK\u03b1"])
+def test_letters_that_are_no_residues_are_refused(text: str) -> None:
+    with pytest.raises(OptionError, match="is no residue"):
+        clalign.Sequence.from_text("q", text)
+    assert clalign.Sequence.from_text("q", " mk-v*\n\tw ").text == "MK-V*W"
+
+
+def test_errors_name_inputs_in_memory_and_not_their_copies() -> None:
+    for given in ([], [QUERY, QUERY], io.StringIO("no sequences")):
+        with pytest.raises(InputError) as caught:
+            clalign.align_many(given, device="reference")
+        assert caught.value.path == "sequences"
+        assert "clalign-" not in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        clalign.hmmsearch(io.StringIO("no profiles"), QUERY, device="reference")
+    assert caught.value.path == "profiles"
+
+
+def test_a_line_of_a_copy_is_told_as_its_sequence() -> None:
+    copy = Taken("/copies/targets", name="targets", starts=[1, 3, 6])
+    assert [copy.place(line)[0] for line in (1, 2, 3, 5, 6, 9)] == [
+        f"sequence {n} of targets" for n in (1, 1, 2, 2, 3, 3)
+    ]
+    with pytest.raises(InputError) as caught, inputs_named([copy]):
+        raise InputError("/copies/targets", "made up.", "See /copies/targets.", 5)
+    assert (caught.value.path, caught.value.line) == ("sequence 2 of targets", None)
+    assert caught.value.hint == "See targets."
+    with pytest.raises(InputError) as caught, inputs_named([Taken("-", [], "profiles")]):
+        raise InputError("-", "made up - so.")
+    assert (caught.value.path, caught.value.reason) == ("profiles", "made up - so.")
 
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

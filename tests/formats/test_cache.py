@@ -13,7 +13,7 @@ import pytest
 from clalign.databases import cache, profile_library
 from clalign.databases.cache_root import MARK, OWN_FOLDER, WORKING, cache_root, make_folder, write_whole
 from clalign.databases.profile_library import load_library
-from clalign.errors import OptionError, OutputError
+from clalign.errors import OutputError
 from clalign.formats.readers import FORMATS
 from clalign.formats.scratch import OWNER, Scratch
 
@@ -142,12 +142,6 @@ def test_databases_of_every_format_are_known_as_such(name: str) -> None:
     for form in (name, f"given {name}"):
         entry = cache.entry_folder(cache.cache_folder(), "0" * 64, form)
         assert cache._NAMES["databases"].fullmatch(entry.name)
-
-
-def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "much")
-    with pytest.raises(OptionError, match="much"):
-        cache.cache_limit()
 
 
 def test_what_a_process_left_that_died_is_removed(load, cache_folder: Path) -> None:

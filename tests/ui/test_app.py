@@ -50,6 +50,16 @@ sys.exit(0 if hand_over(sys.argv[1], sys.argv[2:]) else 5)
 """
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_nothing_waits_for_a_pipe_in_the_place_of_the_key(qtbot: Any, settings: Settings) -> None:
+    name = server_name(settings)
+    os.mkfifo(f"{name}.key")
+    assert not hand_over(name, ["a"])
+    instance = Instance(name)
+    assert instance.place
+    instance.close()
+
+
 def test_a_second_start_hands_its_files_over(qtbot: Any, settings: Settings) -> None:
     name = server_name(settings)
     assert not hand_over(name, ["a"])

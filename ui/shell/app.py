@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, QTimer
+from PySide6.QtCore import (
+    QCoreApplication,
+    QMessageLogContext,
+    QObject,
+    QSocketNotifier,
+    QTimer,
+    QtMsgType,
+    qInstallMessageHandler,
+)
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
+from clalign.control_characters import in_one_line
 from clalign.databases.cache_root import settle_cache
+from clalign.tools.painting import NoWindow
 
 from .. import log, theme
 from ..engines.register import ladders
@@ -34,9 +46,38 @@ WARM_MS = 400
 """After the window has been seen, the plotting library is loaded, so that the first run does not wait for it."""
 
 
-def make_application(arguments: list[str]) -> QApplication:
-    """Return the application object with its names."""
+def end_without_display(reason: str) -> None:
+    """Say why there is no window, and end this process."""
+    error = NoWindow(
+        f"No window could be opened: the display does not answer ({reason}).",
+        "Check DISPLAY and WAYLAND_DISPLAY, or ask: clalign doctor",
+    )
+    sys.stderr.write(f"clalign: {error.message}\n{error.hint}\n")
+    sys.stderr.flush()
+    os._exit(error.exit_code)
+
+
+def make_application(arguments: list[str], refuse: Callable[[str], None] = end_without_display) -> QApplication:
+    """Return the application object with its names.
+
+    Parameters
+    ----------
+    arguments : list of str
+    refuse : callable
+        Called with Qt's reason if there is no display that answers. It must end the process, which Qt aborts else.
+    """
+    warnings: list[str] = []
+
+    def hear(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+        if kind == QtMsgType.QtFatalMsg:
+            refuse(in_one_line(warnings[0] if warnings else text))
+        warnings.append(text)
+
+    before = qInstallMessageHandler(hear)
     app = QApplication(arguments)
+    qInstallMessageHandler(before)
+    for text in warnings:
+        sys.stderr.write(f"{text}\n")
     app.setApplicationName("clalign")
     app.setApplicationDisplayName("clalign")
     app.setDesktopFileName("clalign")

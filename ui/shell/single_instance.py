@@ -22,6 +22,8 @@ import platformdirs
 from PySide6.QtCore import QDeadlineTimer, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
+from clalign.formats.small_files import read_small_file
+
 from ..settings import Settings
 
 WAIT_MS = 1000
@@ -81,7 +83,7 @@ def _place(name: str, mark: str) -> str:
 def _known(name: str) -> tuple[bytes, str]:
     """Return key and socket of the last window; empty if there is none."""
     try:
-        key, mark = _key_file(name).read_text("ascii").split("\n") if name else ("", "")
+        key, mark = read_small_file(_key_file(name)).decode("ascii").split("\n") if name else ("", "")
     except (OSError, ValueError):
         return b"", ""
     is_sound = len(mark) == MARK_LETTERS and mark.isalnum()

@@ -235,7 +235,11 @@ class ExportSheet(Sheet):
         # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
         for widget, applies, why in (
             (self._columns_line, self._form.columns is not None, f"Only of {named.title}" if named else ""),
-            (self.is_safe, self._form.name in TAB_SEPARATED, "Only of tables with tabs (TSV)"),
+            (
+                self.is_safe,
+                self._form.name in TAB_SEPARATED,
+                "Only of tables with tabs (TSV); CSV always is for a spreadsheet",
+            ),
             (self.with_species, self._form.name in WITH_SPECIES, "Only of tables of hits and of domains"),
             (self._flank_line, self._form.name in FLANKED, "Only of parts of sequences (FASTA)"),
         ):

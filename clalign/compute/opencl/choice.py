@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import cache
 
 from clalign import tracing
 from clalign.compute.opencl import waking
 from clalign.databases.cache_root import cache_root
-from clalign.errors import ClalignError
+from clalign.errors import ClalignError, DeviceNotFound
 from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices, names_several, needs_drivers
 
 
@@ -170,7 +172,29 @@ def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[
     return devices, remarks
 
 
+@cache
+def _first_process() -> int:
+    """Return the process that was the first to use drivers; a fork of it inherits the answer."""
+    return os.getpid()
+
+
+def check_process() -> None:
+    """Refuse to use drivers in a fork of a process that has used them: their threads are not in it, and it would hang.
+
+    Raises
+    ------
+    DeviceNotFound
+    """
+    if _first_process() != os.getpid():
+        raise DeviceNotFound(
+            "This process was forked from one that has used OpenCL devices already, whose drivers do not work in it.",
+            'Start processes with multiprocessing.get_context("spawn"), or fork before a device is used; the device'
+            ' "reference" works everywhere.',
+        )
+
+
 def _listed(tell: Callable[[str], None]) -> list[Device]:
+    check_process()
     try:
         familiar = _familiar()
     except ImportError:

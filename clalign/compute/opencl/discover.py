@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 import pyopencl as cl
 
-from clalign.children import ask, own_command
+from clalign.children import ProcessNotStarted, ask, own_command
 from clalign.compute.opencl import processor_target, waking
 from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
@@ -245,6 +245,8 @@ def _list_in_child() -> tuple[list[Device], str]:
         done = ask(own_command("probe", "list"), LIST_SECONDS)
     except subprocess.TimeoutExpired:
         return [], f"The OpenCL drivers did not answer within {LIST_SECONDS} s and were skipped."
+    except ProcessNotStarted as error:
+        return [], f"The OpenCL drivers could not be listed. {error}"
     try:
         done.check_returncode()
         found = [Device.from_dict(data) for data in json.loads(done.stdout)]
@@ -292,6 +294,8 @@ def test_in_child(device: Device) -> Device:
     except subprocess.TimeoutExpired:
         text = f'The driver "{device.platform}" {SILENT} {TEST_SECONDS} s and was skipped.'
         return device.judged("not usable", f"{text} Other devices work. To test it again: clalign devices --refresh")
+    except ProcessNotStarted as error:
+        return device.judged("not tested", f"It could not be tested. {error}")
     verdict = None
     if done.returncode == 0:
         with contextlib.suppress(ValueError, RecursionError):

@@ -21,6 +21,7 @@ from clalign import tracing
 from clalign.compute.opencl.build_reports import build_report
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
+from clalign.compute.opencl.choice import check_process
 from clalign.compute.opencl.contexts import OpenDevice, leave, opened
 from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
@@ -76,6 +77,7 @@ class OpenCLSession:
     """A session on an OpenCL device: a `KernelSession`. Owned by one thread, used as a context manager."""
 
     def __init__(self, device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> None:
+        check_process()
         self.device = device
         self.check = check
         self._building = building

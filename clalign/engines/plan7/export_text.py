@@ -77,19 +77,23 @@ def _text_of_profile(source: Source, stream: TextIO, query: Query) -> int:
 
 
 def _text_of_scan(source: Source, stream: TextIO) -> int:
-    """Write the text of a scan; the sections of the sequences that match a profile are parted by ``//``."""
+    """Write the text of a scan; the sections of the sequences are parted by ``//``.
+
+    Of a scan that was stopped it is not known which sequences match nothing: those with matches are written alone.
+    """
     cards = source.cards
     n_uncalibrated = sum(card["calibration"] is None for card in cards)
     write_lines(stream, scan_text.opening(source.origin))
     write_lines(stream, scan_text.thresholds(source.spec, len(cards), n_uncalibrated))
     width = max(12, all_widths(source)[0].name)
     n_hits = n_sequences = 0
-    for query in queries(source):
-        found = list(hits(source, query))
-        if found:
-            _text_of_sequence(source, stream, found, width)
-            n_hits += len(found)
-            n_sequences += 1
+    for query in queries(source, every=not source.origin.partial):
+        # HMMER2 lists profiles of the same E-value in the order of the library.
+        found = sorted(hits(source, query), key=lambda entry: (entry[1].evalue, entry[0]))
+        if found or query.length:
+            _text_of_sequence(source, stream, query, found, width)
+        n_hits += len(found)
+        n_sequences += bool(found)
     searched = min((_n_searched(source, number) for number in range(len(cards))), default=0)
     report = source.run.fact("database", {})
     n_targets = report["n_sequences"] - report["n_empty"] if report else None
@@ -98,7 +102,7 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
     return n_hits
 
 
-def _text_of_sequence(source: Source, stream: TextIO, found: list[tuple[int, Hit]], width: int) -> None:
+def _text_of_sequence(source: Source, stream: TextIO, query: Query, found: list[tuple[int, Hit]], width: int) -> None:
     entries = [(source.cards[number], hit) for number, hit in found]
     # HMMER2 lists what begins at the same residue in the order of the library.
     domains = [
@@ -108,15 +112,17 @@ def _text_of_sequence(source: Source, stream: TextIO, found: list[tuple[int, Hit
     ]
     domains.sort(key=lambda entry: entry[2].target_range[0])
     description_width = max(52 - width, 11)
-    write_lines(stream, scan_text.sequence_head(found[0][1]))
+    write_lines(stream, scan_text.sequence_head(query.name, query.accession, query.description))
     write_lines(stream, scan_text.profile_header(width, description_width))
     write_lines(
         stream, (text.hit_row(c["name"], c["description"], hit, width, description_width) for c, hit in entries)
     )
+    write_lines(stream, [] if found else [scan_text.NO_HITS])
     write_lines(stream, scan_text.domain_header(width))
     write_lines(stream, (text.domain_row(card["name"], card, hit, domain, width) for card, hit, domain in domains))
-    if source.choice.alignments and domains:
-        write_lines(stream, ["", "Alignments of top-scoring domains:"])
+    write_lines(stream, [] if domains else [scan_text.NO_HITS])
+    if source.choice.alignments:
+        write_lines(stream, ["", "Alignments of top-scoring domains:", *([] if domains else [scan_text.NO_HITS])])
         for entry in domains:
             write_lines(stream, scan_text.alignment(*entry))
     write_lines(stream, ["//"])

@@ -47,12 +47,15 @@ def thresholds(spec: SearchSpec, n_profiles: int, n_uncalibrated: int) -> Iterat
     yield RULE
 
 
-def sequence_head(hit: Hit) -> Iterator[str]:
+NO_HITS = "\t[no hits above thresholds]"
+
+
+def sequence_head(name: str, accession: str, description: str) -> Iterator[str]:
     """Yield which sequence the next part is about."""
     yield ""
-    yield f"Query sequence: {hit.name}"
-    yield f"Accession:      {hit.accession or '[none]'}"
-    yield f"Description:    {' '.join(hit.description.split()) or '[none]'}"
+    yield f"Query sequence: {name}"
+    yield f"Accession:      {accession or '[none]'}"
+    yield f"Description:    {' '.join(description.split()) or '[none]'}"
     yield ""
 
 

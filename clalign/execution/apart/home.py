@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import Struct
 
 from clalign import tracing
+from clalign.children import ProcessNotStarted
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check
 from clalign.errors import DeviceError
@@ -88,10 +89,8 @@ class DeviceApart:
         try:
             self._process = starting.taken(engine, device.id)
         except OSError as error:
-            raise DeviceError(
-                f"No process could be started for {device.name} ({error.strerror}).",
-                "Close other programs, or allow more processes (ulimit -u); then try again.",
-            ) from error
+            failure = ProcessNotStarted(f"a process for {device.name}", error)
+            raise DeviceError(failure.message, failure.hint) from error
         threading.Thread(target=self._read, name=f"hears {device.id}", daemon=True).start()
         with ExitStack() as stack:
             stack.callback(starting.end, self._process)

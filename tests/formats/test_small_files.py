@@ -1,0 +1,32 @@
+"""Small files of the program's own, and what may stand in their places."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from clalign.formats.small_files import read_small_file
+
+
+def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"12345")
+    assert read_small_file(path, 5) == b"12345"
+    with pytest.raises(OSError, match="large"):
+        read_small_file(path, 4)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
+def test_nothing_else_is_taken_for_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"1")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("link", "pipe", "folder", "none"):
+        with pytest.raises(OSError):  # noqa: PT011 - each system has its own words
+            read_small_file(tmp_path / name)
+    assert read_small_file(tmp_path / "link", follows_links=True) == b"1"
+    with pytest.raises(OSError, match="no file"):
+        read_small_file(Path("/dev/zero"))
