@@ -169,7 +169,7 @@ def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any
 
     spec = engine.spec.from_dict(request["spec"])
     # Of the sequences when the user looked at them, and the words that were typed.
-    kept = {name: request.get(name) for name in ("seen_digest", "command")}
+    kept: dict[str, Any] = {name: request.get(name) for name in ("seen_digest", "command")}
     with tracing.span("make the run file", "storing"):
         made = create_run(Path(request["run"]), engine=engine.name, spec=spec.to_dict(), state="new", **kept)
     with made as file:
