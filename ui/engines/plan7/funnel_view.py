@@ -176,12 +176,13 @@ class StagesArea(QScrollArea):
 
     def __init__(self, inside: QWidget) -> None:
         super().__init__()
+        self._inside = inside
         scrolled(inside, self)
         self.setMinimumHeight(LEAST_HEIGHT)
 
     def sizeHint(self) -> QSize:
         """Return the height that the words need."""
-        return QSize(super().sizeHint().width(), height_for(self.widget().layout(), self.width()))
+        return QSize(super().sizeHint().width(), height_for(self._inside.layout(), self.width()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Tell of the height that the words need now."""
