@@ -233,6 +233,15 @@ def _barriers_are_built_soon(pytestconfig: pytest.Config) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def cpu_device() -> Device:
+    """A CPU with an OpenCL driver."""
+    found = next((device for device in usable_devices() if device.kind == "cpu"), None)
+    if found is None:
+        pytest.skip("no CPU with an OpenCL driver can be used here")
+    return found
+
+
+@pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of real files that acceptance tests read; it is not part of the repository."""
     folder = os.environ.get("CLALIGN_DATA")
