@@ -11,13 +11,11 @@ import contextlib
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -235,6 +233,15 @@ def _barriers_are_built_soon(pytestconfig: pytest.Config) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def cpu_device() -> Device:
+    """A CPU with an OpenCL driver."""
+    found = next((device for device in usable_devices() if device.kind == "cpu"), None)
+    if found is None:
+        pytest.skip("no CPU with an OpenCL driver can be used here")
+    return found
+
+
+@pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of real files that acceptance tests read; it is not part of the repository."""
     folder = os.environ.get("CLALIGN_DATA")
@@ -340,43 +347,3 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "worker_ahead", lambda *words: contextlib.nullcontext())
     monkeypatch.setattr(processes, "WorkerProcess", WorkerHere)
     monkeypatch.setattr(watch, "WorkerProcess", WorkerHere)
-
-
-OLDER = Path(__file__).parent / "runs" / "older"
-
-ADDED = {
-    3: {
-        "batches": "n_in_16_bits n_in_32_bits",
-        "domains": "strand identical positive gaps gap_residues",
-    },
-    2: {
-        "batches": "survivors n_msv n_bias n_viterbi n_forward",
-        "hits": "sort_key tie log_pvalue included expected n_regions n_clustered n_overlaps n_envelopes msv"
-        " bias_filter viterbi forward",
-        "domains": "log_pvalue accuracy",
-    },
-}
-"""Columns of a run file that came with a version."""
-
-
-@pytest.fixture
-def older_run(tmp_path: Path) -> Callable[..., Path]:
-    """Return what unpacks the files of a kind of run as an earlier version of the run file has them."""
-
-    def unpack(name: str, version: int = 3) -> Path:
-        with zipfile.ZipFile(OLDER / f"{name}.zip") as archive:
-            archive.extractall(tmp_path)
-        for path in tmp_path.glob("*.clalign"):
-            connection = sqlite3.connect(path)
-            for newer in range(3, version, -1):
-                if newer == 2:
-                    connection.execute("DROP INDEX hits_by_row")
-                for table, columns in ADDED[newer].items():
-                    for column in columns.split():
-                        connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-            connection.execute(f"PRAGMA user_version = {version}")
-            connection.commit()
-            connection.close()
-        return tmp_path
-
-    return unpack

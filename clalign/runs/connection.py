@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, RunBusy
-from clalign.runs import older
 from clalign.runs.declarations import Declaration, declaration_of
 from clalign.runs.kinds import KINDS, Check, all_fit, checks_of
 from clalign.runs.ownership import taken
@@ -29,7 +28,6 @@ from clalign.runs.plain_data import FACTS, parsed
 from clalign.runs.schema import (
     APPLICATION_ID,
     INDEXES,
-    LATEST_VERSION,
     NEEDED_SQLITE,
     SCHEMA_VERSION,
     TABLES,
@@ -75,9 +73,6 @@ class RunConnection(sqlite3.Connection):
     """A connection to a run file that checks what it reads, and never asks longer than its size allows."""
 
     path: Path
-    version: int = 0
-    """Of the tables of the file, when it was opened."""
-
     declared: Declaration
     declared_checks: dict[str, Check]
     species: SpeciesRule = FROM_DESCRIPTIONS
@@ -99,10 +94,6 @@ class RunConnection(sqlite3.Connection):
             return super().execute(*question)
         except UnicodeDecodeError:  # SQLite quotes what is damaged in what it says
             raise sqlite3.DatabaseError("its tables are not readable") from None
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR or not older.looks_new(self):
-                raise
-            return super().execute(*question)
 
     def fact(self, name: str, default: Any = None) -> Any:
         """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
@@ -241,6 +232,22 @@ def size_of(path: Path) -> int:
     return total
 
 
+def check_sqlite() -> None:
+    """Refuse a Python whose SQLite cannot make the tables of runs.
+
+    Raises
+    ------
+    ClalignError
+        If it is too old.
+    """
+    if sqlite3.sqlite_version_info < NEEDED_SQLITE:
+        needed = ".".join(map(str, NEEDED_SQLITE))
+        raise ClalignError(
+            f"Runs need SQLite {needed} or newer; this Python has {sqlite3.sqlite_version}.",
+            "Update SQLite, or run clalign with a newer Python.",
+        )
+
+
 def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> RunConnection:
     """Open a run file.
 
@@ -293,13 +300,13 @@ def _no_file(path: Path, hint: str) -> InputError:
     return InputError(path, "this is a device or a pipe, not a run file.", hint)
 
 
-def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False) -> tuple[RunConnection, int]:
-    """Return a connection to a run file that is known to be one, and the version of its tables; see `connect`.
+def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False) -> RunConnection:
+    """Return a connection to a run file that is known to be one; see `connect`.
 
     Raises
     ------
     InputError
-        If it is missing, no run file, damaged, or of a newer version, or another file lies where SQLite keeps its own.
+        If it is missing, no run file, damaged, or of another version, or another file lies where SQLite keeps its own.
     RunBusy
         If others write it all the time.
     """
@@ -309,6 +316,7 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
     if not path.is_file():
         raise _no_file(path, hint)
     check_beside(path)
+    check_sqlite()
     try:
         try:
             connection, application, version = _opened(path, mode, patience, is_shared)
@@ -330,34 +338,21 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         if isinstance(refused, DamagedRun):
             refused = InputError(path, f"this is not a readable run file ({one_line(error)}).", hint)
         raise refused from error
-    connection.version = version
     if application != APPLICATION_ID:
         connection.close()
         raise InputError(path, "this is not a clalign run file.", hint)
-    if version > SCHEMA_VERSION:
+    if version != SCHEMA_VERSION:
         connection.close()
-        raise _too_new(path, version)
+        raise InputError(path, "this run was written by another version of clalign.", "Search again.")
     try:
-        connection.declare(check_tables(connection, version))
+        connection.declare(check_tables(connection))
     except sqlite3.Error as error:
         connection.close()
         raise unreadable(path, error) from error
     except DamagedRun:
         connection.close()
         raise
-    return connection, version
-
-
-def _too_new(path: Path, version: int) -> InputError:
-    """Return the error that a file's tables are newer than what this clalign, or its SQLite, knows."""
-    if version > LATEST_VERSION:
-        return InputError(path, "this run was written by a newer version of clalign.", "Update clalign to open it.")
-    needed = ".".join(map(str, NEEDED_SQLITE))
-    return InputError(
-        path,
-        f"this run needs SQLite {needed} or newer; this Python has {sqlite3.sqlite_version}.",
-        "Update SQLite, or run clalign with a newer Python, to open it.",
-    )
+    return connection
 
 
 def _opened(path: Path, mode: str, patience: float, is_shared: bool) -> tuple[RunConnection, int, int]:
@@ -405,7 +400,7 @@ def unwritable(path: Path, error: sqlite3.Error) -> ClalignError:
     )
 
 
-def check_tables(connection: RunConnection, version: int) -> Declaration:
+def check_tables(connection: RunConnection) -> Declaration:
     """Refuse a file that has other tables than clalign makes; return what its engine declares.
 
     Raises
@@ -414,17 +409,14 @@ def check_tables(connection: RunConnection, version: int) -> Declaration:
         If it lacks one, or has another thing or another column.
     """
     listed = connection.execute("SELECT type, name AS called, sql FROM main.sqlite_master LIMIT 100").fetchall()
-    indexes, tables = older.INDEXES if version <= older.LAST else INDEXES, dict[str, str]()
+    tables = dict[str, str]()
     for kind, name, sql in listed:
-        if kind == "index" and (sql is None or " ".join(sql.split()) in indexes):
+        if kind == "index" and (sql is None or " ".join(sql.split()) in INDEXES):
             continue
         if kind != "table" or not isinstance(sql, str):
             raise DamagedRun(connection.path, f"it holds a {_shown(kind)} {_shown(name)}")
         tables[name] = " ".join(sql.split())
-    if version <= older.LAST:
-        wrong = older.wrong_table(tables, version)
-        return _declared(connection) if wrong is None else _refuse(connection, wrong)
-    for name, sql in general_statements(version).items():
+    for name, sql in general_statements().items():
         if tables.pop(name, None) != sql:
             _refuse(connection, name)
     declared = _declared(connection)

@@ -49,8 +49,6 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     read : callable
         Takes the fields of all the `Hit` or `Domain` that are read, as columns by their names, and its own columns, in
         which all values of one that it has no row of are None; sets what they say.
-    older : str
-        SQL of the same rows, keys included, in the tables of version 3.
     """
 
     name: str
@@ -58,7 +56,6 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     of: Literal["hits", "parts", "batches", "pieces", "unfinished", ""] = ""
     row: Callable[[Any], tuple[Any, ...] | None] = lambda written: None
     read: Callable[[Fields, Sequence[Sequence[Any]]], None] = lambda fields, columns: None
-    older: str = ""
 
     @property
     def names(self) -> list[str]:

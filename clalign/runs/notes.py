@@ -9,7 +9,6 @@ import contextlib
 import sqlite3
 
 from clalign.errors import OptionError
-from clalign.runs import older
 
 LONGEST = 500
 """Letters of a note at most: it is read in a cell of a table."""
@@ -32,21 +31,12 @@ def one_line(text: str) -> str:
     return note
 
 
-def write_note(connection: sqlite3.Connection, version: int, query: int, row: int, note: str) -> None:
-    """Write, replace or (if it is empty) remove a note, in a transaction of its own.
-
-    A file of an older version stays one, which has no table of notes before the first one.
-    """
-    column = "profile" if version <= older.LAST else "query"
+def write_note(connection: sqlite3.Connection, query: int, row: int, note: str) -> None:
+    """Write, replace or (if it is empty) remove a note, in a transaction of its own."""
     with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        has_table = connection.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'notes'").fetchone() is not None
-        if note and not has_table:
-            columns = f"{column} INTEGER, row INTEGER, text TEXT NOT NULL, PRIMARY KEY ({column}, row)"
-            connection.execute(f"CREATE TABLE notes ({columns})")
         if note:
             connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", (query, row, note))
-        elif has_table:
-            connection.execute(f"DELETE FROM notes WHERE {column} = ? AND row = ?", (query, row))
+        else:
+            connection.execute("DELETE FROM notes WHERE query = ? AND row = ?", (query, row))
     with contextlib.suppress(sqlite3.OperationalError):  # a copy of the file alone has the note, then
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()

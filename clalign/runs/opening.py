@@ -1,8 +1,7 @@
-"""Opening a run: brought up to date, and what it says of itself is whole."""
+"""Opening a run whose tables are checked: what it says of itself is whole."""
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from clalign.databases.reports import InputReport
-from clalign.errors import DamagedRun
-from clalign.runs import older
-from clalign.runs.connection import RunConnection, open_checked, unreadable, unwritable
+from clalign.errors import ClalignError, DamagedRun
+from clalign.runs.connection import RunConnection, open_checked, unreadable
 from clalign.values.shards import ShardRows, shard_of
 
 PATIENCE = 20.0
@@ -46,7 +44,6 @@ class BegunRun(Struct, kw_only=True):
     versions: dict[str, str]
     finished: Finished | None = None
     shard: ShardRows | None = None
-    direction: str = ""
 
 
 MARKS = {"packing", "profiles_digest", "scoring", "queries", "strands", "alphabet", "sequence_digests", "n_pairs"}
@@ -60,31 +57,23 @@ def open_sound(path: Path, is_writable: bool = False, is_shared: bool = False) -
     ----------
     path : Path
     is_writable : bool
-        A file of an older version is then brought up to date; else it looks so.
     is_shared : bool
         Whether several threads use the connection, one after the other.
 
     Raises
     ------
     InputError
-        If it is missing, no run file, damaged, or of a newer version.
-    OutputError
-        If it is of an older version, and is to be written but cannot be.
+        If it is missing, no run file, damaged, or of another version.
     """
-    connection, version = open_checked(path, "rw" if is_writable else "ro", PATIENCE, is_shared)
-    with contextlib.ExitStack() as undone:
-        undone.callback(connection.close)
-        try:
-            if version <= older.LAST:  # what a version since lacks is worked out when it is asked for
-                change = older.upgrade if is_writable else older.show_as_new
-                change(connection, connection.declared.needed())
-        except sqlite3.Error as error:
-            raise (unwritable if is_writable else unreadable)(path, error) from error
-        try:
-            _check(connection)
-        except sqlite3.Error as error:
-            raise unreadable(path, error) from error
-        undone.pop_all()
+    connection = open_checked(path, "rw" if is_writable else "ro", PATIENCE, is_shared)
+    try:
+        _check(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise unreadable(path, error) from error
+    except ClalignError:
+        connection.close()
+        raise
     return connection
 
 

@@ -18,10 +18,9 @@ from clalign.jobs import JobContext
 from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
 from clalign.runs.notes import OF_HIT
-from clalign.runs.older import show_first_note
 from clalign.runs.queries import BestOf, best_sql, read_numbers, significant_sql
 from clalign.runs.run_file import open_connection, open_run
-from clalign.runs.schema import ORDER, PLAIN_NAMES, SHORT_NAME
+from clalign.runs.schema import ORDER
 from clalign.values.hits import Hit
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
@@ -47,7 +46,7 @@ VALUES = {
     **{name: name for name in ("evalue", "score", "bias", "raw", "length", "best_score", "best_evalue", "verified")},
     "n_domains": "n_parts",
     **{name: f"{name} COLLATE NOCASE" for name in TEXTS},
-    "name": f"{SHORT_NAME} COLLATE NOCASE",
+    "name": "sort_name",
     "profile": f"{QUERY_NAME} COLLATE NOCASE",
     "start": "(SELECT min(target_start) FROM parts WHERE parts.hit = hits.id)",
     "model_start": "(SELECT min(query_start) FROM parts WHERE parts.hit = hits.id)",
@@ -244,8 +243,7 @@ class HitPages:
         order = ORDER if is_of_one else ALL_ORDERS[query.together]
         if query.sort is not None:
             ties = "hits.id" if query.sort in NEARLY_UNIQUE else order
-            by = "sort_name" if query.sort == "name" and self._connection.version > PLAIN_NAMES else values[query.sort]
-            order = f"{by} {'DESC' if query.descending else 'ASC'}, {ties}"
+            order = f"{values[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
         if any("is_reported(" in text for text in (order, *(one for one, _ in where))):
             found = [query.profile] if is_of_one else self._queries_with_hits()
             self._hits.judge_in_sql(found)
@@ -285,7 +283,6 @@ class HitPages:
 
     def listed(self, first: int, n_rows: int) -> list[ListedHit]:
         """Return some rows; those that the search has dropped meanwhile are left out."""
-        show_first_note(self._connection)
         asked = self._ids[first : first + n_rows].tolist()
         chosen = f"hits.id IN ({','.join('?' * len(asked))})"
         rows = self._connection.execute(

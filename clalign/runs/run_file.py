@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.errors import DamagedRun, OutputError, RunExists
-from clalign.runs import notes, older
+from clalign.runs import notes
 from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments, read_rows, write_alignment
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, unpack_scores
-from clalign.runs.connection import RunConnection, connect, open_checked, unreadable, unwritable
+from clalign.runs.connection import RunConnection, check_sqlite, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.hit_rows import HitRows
 from clalign.runs.opening import PATIENCE, open_sound
@@ -335,7 +335,6 @@ class RunFile:
 
     def notes(self) -> dict[tuple[int, int], str]:
         """Return what users have written beside hits, by profile and row of the target."""
-        older.show_first_note(self.connection)
         found = self.connection.execute("SELECT query, row, text FROM notes")
         return {(query, row): note for query, row, note in found}
 
@@ -393,6 +392,7 @@ def create_run(path: Path, is_shared: bool = False, **facts: Any) -> RunFile:
         If it cannot be made, or something lies where SQLite keeps its files beside it.
     """
     check_free(path)
+    check_sqlite()
     try:
         Path(os.path.realpath(path)).open("xb").close()  # of two that make it at the same time one fails
     except FileExistsError:
@@ -427,17 +427,13 @@ def open_run(path: Path, writable: bool = False, is_shared: bool = False) -> Run
     Raises
     ------
     InputError
-        If it is missing, is no run file, or was written by a newer version.
-    OutputError
-        If it is of an older version, and is to be written but cannot be.
+        If it is missing, is no run file, or was written by another version.
     """
     return RunFile(path, open_sound(path, writable, is_shared))
 
 
 def open_connection(path: Path) -> RunConnection:
     """Return a connection that one thread after the other may read with.
-
-    Files of older versions look like new ones to it.
 
     Raises
     ------
@@ -450,7 +446,7 @@ def open_connection(path: Path) -> RunConnection:
 def write_note(path: Path, profile: int, row: int, text: str, patience: float = PATIENCE) -> str:
     """Keep a note beside a target of a run, in place of the one that is there.
 
-    The file keeps its version, for older programs read it as before; a job that writes to it goes on.
+    A job that writes to the file goes on.
 
     Parameters
     ----------
@@ -481,9 +477,9 @@ def write_note(path: Path, profile: int, row: int, text: str, patience: float = 
         If the file cannot be written.
     """
     note = notes.one_line(text)
-    connection, version = open_checked(path, "rw", patience)
+    connection = open_checked(path, "rw", patience)
     try:
-        notes.write_note(connection, version, profile, row, note)
+        notes.write_note(connection, profile, row, note)
     except sqlite3.DatabaseError as error:
         raise unwritable(path, error) from error
     finally:

@@ -7,17 +7,11 @@ import sqlite3
 from clalign.runs.declarations import Declaration
 from clalign.runs.kinds import sql_of
 
-PLAIN_NAMES = 4
-"""The last version whose targets have no name to sort by."""
-
-LATEST_VERSION = 5
-"""2: what HMMER3 says of hits and domains. 3: alignments of two sequences. 4: tables by what they hold. 5: names of
-targets as they are sorted by, which SQLite keeps since `NEEDED_SQLITE`."""
+SCHEMA_VERSION = 1
+"""The version of the tables that are written here, and the only one that is read."""
 
 NEEDED_SQLITE = (3, 31)
-
-SCHEMA_VERSION = LATEST_VERSION if sqlite3.sqlite_version_info >= NEEDED_SQLITE else PLAIN_NAMES
-"""The version of what is written here, and the last one that is read."""
+"""The first version of SQLite that has generated columns."""
 
 APPLICATION_ID = 0x636C616C  # "clal"
 
@@ -70,18 +64,17 @@ ORDER = "sort_key DESC, tie, input_index"
 """How the hits of a query stand, best first."""
 
 
-def general_statements(version: int) -> dict[str, str]:
-    """Return the statement that makes each table that every run of a version has, by its name."""
+def general_statements() -> dict[str, str]:
+    """Return the statement that makes each table that every run has, by its name."""
     made = {name: sql_of(name, *table) for name, table in TABLES.items()}
-    if version > PLAIN_NAMES:
-        made["targets"] = f"{made['targets'].removesuffix(')')}, {SORT_NAME})"
+    made["targets"] = f"{made['targets'].removesuffix(')')}, {SORT_NAME})"
     return made
 
 
 def statements(declared: Declaration) -> dict[str, str]:
     """Return the statement that makes each table, by its name."""
     own = {table.name: table.sql for table in declared.tables if table.of != "unfinished"}
-    return general_statements(SCHEMA_VERSION) | own
+    return general_statements() | own
 
 
 def make_tables(connection: sqlite3.Connection, declared: Declaration) -> None:

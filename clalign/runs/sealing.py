@@ -19,7 +19,7 @@ def seal_finished(path: Path) -> None:
     if not path.with_name(f"{path.name}-wal").exists():
         return
     with contextlib.suppress(ClalignError, sqlite3.Error, OSError):
-        connection, _ = open_checked(path, "rw", 0.0)
+        connection = open_checked(path, "rw", 0.0)
         with contextlib.closing(connection):
             state = connection.execute("SELECT value FROM facts WHERE name = 'state'").fetchone()
             if state is not None and json.loads(state[0]) == "done":

@@ -79,8 +79,8 @@ ints directions(ints v, ints from_b, ints from_m, ints from_i, ints opened, ints
                                                                                                : (ints)(FROM_D);
     const ints inserted = MAX(opened, extended);
     return from | (extended > opened ? (ints)(CELL_I_FROM_I) : (ints)(0))
-                | ((v <= IMPOSSIBLE) | (m <= IMPOSSIBLE) ? (ints)(CELL_M_IMPOSSIBLE) : (ints)(0))
-                | ((inserted <= IMPOSSIBLE) | (i <= IMPOSSIBLE) ? (ints)(CELL_I_IMPOSSIBLE) : (ints)(0));
+                | (((v <= IMPOSSIBLE) | (m <= IMPOSSIBLE)) ? (ints)(CELL_M_IMPOSSIBLE) : (ints)(0))
+                | (((inserted <= IMPOSSIBLE) | (i <= IMPOSSIBLE)) ? (ints)(CELL_I_IMPOSSIBLE) : (ints)(0));
 }
 
 /* Add where each D came from, M before D, and write the directions of the row. */

@@ -1,6 +1,8 @@
 """``clalign runs``: the library of runs on the command line."""
 
+import contextlib
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,9 +66,15 @@ def test_a_run_is_deleted_only_when_that_is_meant(made: Callable[..., Path], cap
 def test_what_is_no_run_is_listed_with_the_reason(made: Callable[..., Path], tmp_path: Path) -> None:
     (tmp_path / "bad.clalign").write_bytes(b"no run")
     made("a", state="running")
+    with contextlib.closing(sqlite3.connect(made("newer"))) as connection:
+        connection.execute("PRAGMA user_version = 2")
     entries = {entry.path.stem: entry for entry in library.listed(tmp_path)}
     assert entries["bad"].state == "unreadable"
     assert entries["bad"].problem
+    assert (entries["newer"].state, entries["newer"].n_hits) == ("unreadable", 0)
+    assert "another version" in entries["newer"].problem
+    for words in (["export", "-o", "-"], ["resume", "-q"], ["verify", "-q"]):
+        assert main([*words, str(tmp_path / "newer.clalign")]) == ExitCode.UNREADABLE
     assert entries["a"].state == "stopped", "nobody works on it"
     with owned(tmp_path / "a.clalign"):
         assert is_owned(tmp_path / "a.clalign")

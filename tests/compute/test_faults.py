@@ -21,7 +21,6 @@ import pyopencl as cl
 import pytest
 
 from clalign.compute.opencl import binaries, discover, kernels, queues, session, transfers
-from clalign.compute.opencl.choice import all_devices
 from clalign.databases.examples import load_examples
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
@@ -189,11 +188,8 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def opened() -> Device:
-    usable = [device for device in all_devices() if device.kind == "cpu" and device.is_usable]
-    if not usable:
-        pytest.fail("this test needs an OpenCL device; the CPU driver is part of the installation")
-    return usable[0]
+def opened(cpu_device: Device) -> Device:
+    return cpu_device
 
 
 class Listening(QuietContext):

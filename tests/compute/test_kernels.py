@@ -12,9 +12,10 @@ import pyopencl as cl
 import pytest
 
 from clalign.compute.opencl import kernels
-from clalign.compute.opencl.discover import driver_devices
+from clalign.compute.opencl.discover import driver_device, driver_devices
 from clalign.compute.opencl.kernels import assemble, build, options, sources_digest
 from clalign.errors import KernelBuildError
+from clalign.values.devices import Device
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,13 @@ def test_a_build_error_names_file_line_and_choices(
     if "Portable Computing Language" in context.devices[0].platform.name:
         # Other drivers word their logs in their own way; this one, which every test machine has, obeys #line.
         assert f"common/plan7.h:{n_lines}" in str(found.value)
+
+
+def test_a_compiler_has_nothing_to_remark(cpu_device: Device) -> None:
+    """PoCL writes the number of its warnings where the user's own program writes its errors."""
+    context = cl.Context([driver_device(cpu_device)])
+    program = build(context, cpu_device.name, "viterbi_trace_vector", {"LANES": 8, "VECTORS": 1}, more=["-DNOT_KEPT"])
+    assert program.get_build_info(context.devices[0], cl.program_build_info.LOG).strip() == ""
 
 
 def test_digest_follows_the_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

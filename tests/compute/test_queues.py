@@ -16,7 +16,6 @@ import pytest
 
 import clalign
 from clalign.compute.opencl import discover
-from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opencl.queues import Queue
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.opencl.transfers import SMALL_BYTES
@@ -37,16 +36,11 @@ class Refused(cl.RuntimeError):
         super().__init__(cl._cl._ErrorRecord(msg="refused", code=cl.status_code.INVALID_VALUE, routine="a call"))
 
 
-@pytest.fixture(scope="module")
-def opened() -> Device:
-    return pick_device("auto")
-
-
 @pytest.fixture
-def session(opened: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenCLSession]:
-    """A session whose buffers come from a pool, which gives memory out again at once, whatever the device."""
+def session(cpu_device: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenCLSession]:
+    """A session whose buffers come from a pool, as those of a card do, which gives memory out again at once."""
     monkeypatch.setattr("clalign.compute.opencl.kernels.assemble", lambda name: WRITER)
-    with OpenCLSession(replace(opened, kind="gpu", vendor="nobody")) as session:
+    with OpenCLSession(replace(cpu_device, kind="gpu", vendor="nobody")) as session:
         session.launch("writer", "write", {}, 1, 1, session.allocate(1))
         session.finish()
         yield session
@@ -188,11 +182,9 @@ def test_a_long_upload_holds_its_memory(session: OpenCLSession) -> None:
     assert held() is None
 
 
-def test_the_host_s_memory_stays_for_a_waiting_kernel(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    if opened.kind != "cpu":
-        pytest.skip("only a CPU computes in it")
+def test_the_host_s_memory_stays_for_a_waiting_kernel(cpu_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clalign.compute.opencl.kernels.assemble", lambda name: WRITER)
-    with OpenCLSession(opened) as session:
+    with OpenCLSession(cpu_device) as session:
         with waiting(session._queue):
             buffer: Any = session.zeros(N_BYTES)
             held = weakref.ref(buffer.hostbuf.base)
@@ -250,7 +242,7 @@ def test_a_question_that_the_driver_refuses_is_an_error_of_the_device(
     session._kernels.clear()
 
 
-def test_devices_whose_driver_answers_nothing_are_left_out(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_whose_driver_answers_nothing_are_left_out(cpu_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     class Platform:
         name = discover.POCL
 
@@ -259,9 +251,9 @@ def test_devices_whose_driver_answers_nothing_are_left_out(opened: Device, monke
 
     monkeypatch.setattr(cl, "get_platforms", lambda: [Platform()])
     assert discover.described_devices() == []
-    monkeypatch.setattr(discover, "driver_devices", lambda: iter([(opened.id, Silent())]))
+    monkeypatch.setattr(discover, "driver_devices", lambda: iter([(cpu_device.id, Silent())]))
     with pytest.raises(DeviceError):
-        discover.driver_device(opened)
+        discover.driver_device(cpu_device)
 
 
 def test_commands_are_enqueued_in_one_place() -> None:

@@ -18,8 +18,8 @@ from clalign.runs import run_file
 from clalign.runs.run_file import create_run, open_run
 from tests.search.test_verify_every_column import KINDS
 
-MAY_MISS = {"command", "error", "device", "seen_digest", "name", "relocated", "direction"}
-"""Facts without which a run is whole; of profiles the direction is not among them."""
+MAY_MISS = {"command", "error", "device", "seen_digest", "name", "relocated"}
+"""Facts without which a run is whole."""
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +66,7 @@ def test_no_fact_may_be_missing_or_of_another_kind(finished: Callable[[str], Pat
             except DamagedRun:
                 pass
     not_refused = {name for name, what in opened if what == "missing"}
-    assert not_refused <= MAY_MISS - ({"direction"} if kind == "hmmer2" else set())
+    assert not_refused <= MAY_MISS
     of_another_kind = {(name, what) for name, what in opened if what in ("number", "list", "object")}
     assert of_another_kind <= {("device", "object"), ("spec", "object")}  # which say nothing that is known
     texts = {"command", "seen_digest", "name", "profiles_digest"}

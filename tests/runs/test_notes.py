@@ -5,24 +5,15 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clalign.errors import InputError, OptionError, OutputError, RunBusy
 from clalign.runs import connection as door
-from clalign.runs import older
 from clalign.runs.notes import LONGEST, OF_HIT
 from clalign.runs.run_file import create_run, open_run, write_note
 from clalign.runs.sealing import seal_finished
-
-
-def tables(path: Path) -> set[str]:
-    connection = sqlite3.connect(path)
-    found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    connection.close()
-    return found
 
 
 def put_hit(connection: sqlite3.Connection) -> None:
@@ -50,17 +41,6 @@ def test_a_note_comes_and_no_words_are_none(path: Path) -> None:
     assert write_note(path, 0, 7, "") == ""
     assert notes_of(path) == {}
     write_note(path, 0, 7, "a fragment")
-    assert notes_of(path) == {(0, 7): "a fragment"}
-
-
-def test_the_table_comes_with_the_first_note_of_an_older_version(older_run: Callable[..., Path]) -> None:
-    path = older_run("sw_dna") / "done.clalign"
-    assert "notes" not in tables(path)
-    assert notes_of(path) == {}
-    assert write_note(path, 0, 7, "") == ""
-    assert "notes" not in tables(path)
-    write_note(path, 0, 7, "a fragment")
-    assert "notes" in tables(path)
     assert notes_of(path) == {(0, 7): "a fragment"}
 
 
@@ -93,29 +73,6 @@ def test_readers_that_were_open_before_see_it(path: Path) -> None:
         write_note(path, 0, 7, "new")
         assert run.notes() == {(0, 7): "new"}
         assert run.connection.execute(f"SELECT {OF_HIT} FROM hits").fetchall() == [("new",)]
-
-
-def test_readers_of_an_older_version_that_were_open_before_see_it(older_run: Callable[..., Path]) -> None:
-    path = older_run("sw_dna") / "done.clalign"
-    with open_run(path) as run:
-        assert run.notes() == {}
-        write_note(path, 0, 7, "new")
-        assert run.notes() == {(0, 7): "new"}
-
-
-@pytest.mark.parametrize("version", range(1, older.LAST + 1))
-def test_a_file_of_an_older_version_keeps_it(older_run: Callable[..., Path], version: int) -> None:
-    """Nothing of the note depends on what later versions added, so the program that made it still reads the file."""
-    path = older_run("hmm2search", version) / "done.clalign"
-    connection = sqlite3.connect(path)
-    before = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'hits'").fetchone()
-    connection.close()
-    write_note(path, 0, 7, "old, but good")
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA user_version").fetchone() == (version,)
-    assert connection.execute("SELECT sql FROM sqlite_master WHERE name = 'hits'").fetchone() == before
-    connection.close()
-    assert notes_of(path) == {(0, 7): "old, but good"}
 
 
 def test_a_file_that_cannot_be_written_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,30 +19,17 @@ from clalign.runs.run_file import create_run, open_connection, open_run
 
 
 @pytest.fixture
-def old_run(older_run: Callable[..., Path]) -> Path:
-    """A run file of version 2."""
-    folder = older_run("hmmsearch", 2)
-    return (folder / "done.clalign").rename(folder / "old.clalign")
+def done_run(tmp_path: Path) -> Path:
+    """A run that is done, in one file."""
+    with create_run(tmp_path / "done.clalign", state="done") as run:
+        run.seal()
+    return run.path
 
 
 def only_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """As SQLite does it: it falls back to reading where the system lets it do no more."""
     connect = door.connect
     monkeypatch.setattr(door, "connect", lambda path, mode, *more: connect(path, mode.replace("rw", "ro"), *more))
-
-
-def test_a_run_of_an_older_version_that_cannot_be_written_is_read_and_says_so(
-    old_run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    only_read(monkeypatch)
-    before = old_run.read_bytes()
-    with pytest.raises(OutputError, match=r"old\.clalign could not be written .*readonly") as caught:
-        open_run(old_run, writable=True)
-    assert "copy" in caught.value.hint
-    with open_run(old_run) as run:
-        assert (run.state, len(list(run.hits()))) == ("done", 46)
-    open_connection(old_run).close()
-    assert old_run.read_bytes() == before
 
 
 def test_a_moved_input_of_a_run_that_cannot_be_written_is_one_error(
@@ -76,24 +63,24 @@ def failing(code: int, *modes: str) -> Any:
 
 
 def test_a_log_that_cannot_be_shared_is_not_needed_where_nobody_writes(
-    old_run: Path, monkeypatch: pytest.MonkeyPatch
+    done_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a folder that is only read, where a file was left in the mode in which several write."""
     monkeypatch.setattr(door, "connect", failing(sqlite3.SQLITE_READONLY_DIRECTORY, "ro", "rw"))
     with pytest.raises(InputError, match=r"could not be read .*readonly"):
-        open_run(old_run)
+        open_run(done_run)
     with pytest.raises(OutputError, match="could not be written"):
-        open_run(old_run, writable=True)
+        open_run(done_run, writable=True)
     monkeypatch.setattr(os, "access", lambda *about: False)
-    with open_run(old_run) as run:
+    with open_run(done_run) as run:
         assert run.state == "done"
-    old_run.with_name(f"{old_run.name}-wal").write_bytes(b"what was written last")
+    done_run.with_name(f"{done_run.name}-wal").write_bytes(b"what was written last")
     with pytest.raises(InputError, match="could not be read"):
-        open_run(old_run)
+        open_run(done_run)
 
 
 def test_a_file_that_others_hold_while_its_tables_are_checked_is_busy(
-    old_run: Path, monkeypatch: pytest.MonkeyPatch
+    done_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def check_tables(*about: Any) -> None:
         error = sqlite3.OperationalError("database is locked")
@@ -102,7 +89,7 @@ def test_a_file_that_others_hold_while_its_tables_are_checked_is_busy(
 
     monkeypatch.setattr(door, "check_tables", check_tables)
     with pytest.raises(RunBusy):
-        open_run(old_run)
+        open_run(done_run)
 
 
 @pytest.mark.parametrize("opened", [open_run, open_connection])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
 import sqlite3
-import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,27 +15,24 @@ from msgspec.structs import replace
 from clalign.databases.cache import lock_folder
 from clalign.engines.pairwise import tables as pairwise
 from clalign.engines.plan7.domain_limits import DomainLimits
-from clalign.engines.plan7.funnel import funnel_of, survivors_at
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.survivors import Survivors, pack_survivors, unpack_survivors
 from clalign.engines.plan7.tables import BATCHES
-from clalign.errors import DamagedRun, ExitCode, InputError, OutputError, RunBusy
-from clalign.runs import connection as connection_of_runs
+from clalign.errors import ClalignError, DamagedRun, ExitCode, InputError, OutputError, RunBusy
 from clalign.runs.alignments import StoredAlignment, StoredRow
 from clalign.runs.hit_rows import HITS_AT_ONCE
-from clalign.runs.kinds import sql_of
 from clalign.runs.ownership import owned
 from clalign.runs.pages import HitPages, HitQuery
 from clalign.runs.run_file import (
-    APPLICATION_ID,
     SCHEMA_VERSION,
     BatchResult,
     RunFile,
     create_run,
+    open_connection,
     open_run,
     pack_scores,
+    write_note,
 )
-from clalign.runs.schema import TABLES
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit, PairFacts, Scores
 from clalign.values.profiles import IMPOSSIBLE
@@ -180,13 +176,34 @@ def test_refusals(tmp_path: Path, run: RunFile, monkeypatch: pytest.MonkeyPatch)
     connection.close()
     with pytest.raises(InputError, match="not a clalign run file"):
         open_run(other)
-    with monkeypatch.context() as patch:
-        patch.setattr(connection_of_runs, "SCHEMA_VERSION", SCHEMA_VERSION - 1)  # as an older SQLite has it
-        with pytest.raises(InputError, match=r"needs SQLite 3\.31"):
-            open_run(run.path)
-    run.connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-    with pytest.raises(InputError, match="newer version"):
-        open_run(run.path)
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 30, 1))
+    for refused in (lambda: open_run(run.path), lambda: create_run(tmp_path / "new.clalign")):
+        with pytest.raises(ClalignError, match=r"need SQLite 3\.31") as too_old:
+            refused()
+        assert too_old.value.exit_code == ExitCode.ENGINE
+    assert not (tmp_path / "new.clalign").exists()
+
+
+OPENINGS: dict[str, Callable[[Path], Any]] = {
+    "read": open_run,
+    "written": lambda path: open_run(path, writable=True),
+    "shared": open_connection,
+    "note": lambda path: write_note(path, 0, 1, "a note"),
+}
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+@pytest.mark.parametrize("version", [-1, 0, SCHEMA_VERSION + 1, SCHEMA_VERSION + 4])
+def test_another_version_is_refused_and_left_alone(run: RunFile, version: int, opening: str) -> None:
+    run.connection.execute(f"PRAGMA user_version = {version}")
+    run.seal()
+    run.close()
+    before = run.path.read_bytes()
+    with pytest.raises(InputError, match="another version of clalign") as refused:
+        OPENINGS[opening](run.path)
+    assert not isinstance(refused.value, DamagedRun)
+    assert (refused.value.exit_code, refused.value.hint) == (ExitCode.UNREADABLE, "Search again.")
+    assert run.path.read_bytes() == before
 
 
 def test_a_temporary_run_is_read_like_others(tmp_path: Path) -> None:
@@ -202,79 +219,6 @@ def test_a_temporary_run_is_read_like_others(tmp_path: Path) -> None:
         assert run.connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     with open_run(path) as again:
         assert [values.tolist() for _, _, values in again.scores(0)] == [[1, 2, 3]]
-
-
-VERSION_1 = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE profiles (id INTEGER PRIMARY KEY, name TEXT, accession TEXT, description TEXT, length INTEGER,
-    card TEXT NOT NULL, best TEXT NOT NULL DEFAULT 'null');
-CREATE TABLE batches (profile INTEGER, first INTEGER, last INTEGER, cells REAL, seconds REAL, device TEXT,
-    scores BLOB, PRIMARY KEY (profile, first));
-CREATE TABLE histogram (profile INTEGER, bin INTEGER, count INTEGER, PRIMARY KEY (profile, bin));
-CREATE TABLE hits (id INTEGER PRIMARY KEY, profile INTEGER, row INTEGER, input_index INTEGER, name TEXT,
-    accession TEXT, description TEXT, length INTEGER, score REAL, bias REAL, evalue REAL, raw INTEGER,
-    n_domains INTEGER, best_score REAL, best_evalue REAL, verified TEXT NOT NULL DEFAULT '', UNIQUE (profile, row));
-CREATE INDEX hits_by_score ON hits (profile, score DESC, input_index);
-CREATE TABLE domains (hit INTEGER, number INTEGER, score REAL, bias REAL, evalue REAL, hmm_start INTEGER,
-    hmm_end INTEGER, ali_start INTEGER, ali_end INTEGER, env_start INTEGER, env_end INTEGER, raw INTEGER,
-    states TEXT, model TEXT, match TEXT, target TEXT, posterior TEXT, PRIMARY KEY (hit, number));
-CREATE TABLE messages (id INTEGER PRIMARY KEY, seconds REAL, kind TEXT, text TEXT);
-CREATE TABLE verifications (id INTEGER PRIMARY KEY, seconds REAL, device TEXT, checked INTEGER, differing INTEGER,
-    details TEXT);
-PRAGMA user_version = 1;
-"""
-
-
-@pytest.fixture
-def old_run(tmp_path: Path) -> Path:
-    """A run file as version 1 wrote it, with one batch of three scores and two hits."""
-    path = tmp_path / "old.clalign"
-    card = {**CARD, "include_score": 6.0}
-    connection = sqlite3.connect(path)
-    connection.executescript(VERSION_1 + f"PRAGMA application_id = {APPLICATION_ID};")
-    connection.execute("INSERT INTO profiles VALUES (0, 'p', '', '', 3, ?, 'null')", (json.dumps(card),))
-    scores = zlib.compress(np.array([5000, 7000, IMPOSSIBLE], "<i4").tobytes())
-    connection.execute("INSERT INTO batches VALUES (0, 0, 3, 100.0, 0.5, 'device', ?)", (scores,))
-    for row, score in ((0, 5.0), (1, 7.0)):
-        values = (row + 1, 0, row, row, f"s{row}", "", "a test", 30, score, 0.01, 10 - score, int(score * 1000), 1)
-        connection.execute(f"INSERT INTO hits VALUES ({','.join('?' * 13)}, 12.5, 1e-5, '')", values)
-        path_of_domain = (row + 1, 1, 12.5, 0.01, 1e-5, 0, 3, 4, 7, 4, 7, 12510, "MMM", "acg", "a g", "ATG", "")
-        connection.execute(f"INSERT INTO domains VALUES ({','.join('?' * 17)})", path_of_domain)
-    connection.commit()
-    connection.close()
-    return path
-
-
-def test_a_run_of_version_1_is_read(old_run: Path) -> None:
-    before = old_run.read_bytes()
-    expected = [hit(1, 7.0, 1), replace(hit(0, 5.0, 0), is_included=False)]
-    with open_run(old_run) as run:
-        assert list(run.hits()) == expected
-        assert [values.tolist() for _, _, values in run.scores(0)] == [[5000, 7000, IMPOSSIBLE]]
-        assert [stage["stage"] for stage in funnel_of(run, 0)] == ["all", "reported"]
-        assert survivors_at(run, 0, "msv") == []
-    assert old_run.read_bytes() == before, "reading leaves it alone"
-
-
-def test_the_cards_of_version_1_are_read_once(old_run: Path) -> None:
-    asked: list[str] = []
-    with open_run(old_run, writable=True) as run:
-        run.connection.set_trace_callback(asked.append)
-        assert [found.is_included for found in run.hits_at([1, 2, 1])] == [False, True, False]
-        assert [found.is_included for found in run.hits_at([2])] == [True]
-        assert 1 <= sum("card FROM" in question for question in asked) <= 2, "whatever the number of hits"
-        run.connection.set_trace_callback(None)
-
-
-def test_a_run_of_version_1_goes_on(old_run: Path) -> None:
-    with open_run(old_run, writable=True) as run:
-        run.add_batch(batch(3, [9000], (hit(3, 9.0, 3),)))
-        run.add_verification("reference", {1: True}, [])
-        assert [found.name for found in run.hits()] == ["s3", "s1", "s0"]
-    with open_run(old_run) as run:
-        assert run.connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
-        assert [found.is_included for found in run.hits()] == [True, True, False]
-        assert run.n_reported(0, 0) == 3
 
 
 def test_alignments_of_pairs_come_back(tmp_path: Path) -> None:
@@ -350,28 +294,12 @@ def names_sorted(path: Path, descending: bool = False) -> list[str]:
     return found
 
 
-def of_version_4(path: Path) -> None:
-    """Let targets have no names to sort by."""
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("ALTER TABLE targets RENAME TO newer")
-        connection.execute(sql_of("targets", *TABLES["targets"]))
-        connection.execute("INSERT INTO targets SELECT row, name, accession, description, length FROM newer")
-        connection.execute("DROP TABLE newer")
-        connection.execute("PRAGMA user_version = 4")
-
-
-def test_names_are_sorted_by_what_tables_show_in_runs_of_version_4_too(run: RunFile) -> None:
+def test_names_are_sorted_by_what_tables_show(run: RunFile) -> None:
     run.add_batch(batch(0, [5000] * 9, tuple(replace(hit(row, 5.0, row), name=NAMES[row]) for row in range(8))))
     run.close()
     shown = [name.rstrip("| ").rpartition("|")[2] for name in names_sorted(run.path)]
     assert shown == ["", "a b", "Alpha", "HBA_HUMAN", "hbb_human", "NP_1.1", "zeta", "È"]
-    before = [names_sorted(run.path, descending) for descending in (False, True)]
-    of_version_4(run.path)
-    assert [names_sorted(run.path, descending) for descending in (False, True)] == before
-    with open_run(run.path, writable=True) as again:  # it keeps its version, and goes on
-        again.add_batch(batch(9, [5000], (replace(hit(8, 5.0, 8), name="Beta"),)))
-        assert again.connection.execute("PRAGMA user_version").fetchone() == (4,)
-    assert names_sorted(run.path)[3] == "Beta"
+    assert names_sorted(run.path, descending=True)[0] == names_sorted(run.path)[-1]
 
 
 def test_equal_hits_of_hmmer3_are_in_its_order(run: RunFile) -> None:

@@ -1,6 +1,8 @@
 """The library of runs in the window."""
 
+import contextlib
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,19 @@ def test_runs_are_named_found_and_opened(qtbot: Any, window: MainWindow, library
     assert page is not None
     qtbot.waitUntil(lambda: page.run.title == "kinases, second try")
     assert page.run.hits.n_all == 0 or page.run.is_complete
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_run_of_another_version_is_listed_as_not_readable(
+    qtbot: Any, window: MainWindow, library: LibraryPage, version: int
+) -> None:
+    path = Path(library.model.rows[place_of(library, "one")]["path"])
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    window.controller.library.show()
+    qtbot.waitUntil(lambda: library.model.rows[place_of(library, "one")]["state"] == "unreadable")
+    assert "another version" in library.model.rows[place_of(library, "one")]["problem"]
+    assert library.model.rows[place_of(library, "two")]["state"] != "unreadable"
 
 
 def test_a_run_is_deleted_after_a_question(qtbot: Any, window: MainWindow, library: LibraryPage, press: Press) -> None:

@@ -13,13 +13,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
 from clalign.runs import connection as door
-from clalign.runs import older
-from clalign.runs.pages import HitQuery
 from clalign.runs.run_file import open_run, write_note
 from clalign.ui import theme
 from clalign.ui.engines.plan7.columns import PROFILE_TABLE
-from clalign.ui.models.hit_filter import parse_filter
-from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages
+from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader
 from clalign.ui.shell.main_window import MainWindow
@@ -333,17 +330,3 @@ def test_a_note_belongs_to_sequence_and_profile(qtbot: Any, made_run: Callable[.
         assert found[max(profile, 0), row] == note
         assert set(found.values()) == ({"", "of b"} if profile else {""})
     model.close()
-
-
-@pytest.mark.parametrize("version", range(1, older.LAST + 1))
-def test_runs_of_older_versions_take_notes(older_run: Callable[..., Path], version: int) -> None:
-    path = older_run("hmm2search", version) / "done.clalign"
-    pages = HitPages(HitQuery(path, 0))
-    first = pages.rows(0, 2)
-    assert [row.note for row in first] == ["", ""]
-    write_note(path, 0, first[1].row, "of today")
-    assert [row.note for row in pages.rows(0, 2)] == ["", "of today"]
-    pages.close()
-    found = HitPages(HitQuery(path, 0, parse_filter("note:today").conditions, sort="note"))
-    assert [row.name for row in found.rows(0, 5)] == [first[1].name]
-    found.close()

@@ -2,8 +2,8 @@
 
 A run file of it differs from one of profiles in this:
 
-* The fact ``direction`` is ``pairwise``, ``scoring`` holds matrix and gap costs as they were used, ``queries`` the
-  report of the query file, beside ``database``.
+* The fact ``scoring`` holds matrix and gap costs as they were used, ``queries`` the report of the query file, beside
+  ``database``.
 * What profiles are there, queries are here; a query's number is its place among those of its file that have residues
   (of given pairs, among all). Its card has ``strands``,
   ``statistics`` (or None), ``statistics_words``, ``fitted`` and ``curve``, written when they are known, and
@@ -102,7 +102,6 @@ class PairwiseWork(Struct):
         if run.fact("scoring") is None:
             run.set_profiles(map(card, range(len(inputs.query_rows))))
         return {
-            "direction": spec.direction,
             "scoring": inputs.chosen.to_dict(),
             "queries": inputs.query_report.to_dict(),
             "strands": [STRANDS[strand] for strand in inputs.strands],

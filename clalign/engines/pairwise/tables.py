@@ -94,15 +94,12 @@ ALIGNMENTS = EngineTable(
     columns="strand sign?, identical place?, positive place?, gaps place?, gap_residues place?",
     row=_of_alignment,
     read=_read_alignments,
-    older="SELECT hit, number, strand, identical, positive, gaps, gap_residues FROM {domains} WHERE strand IS NOT NULL",
 )
 
 BATCHES = EngineTable(
     name="pairwise_batches",
     of="batches",
     columns="n_in_16_bits count, n_in_32_bits count",
-    older="SELECT profile AS query, first, n_in_16_bits, n_in_32_bits FROM {batches}"
-    " WHERE n_in_16_bits > 0 OR n_in_32_bits > 0",
 )
 
 CHECKPOINTS = EngineTable(name="pairwise_checkpoints", of="unfinished", columns="part line, packed blob")

@@ -121,8 +121,6 @@ HITS = EngineTable(
     " msv number?, bias_filter number?, viterbi number?, forward number?",
     row=_of_hit,
     read=_read_hits,
-    older=f"SELECT id AS hit, {', '.join((*_ESTIMATES, *_FILTERS))} FROM {{hits}}"
-    " WHERE expected IS NOT NULL OR msv IS NOT NULL",
 )
 
 DOMAINS = EngineTable(
@@ -131,16 +129,12 @@ DOMAINS = EngineTable(
     columns="env_start place?, env_end place?, posterior text?, accuracy share?",
     row=_of_domain,
     read=_read_domains,
-    older="SELECT hit, number, env_start, env_end, posterior, accuracy FROM {domains}"
-    " WHERE accuracy IS NOT NULL OR posterior <> '' OR env_start <> ali_start OR env_end <> ali_end",
 )
 
 BATCHES = EngineTable(
     name="plan7_batches",
     of="batches",
     columns="survivors blob, n_msv count, n_bias count, n_viterbi count, n_forward count",
-    older="SELECT profile AS query, first, survivors, n_msv, n_bias, n_viterbi, n_forward FROM {batches}"
-    " WHERE survivors IS NOT NULL",
 )
 """What passed the filters."""
 
