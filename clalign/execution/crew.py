@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 LEAVE_SECONDS = 0.5
 """So long a job that ends for another reason waits for executors; what hangs in a driver is left alone."""
 
+KEEP_SECONDS = 10.0
+"""So long a job that is stopped waits for executors that may keep how far a unit is."""
+
 DONE_SECONDS = 0.05
 """So long a job waits for them where everything is stored: they are at what others have done sooner."""
 
@@ -64,8 +67,17 @@ class Crew:
         self._is_over.wait(seconds)
         self.check()
 
-    def work(self, openings: Sequence[Opening[Any]], serve: Serve) -> None:
+    def work(
+        self, openings: Sequence[Opening[Any]], serve: Serve, has_begun_units: Callable[[], bool] = lambda: False
+    ) -> None:
         """Let a device, or several at a time, compute.
+
+        Parameters
+        ----------
+        openings : sequence of Opening
+        serve : callable
+        has_begun_units : callable
+            Whether executors may keep how far a unit is when the job is stopped, which takes them a while.
 
         Raises
         ------
@@ -87,13 +99,19 @@ class Crew:
                 self._context.check()
                 with suppress(Empty):
                     self._calls.get(timeout=LISTEN_SECONDS)()
-        finally:
-            self._is_over.set()
-            self._leave(threads, DONE_SECONDS if self._is_complete else LEAVE_SECONDS)
+        except Cancelled:
+            self._leave(threads, KEEP_SECONDS if has_begun_units() else LEAVE_SECONDS)
+            self._hear_the_last()  # results, and how far units are
+            raise
+        except BaseException:
+            self._leave(threads, LEAVE_SECONDS)
+            raise
+        self._leave(threads, DONE_SECONDS)
         self._hear_the_last()
 
     def _leave(self, threads: Sequence[threading.Thread], seconds: float) -> None:
-        """Wait for executors, and leave those alone that take longer; the run is not held open by them."""
+        """End the job: wait for executors, and leave those alone that take longer; they do not hold the run open."""
+        self._is_over.set()
         until = time.monotonic() + seconds
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
@@ -105,7 +123,7 @@ class Crew:
                 atexit.register(thread.join, LEAVE_SECONDS)
 
     def _hear_the_last(self) -> None:
-        """Take note of what those say that end after everything is stored."""
+        """Take note of what those say that end after everything is stored, or after the job was stopped."""
         with suppress(Empty):
             while True:
                 self._calls.get(timeout=0)()
@@ -130,8 +148,8 @@ class Crew:
             self._is_complete = True  # who has nothing left to do knows that everything is stored
         elif self._is_complete and isinstance(error, DeviceError):
             self._warn(f"{error.message} The other devices have done without it.")
-        elif self._is_complete:  # what it was at the others have done; its run may have been closed while it read it
-            log.debug("an executor ended after everything was stored", exc_info=error)
+        elif self._is_over.is_set():  # nobody needs what it was at; its run may have been closed while it read it
+            log.debug("an executor ended after the job", exc_info=error)
         elif isinstance(error, DeviceError) and self._n_working:
             self._warn(f"{error.message} The other devices go on with what it had.")
         else:

@@ -97,8 +97,8 @@ class Taker(Protocol[Batch]):
     def tell(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
         """Tell how far a unit is."""
 
-    def keep(self, unit: Unit[Batch], table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Keep what is needed to go on with a unit."""
+    def keep(self, unit: Unit[Batch], cells: float, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep what is needed to go on with a unit after so many of its cells."""
 
     def kept(self, run: RunFile, unit: Unit[Batch], table: str) -> list[tuple[Any, ...]]:
         """Return what was kept of a unit."""
@@ -454,6 +454,7 @@ class _Midway:
     def __init__(self, executor: Executor[Any], unit: Unit[Any]) -> None:
         self._executor, self._unit = executor, unit
         self._began = 0.0, 0.0
+        self._cells = 0.0
         self.seconds_before = 0.0
 
     def begin(self, seconds: float) -> None:
@@ -466,13 +467,14 @@ class _Midway:
         return self.seconds_before + (spent or now)
 
     def tell(self, cells: float) -> None:
+        self._cells = cells
         self._executor.tell(partial(self._executor.writer.tell, self._unit, cells, self.seconds))
 
     def warn(self, text: str) -> None:
         self._executor.tell(partial(self._executor.writer.warn, text))
 
     def keep(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        self._executor.tell(partial(self._executor.writer.keep, self._unit, table, rows))
+        self._executor.tell(partial(self._executor.writer.keep, self._unit, self._cells, table, rows))
 
     def kept(self, table: str) -> list[tuple[Any, ...]]:
         return self._executor.writer.kept(self._executor.run, self._unit, table)

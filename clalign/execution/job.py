@@ -241,7 +241,7 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
             foreseen = [] if is_apart else openings
             work = load(replace(task, foresee=partial(_foresee, foreseen), foresee_help=helps.append))
         shift = _Shift(task, work, crew, len(openings), helps)
-        crew.work(openings, shift.serve_apart if is_apart else shift.serve)
+        crew.work(openings, shift.serve_apart if is_apart else shift.serve, shift.has_begun_units)
     return work, shift
 
 
@@ -381,6 +381,10 @@ class _Shift:
         """Let another process compute with a device until everything is stored."""
         host, seconds = device.compute(run, self._writer_for(device.device, tell), tell)
         tell(partial(self.end, host, seconds))
+
+    def has_begun_units(self) -> bool:
+        """Return whether a unit is computed of which something may be kept when the job is stopped."""
+        return self._writer is not None and self._writer.has_begun_units
 
     def _writer_for(self, device: Device, tell: Told) -> Writer[Any]:
         """Have it noted that a device takes part, and wait for the writer."""

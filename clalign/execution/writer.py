@@ -68,6 +68,7 @@ class Writer(Generic[Batch]):
         self._cells_of = {number: run.work_done(number)[0] for number in planner.plan.phases or ()}
         self.shares: dict[str, Share] = {}
         self._midway: dict[Unit[Batch], tuple[float, float]] = {}
+        self._kept_cells: dict[tuple[int, int], float] = {}
         self._speeds: dict[str, Any] = {}
         self._looked = -math.inf
 
@@ -90,6 +91,11 @@ class Writer(Generic[Batch]):
     def _begun(self) -> float:
         """Cells of units that are not done."""
         return sum(cells for cells, _ in self._midway.values())
+
+    @property
+    def has_begun_units(self) -> bool:
+        """Whether executors have told how far a unit is that is not done."""
+        return bool(self._midway)
 
     def _progress(self, number: int) -> None:
         plan, done = self.planner.plan, self._begun
@@ -131,8 +137,11 @@ class Writer(Generic[Batch]):
         return self._speeds
 
     def tell(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
-        """Tell of cells of a unit that is not done, and of the seconds that they took."""
-        if not self.planner.is_wanted(unit):
+        """Tell of cells of a unit that is not done, and of the seconds that they took.
+
+        Another executor may be at the same unit, and further.
+        """
+        if not self.planner.is_wanted(unit) or cells < self._midway.get(unit, (0.0, 0.0))[0]:
             return
         self._midway[unit] = cells, seconds
         self._progress(unit.query.number)
@@ -146,10 +155,16 @@ class Writer(Generic[Batch]):
         self.run.add_message("warning", text)
         self.context.warn(text)
 
-    def keep(self, unit: Unit[Batch], table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Keep what is needed to go on with a unit."""
-        if self.planner.is_wanted(unit):
-            self.run.unfinished.keep(table, unit.query.number, unit.first, rows)
+    def keep(self, unit: Unit[Batch], cells: float, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep what is needed to go on with a unit after so many of its cells, unless more is kept of it.
+
+        Its executor may have given it back since, and another one may have stored it.
+        """
+        number, place = unit.query.number, (unit.query.number, unit.first)
+        is_stored = any(first < unit.last and unit.first < last for first, last in self.run.finished(number))
+        if not is_stored and cells >= self._kept_cells.get(place, 0.0):
+            self.run.unfinished.keep(table, *place, rows)
+            self._kept_cells[place] = cells
 
     @staticmethod
     def kept(run: RunFile, unit: Unit[Batch], table: str) -> list[tuple[Any, ...]]:

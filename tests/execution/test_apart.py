@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
 import threading
@@ -28,6 +29,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from crews import WAIT, Counting, Devices, Expected, content, exports, small_units, spec_of
 
 ENGINES = ("hmmer2", "hmmer3")
+
+LAST_MOMENT = 24
+"""Words of a process after which it may be killed: it is still at its first units, or has stored some."""
 
 
 @pytest.fixture(autouse=True)
@@ -168,6 +172,49 @@ def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
     assert [("once more" in text, "SIGKILL" in text) for text in context.texts] == [(True, True), (False, True)]
     assert content(path) == expected(engine)[0]
     assert told(path, tmp_path / "exports") == expected(engine)[1]
+
+
+@pytest.mark.thorough(seed=[0, 1])
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("seed", range(20))
+def test_a_process_that_is_killed_at_any_moment_changes_nothing(
+    seed: int, expected: Expected, folder: Path, started: list[home.DeviceApart], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The other one gets units only after that, so that the one that is killed has its share."""
+    chance = random.Random(seed)
+    engine, moment = ENGINES[seed % len(ENGINES)], chance.randint(1, LAST_MOMENT)
+    path, is_hit, heard, units = tmp_path / "run.clalign", threading.Event(), list[str](), list[int]()
+    take, hear = home.DeviceApart._given, home.DeviceApart._hear
+
+    def given(self: home.DeviceApart, *what: Any) -> Any:
+        assert self is started[0] or is_hit.wait(WAIT)
+        return take(self, *what)
+
+    def hear_and_kill(self: home.DeviceApart) -> Any:
+        message = hear(self)
+        if self is started[0] and not is_hit.is_set():
+            heard.append(message[0])
+            if self._units and len(heard) >= moment:
+                assert self._process.poll() is None
+                units.extend(self._units)
+                self._process.kill()
+                is_hit.set()
+        return message
+
+    monkeypatch.setattr(home.DeviceApart, "_given", given)
+    monkeypatch.setattr(home.DeviceApart, "_hear", hear_and_kill)
+    context = Counting()
+    computed_apart(engine, folder, path, Devices(monkeypatch), ("real", "real"), context)
+    assert is_hit.is_set()
+    assert units, "it had something to compute"
+    assert [("once more" in text, "SIGKILL" in text) for text in context.texts] == [(True, True)]
+    assert content(path) == expected(engine)[0]
+    assert told(path, tmp_path / "exports") == expected(engine)[1]
+    starting.wait_for_gone()
+    assert len(started) == 3, "another one has taken its place"
+    assert all(one._process.poll() is not None for one in started)
+    assert {file.name for file in tmp_path.iterdir()} == {"run.clalign", "exports"}
 
 
 def test_if_all_processes_end_the_job_fails_and_can_go_on(

@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound
 from clalign.execution import crew, executor, job, planner
 from clalign.execution.crew import Crew
 from clalign.execution.writer import Writer
 from clalign.runs.run_file import create_run, open_run
+from clalign.stages.pairwise import long_pair_regions
 from clalign.values.devices import REFERENCE, Device
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -137,6 +139,46 @@ def test_a_stop_is_heard_while_a_device_hangs(
         assert run.work_done()[0] > 0
     computed(spec, path, devices, ("one", "two"))
     assert content(path) == expected(engine)[0]
+
+
+@pytest.mark.parametrize("words", [("one",), ("one", "two"), ("one", "slow")], ids="-".join)
+def test_how_far_a_long_pair_is_stays_when_several_are_stopped(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The executor gives the pair back before the writer hears what is to be kept of it."""
+    small = {"CPU_CELLS": 20_000, "GPU_CELLS": 20_000, "SECONDS_AT_ONCE": 0.0, "VECTOR_COLUMNS": 16}
+    for name, value in small.items():
+        monkeypatch.setattr(long_pair_regions, name, value)
+    text = "".join(random.Random(5).choices("ACGT", k=900))
+    for name, letters in (("query", text), ("target", text[40:300] + text[330:])):
+        (tmp_path / f"{name}.fa").write_text(f">{name}\n{letters}\n")
+    spec = PairwiseSpec(str(tmp_path / "query.fa"), str(tmp_path / "target.fa"), long=True)
+    shares = list[float]()
+
+    class Stopping(Counting):
+        stops_at = 0.4
+
+        def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+            if stage == "search":
+                shares.append(done / (total or 1.0))
+
+        def check(self) -> None:
+            if shares and max(shares) >= self.stops_at:
+                raise Cancelled
+
+    devices, whole, halted = Devices(monkeypatch), tmp_path / "whole.clalign", tmp_path / "run.clalign"
+    computed(spec, whole, devices, ("one",))
+    with pytest.raises(Cancelled):
+        computed(spec, halted, devices, words, Stopping())
+    with open_run(halted) as run:
+        assert run.unfinished.has_any
+    before, shares[:] = max(shares), []
+    Stopping.stops_at = 2.0
+    computed(spec, halted, devices, words, Stopping())
+    assert shares[0] >= before
+    assert content(halted) == content(whole)
+    with open_run(halted) as run:
+        assert not run.unfinished.has_any
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -89,6 +89,20 @@ def test_alignment_is_the_reference_s(
         assert_same(team_session, stage, pair(x, y), Scoring(DNA, gaps, mode))
 
 
+@pytest.mark.parametrize("lengths", [(256, 128), (257, 129), (600, 300), (40, 1500), (1100, 20)], ids=str)
+@pytest.mark.parametrize(("shape", "defines"), SHAPES)
+def test_the_way_back_ends_however_few_edges_are_kept(
+    team_session: Session, shape: str, defines: dict[str, int], lengths: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """What is filled again has smaller parts, until no kept edge lies within one."""
+    monkeypatch.setattr(long_pair_regions, "KEPT_BYTES", 0)
+    rng = np.random.default_rng(lengths)
+    x, y = ("".join(rng.choice(list("AC"), length)) for length in lengths)
+    assert_same(team_session, LongPairStage(shape, **defines), pair(x, y), Scoring(DNA, GAPS[0]))
+    assert_same(team_session, LongPairStage(shape, **defines), pair(x, y), Scoring(DNA, GAPS[1], "global"))
+
+
 @given(seed=st.integers(0, 2**32 - 1), x=st.integers(1, 260), mode=st.sampled_from(MODES), gaps=st.sampled_from(GAPS))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_pair(session: Session, seed: int, x: int, mode: Mode, gaps: GapCosts) -> None:

@@ -199,7 +199,7 @@ class _Writer:
     def tell(self, unit: Unit[Any], cells: float, seconds: float) -> None:
         """Do nothing: no unit takes long that is computed apart."""
 
-    def keep(self, unit: Unit[Any], table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def keep(self, unit: Unit[Any], cells: float, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Do nothing, likewise."""
 
     def kept(self, run: RunFile, unit: Unit[Any], table: str) -> list[tuple[Any, ...]]:

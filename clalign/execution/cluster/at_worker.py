@@ -367,8 +367,8 @@ class _Computer:
     def tell(self, unit: Unit[Any], cells: float, seconds: float) -> None:
         """Do nothing: home hears of a unit when it is done."""
 
-    def keep(self, unit: Unit[Any], table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Do nothing: a unit that is not done begins anew elsewhere."""
+    def keep(self, unit: Unit[Any], cells: float, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Do nothing: tasks return units that are done, so that one that is not begins anew elsewhere."""
 
     def kept(self, run: object, unit: Unit[Any], table: str) -> list[tuple[Any, ...]]:
         """Return nothing."""

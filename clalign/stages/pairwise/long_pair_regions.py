@@ -119,7 +119,7 @@ class Region(Struct, frozen=True):
     ) -> Region:
         """Return all of the matrix of a pair."""
         pair = Sequences.of(session, query, target, scoring, given)
-        top, left = (Edge(session.upload(_border(len(codes), pair))) for codes in (target, query))
+        top, left = (Edge(session.upload(pair.border(len(codes)))) for codes in (target, query))
         return cls(pair, 0, 0, len(query), len(target), top, left)
 
     @property
@@ -136,22 +136,24 @@ class Region(Struct, frozen=True):
         return rows, min(max(LEAST_COLUMNS, self.n // TILES_ACROSS // 64 * 64), MOST_COLUMNS)
 
     @property
+    def kept_every(self) -> tuple[int, int]:
+        """Rows and columns from one kept edge to the next where some are kept; of whole tiles."""
+        rows, columns = self.filled_tile
+        strip, least = rows * self.pair.n_lanes, max(self.n // EDGES_EACH_WAY, self.pair.n_lanes + AHEAD)
+        return -(-self.m // (strip * EDGES_EACH_WAY)) * strip, -(-least // columns) * columns
+
+    @property
     def is_small(self) -> bool:
-        """Whether the edges of all tiles can be kept whose cells are held on the way back."""
+        """Whether the edges of all tiles are kept whose cells are held on the way back: if they fit, or if it would
+        have no smaller parts otherwise.
+        """
+        if self.m <= self.kept_every[0] and self.n <= self.kept_every[1]:
+            return True
         rows, columns = self.traced_tile
-        n_edges = self.m // (rows * self.pair.n_lanes) * (self.n + 1) + self.n // columns * (self.m + 1)
+        n_edges = (self.m - 1) // (rows * self.pair.n_lanes) * (self.n + 1) + (self.n - 1) // columns * (self.m + 1)
         device, most = self.pair.session.device, KEPT_BYTES // 2 if self.is_part else KEPT_BYTES
         most = min(most, MOST_ON_CPU) if self.pair.is_vector else most
         return EDGE_BYTES * n_edges <= min(most, device.memory_bytes // KEPT_SHARE, device.max_buffer_bytes or most)
-
-
-def _border(length: int, pair: Sequences) -> Cells:
-    """Return the edge before the first row or column (int32[length + 1, 2])."""
-    edge = np.zeros((length + 1, 2), np.int32)
-    if pair.scoring.mode == "global":
-        edge[1:, 0] = -pair.gaps[0] - pair.gaps[1] * np.arange(length)
-    edge[:, 1] = edge[:, 0] - pair.gaps[0]
-    return edge
 
 
 class Filled(Struct, frozen=True):
@@ -198,12 +200,12 @@ class Filled(Struct, frozen=True):
         pair, m, n = region.pair, region.m, region.n
         session = pair.session
         if region.is_small:
-            (rows, columns), strips_between, tiles_between = region.traced_tile, 1, 1
+            rows, columns = region.traced_tile
+            every = rows * pair.n_lanes, columns
         else:
-            rows, columns = region.filled_tile
-            strips_between = -(-m // (rows * pair.n_lanes * EDGES_EACH_WAY))
-            tiles_between = -(-max(n // EDGES_EACH_WAY, pair.n_lanes + AHEAD) // columns)
+            (rows, columns), every = region.filled_tile, region.kept_every
         strip = rows * pair.n_lanes
+        strips_between, tiles_between = every[0] // strip, every[1] // columns
         n_strips, n_tiles = -(-m // strip), -(-n // columns)
         numbers = np.array(
             [
@@ -213,7 +215,7 @@ class Filled(Struct, frozen=True):
         )  # fmt: skip
         n_rows, n_columns = (n_strips - 1) // strips_between, (n_tiles - 1) // tiles_between
         return cls(
-            region, numbers, session.upload(numbers), strips_between * strip, tiles_between * columns,
+            region, numbers, session.upload(numbers), *every,
             session.allocate(EDGE_BYTES * max(1, n_rows * (n + 1))),
             session.allocate(EDGE_BYTES * max(1, n_columns * (m + 1))),
             session.zeros(12 * pair.n_best(n_strips, n_tiles)), session.allocate(4 * n),

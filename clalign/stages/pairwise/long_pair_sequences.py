@@ -82,6 +82,14 @@ class Sequences(Struct, frozen=True):
             (NEVER_OPENS, 0) if self.scoring.mode == "ungapped" else (self.scoring.gaps.first, self.scoring.gaps.next)
         )
 
+    def border(self, length: int) -> npt.NDArray[np.int32]:
+        """Return the edge before the first row or column of the matrix (int32[length + 1, 2])."""
+        edge, (first, next_one) = np.zeros((length + 1, 2), np.int32), self.gaps
+        if self.scoring.mode == "global":
+            edge[1:, 0] = -first - next_one * np.arange(length)
+        edge[:, 1] = edge[:, 0] - first
+        return edge
+
     @property
     def is_vector(self) -> bool:
         """Whether it is the shape for processors."""
