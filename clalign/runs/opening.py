@@ -14,6 +14,7 @@ from clalign.databases.reports import InputReport
 from clalign.errors import DamagedRun
 from clalign.runs import older
 from clalign.runs.connection import RunConnection, open_checked, unreadable, unwritable
+from clalign.runs.declarations import prepare
 from clalign.values.shards import ShardRows, shard_of
 
 PATIENCE = 20.0
@@ -48,6 +49,8 @@ class BegunRun(Struct, kw_only=True):
     shard: ShardRows | None = None
     direction: str = ""
 
+
+prepare(BegunRun)
 
 MARKS = {"packing", "profiles_digest", "scoring", "queries", "strands", "alphabet", "sequence_digests", "n_pairs"}
 """Facts of which each says that a run has begun, so that all the others have to be there."""
