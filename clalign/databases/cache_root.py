@@ -43,9 +43,12 @@ def cache_root() -> Path:
 
 
 def can_write(folder: Path) -> bool:
-    """Return whether files can be written in a folder, or in what would be its first that is there."""
-    there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    """Return whether files can be written in a folder, or in what would be its first that is there.
+
+    It cannot where this user may not even look.
+    """
+    there = next((place for place in (folder, *folder.parents) if os.path.exists(place)), folder)
+    return os.path.isdir(there) and os.access(there, os.W_OK | os.X_OK)
 
 
 def settle_cache() -> str:
