@@ -6,13 +6,13 @@ import atexit
 import errno
 import math
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
 import platformdirs
 
 from clalign.errors import OptionError
+from clalign.formats.scratch import Scratch
 
 FOLDER_VARIABLE = "CLALIGN_CACHE_DIR"
 
@@ -66,14 +66,14 @@ def settle_cache() -> str:
     if os.environ.get(FOLDER_VARIABLE) or can_write(usual):
         return ""
     try:
-        folder = tempfile.mkdtemp(prefix="clalign-")
+        folder = Scratch()
     except OSError:  # whoever needs the cache tells what is wrong
         return ""
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ[FOLDER_VARIABLE] = folder
+    atexit.register(folder.remove)
+    os.environ[FOLDER_VARIABLE] = str(folder.path)
     return (
-        f"The cache folder {usual} cannot be written, so that everything is prepared anew in {folder} and removed at"
-        f" the end. Name a folder that stays with {FOLDER_VARIABLE}."
+        f"The cache folder {usual} cannot be written, so that everything is prepared anew in {folder.path} and removed"
+        f" at the end. Name a folder that stays with {FOLDER_VARIABLE}."
     )
 
 
