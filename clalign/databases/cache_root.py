@@ -9,8 +9,6 @@ import os
 import tempfile
 from pathlib import Path
 
-import platformdirs
-
 from clalign.errors import OptionError
 from clalign.formats.scratch import Scratch
 
@@ -39,6 +37,8 @@ WORKING = "new-"
 
 def cache_root() -> Path:
     """Return the folder of everything that can be made again."""
+    import platformdirs
+
     return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir()) / OWN_FOLDER
 
 
