@@ -28,7 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams(is_child=bool(words) and words[0] in INNER_COMMANDS)
-    if warning := settle_cache():
+    is_help = bool({"-h", "--help", "--version"} & set(words))
+    if not is_help and (warning := settle_cache()):
         tell(f"clalign: {warning}")
     try:
         if words[:1] == ["worker"]:
@@ -36,7 +37,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             if "--device" in words:
                 leave_threads_out()  # drivers that are at work must not see the environment change: they may crash
                 starting.wake_drivers(starting.device_in(words))
-        is_help = bool({"-h", "--help"} & set(words))
         engine = COMMANDS.get(words[0], "") if words and not is_help else ""
         with starting.worker_ahead(engine, starting.device_in(words)) if engine else contextlib.nullcontext():
             from clalign.cli.program import obey

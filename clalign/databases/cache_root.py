@@ -6,13 +6,11 @@ import atexit
 import errno
 import math
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
-import platformdirs
-
 from clalign.errors import OptionError
+from clalign.formats.scratch import Scratch
 
 FOLDER_VARIABLE = "CLALIGN_CACHE_DIR"
 
@@ -39,13 +37,18 @@ WORKING = "new-"
 
 def cache_root() -> Path:
     """Return the folder of everything that can be made again."""
+    import platformdirs
+
     return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir()) / OWN_FOLDER
 
 
 def can_write(folder: Path) -> bool:
-    """Return whether files can be written in a folder, or in what would be its first that is there."""
-    there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    """Return whether files can be written in a folder, or in what would be its first that is there.
+
+    It cannot where this user may not even look.
+    """
+    there = next((place for place in (folder, *folder.parents) if os.path.exists(place)), folder)
+    return os.path.isdir(there) and os.access(there, os.W_OK | os.X_OK)
 
 
 def settle_cache() -> str:
@@ -63,14 +66,14 @@ def settle_cache() -> str:
     if os.environ.get(FOLDER_VARIABLE) or can_write(usual):
         return ""
     try:
-        folder = tempfile.mkdtemp(prefix="clalign-")
+        folder = Scratch()
     except OSError:  # whoever needs the cache tells what is wrong
         return ""
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ[FOLDER_VARIABLE] = folder
+    atexit.register(folder.remove)
+    os.environ[FOLDER_VARIABLE] = str(folder.path)
     return (
-        f"The cache folder {usual} cannot be written, so that everything is prepared anew in {folder} and removed at"
-        f" the end. Name a folder that stays with {FOLDER_VARIABLE}."
+        f"The cache folder {usual} cannot be written, so that everything is prepared anew in {folder.path} and removed"
+        f" at the end. Name a folder that stays with {FOLDER_VARIABLE}."
     )
 
 

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from clalign import tracing
 from clalign.errors import DamagedRun, DeviceNotFound, OptionError, quoted
-from clalign.values.devices import cluster_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -317,6 +316,8 @@ def spec_to_continue(run: RunFile, device: str | None) -> Spec:
     DeviceNotFound
         If the run has not ended, began on a cluster, and the user names no device.
     """
+    from clalign.values.devices import cluster_of
+
     spec, cluster = spec_of(run), cluster_of(run.fact("spec").get("device", ""))
     if not device and cluster is not None and run.state != "done":
         raise DeviceNotFound(

@@ -15,7 +15,7 @@ from clalign.errors import DamagedRun, InputError, OptionError, OutputError, com
 from clalign.execution.job import Task
 from clalign.jobs import JobContext
 from clalign.runs.inputs import relocate
-from clalign.runs.merging import add_results, cards_of, facts_of
+from clalign.runs.merging import add_results, cards_of
 from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.runs.side_files import remove_run
 from clalign.sizes import rate_of_run
@@ -214,7 +214,7 @@ def _described(run: RunFile) -> Summary:
 def _made(parts: Sequence[Part], output: Path, merged: list[Summary]) -> RunFile:
     """Make the new run with what is known of all parts."""
     first, devices = parts[0], {part.spec.to_dict()["device"] for part in parts}
-    facts = {name: value for name, value in facts_of(first.run).items() if name not in OWN_FACTS}
+    facts = {name: value for name, value in first.run.connection.facts().items() if name not in OWN_FACTS}
     device = devices.pop() if len(devices) == 1 else "auto"
     whole: Any = dataclasses.replace(first.spec, **{"shard": None, "device": device})
     return create_run(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
+import msgspec
 from msgspec import Struct, field
 
 from clalign import runs
@@ -95,6 +96,14 @@ def by_score(card: Card, hit: Hit) -> tuple[float, str | None]:
     return hit.score, None
 
 
+def prepare(kind: type[Struct]) -> None:
+    """Let msgspec look at the fields of a type, while its module is loaded: by one thread.
+
+    It crashes where two threads are the first to convert something to a type at the same moment.
+    """
+    msgspec.json.Decoder(kind)
+
+
 class Declaration(Struct, frozen=True, kw_only=True):
     """What an engine declares of its runs.
 
@@ -144,6 +153,10 @@ class Declaration(Struct, frozen=True, kw_only=True):
     placed: Mapping[str, str] = field(default_factory=dict)
     choosing: tuple[str, ...] = ()
     best_part_only: bool = False
+
+    def __post_init__(self) -> None:
+        if self.begun is not None:
+            prepare(self.begun)
 
     def of(self, thing: str) -> list[EngineTable]:
         """Return the tables whose rows are of hits, parts, batches, pieces or unfinished batches."""

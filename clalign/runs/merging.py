@@ -13,11 +13,6 @@ from clalign.runs.schema import TABLES
 COUNTED = "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
-def facts_of(run: RunFile) -> dict[str, Any]:
-    """Return all facts of a run."""
-    return run.connection.facts()
-
-
 def cards_of(run: RunFile) -> Iterator[dict[str, Any]]:
     """Yield the cards of the queries one by one, for they may be millions."""
     return (run.card(number) for number in range(run.n_profiles()))

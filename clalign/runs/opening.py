@@ -12,6 +12,7 @@ from msgspec import Struct
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, DamagedRun
 from clalign.runs.connection import RunConnection, open_checked, unreadable
+from clalign.runs.declarations import prepare
 from clalign.values.shards import ShardRows, shard_of
 
 PATIENCE = 20.0
@@ -45,6 +46,8 @@ class BegunRun(Struct, kw_only=True):
     finished: Finished | None = None
     shard: ShardRows | None = None
 
+
+prepare(BegunRun)
 
 MARKS = {"packing", "profiles_digest", "scoring", "queries", "strands", "alphabet", "sequence_digests", "n_pairs"}
 """Facts of which each says that a run has begun, so that all the others have to be there."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import pytest
@@ -50,6 +52,23 @@ def test_no_cache_of_pyopencl_where_its_folder_cannot_be(tmp_path: Path) -> None
     (tmp_path / ".cache").write_text("no folder")
     found = variables(HOME=str(tmp_path), CLALIGN_CACHE_DIR=str(tmp_path / "own"))
     assert found["PYOPENCL_NO_CACHE"] == "1"
+
+
+def test_a_folder_where_this_user_may_not_look_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden, stat, access = tmp_path / "hidden", os.stat, os.access
+
+    def refuse(path: Any, *args: Any, **more: Any) -> os.stat_result:
+        if hidden in Path(path).parents:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return stat(path, *args, **more)
+
+    hidden.mkdir()
+    monkeypatch.setattr(os, "stat", refuse)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != hidden and access(path, mode))
+    assert not can_write(hidden / ".cache" / "clalign-cache")
+    assert can_write(tmp_path / "other")
 
 
 def test_a_temporary_cache_where_the_usual_one_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

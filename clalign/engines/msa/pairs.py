@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -13,10 +12,8 @@ from msgspec import Struct
 from clalign.compute.sessions import Check, nothing_to_check
 from clalign.engines.msa.draws import Draws
 from clalign.engines.msa.spanning_trees import disjoint_trees
-from clalign.engines.msa.word_similarities import Residues, Shares, WordSimilarities, word_length
+from clalign.engines.msa.word_similarities import Shares
 from clalign.errors import OptionError
-
-__all__ = ["PairChoice", "Pairs", "Similarities", "chosen_pairs", "similarities", "word_length"]
 
 Pairs = npt.NDArray[np.int32]
 
@@ -73,12 +70,6 @@ class PairChoice(Struct, frozen=True):
         fraction = FAST_FACTOR * 1.1 * math.log(n) / n if self.is_fast else self.fraction
         number = math.floor(total * fraction) if self.number is None else self.number
         return n - 1 if self.to_first else max(n - 1, min(number, total))
-
-
-def similarities(sequences: Sequence[Residues], n_letters: int, length: int | None = None) -> Shares:
-    """Return all `WordSimilarities` of a few sequences (float64[N, N])."""
-    rows = WordSimilarities(sequences, n_letters, length)
-    return np.array([rows[i, :] for i in range(len(rows))])
 
 
 def chosen_pairs(similar: Similarities, choice: PairChoice, n_drawn: int = 0, check: Check = nothing_to_check) -> Pairs:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Session
+from clalign.databases.packed import LengthFacts
 from clalign.databases.reports import InputReport
 from clalign.engines.msa.concluding import align_run
 from clalign.engines.msa.estimate import caution_of, check_size, estimate
@@ -267,18 +268,13 @@ def _known(path: str, given: AlignmentInput) -> SparsePosteriors:
 
 def report_of(given: AlignmentInput, spec: AlignmentSpec, digests: list[str]) -> InputReport:
     """Return what the files of some sequences, of which the SHA-256 are known, hold together."""
-    paths, lengths = spec.sequences, given.lengths
+    paths, facts = spec.sequences, LengthFacts()
+    facts.add(given.lengths, np.arange(len(given)))
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     return InputReport(
         path=paths[0], digest=digest, format="", compression="", line_ends="", alphabet=given.alphabet.name,
         alphabet_reason="chosen" if spec.alphabet != "auto" else "at least 95 % of the letters",
-        n_sequences=len(given), n_residues=given.n_residues, n_empty=int((lengths == 0).sum()),
-        shortest=int(lengths.min()), mean=float(lengths.mean()), longest=int(lengths.max()),
-        length_histogram=_histogram(lengths),
+        n_sequences=facts.n, n_residues=facts.total, n_empty=facts.n_empty,
+        shortest=facts.shortest, mean=facts.total / facts.n, longest=facts.longest,
+        length_histogram=tuple((a, b, n) for a, b, n in facts.histogram()),
     )  # fmt: skip
-
-
-def _histogram(lengths: npt.NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
-    counts, edges = np.histogram(lengths, bins=min(32, len(np.unique(lengths))))
-    bounds = np.floor(edges).astype(int).tolist()
-    return tuple((a, b, n) for a, b, n in zip(bounds, bounds[1:], counts.tolist(), strict=False) if n)

@@ -14,7 +14,7 @@ import pytest
 from clalign.engines.msa import estimate, spanning_trees
 from clalign.engines.msa.estimate import check_size
 from clalign.engines.msa.packing import NUMBERS_A_CHECK, pack_array, unpack_array
-from clalign.engines.msa.pairs import PairChoice, chosen_pairs, similarities
+from clalign.engines.msa.pairs import PairChoice, chosen_pairs
 from clalign.engines.msa.phases import BlockCutter, cells_before
 from clalign.engines.msa.reading import Blocks
 from clalign.engines.msa.spec import AlignmentSpec
@@ -46,7 +46,8 @@ def test_rows_of_similarities_lead_to_the_pairs_of_the_whole_table(
 ) -> None:
     """However few pairs are sorted at a time."""
     sequences = some_sequences(70)
-    expected = chosen_pairs(similarities(sequences, 20), choice, 2)
+    rows = WordSimilarities(sequences, 20)
+    expected = chosen_pairs(np.array([rows[i, :] for i in range(70)]), choice, 2)
     monkeypatch.setattr(spanning_trees, "MIN_PENDING", pending)
     found = chosen_pairs(WordSimilarities(sequences, 20), choice, 2)
     assert found.dtype == np.int32

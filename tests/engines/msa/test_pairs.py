@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from clalign.engines.msa.pairs import PairChoice, chosen_pairs, similarities, word_length
+from clalign.engines.msa.pairs import PairChoice, chosen_pairs
+from clalign.engines.msa.word_similarities import WordSimilarities, word_length
 from clalign.errors import OptionError
 
 FAST = {10: 45, 14: 91, 15: 104, 20: 156, 30: 271, 50: 527, 73: 849, 100: 1253, 200: 2899, 500: 8527, 1000: 18977}
@@ -108,20 +109,18 @@ def test_stars_and_degrees() -> None:
 
 def test_long_words_are_refused() -> None:
     codes = [np.arange(20, dtype=np.uint8)] * 2
-    assert similarities(codes, 20, 14)[0, 1] == 1.0
+    assert WordSimilarities(codes, 20, 14)[0, :].tolist() == [0, 1.0]
     with pytest.raises(OptionError, match="at most 14 letters"):
-        similarities(codes, 20, 15)
+        WordSimilarities(codes, 20, 15)
 
 
 def test_words_in_common() -> None:
     """Of AABAA and AAB, of words of two letters: AA and AB once each, of two words that the shorter one has."""
     codes = [np.array(list(text), np.uint8) for text in ([0, 0, 1, 0, 0], [0, 0, 1], [1], [])]
-    found = similarities(codes, 20, 2)
-    assert found[0].tolist() == [0, 1.0, 0, 0]
-    assert np.array_equal(found, found.T)
-    assert found[2:].max() == 0
-    assert similarities(codes, 20, 1)[0].tolist() == [0, 1.0, 1.0, 0]
-    assert similarities(codes, 20, 1)[1].tolist() == [1.0, 0, 1.0, 0]
+    found = [WordSimilarities(codes, 20, 2)[i, :].tolist() for i in range(4)]
+    assert found == [[0, 1.0, 0, 0], [1.0, 0, 0, 0], [0] * 4, [0] * 4]
+    ones = WordSimilarities(codes, 20, 1)
+    assert [ones[i, :].tolist() for i in range(2)] == [[0, 1.0, 1.0, 0], [1.0, 0, 1.0, 0]]
 
 
 @pytest.mark.parametrize(
