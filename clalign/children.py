@@ -25,6 +25,11 @@ GRACE_SECONDS = 10.0
 _PR_SET_PDEATHSIG = 1
 
 
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def own_command(*words: str) -> list[str]:
     """Return the command that starts this program again with other arguments, frozen or not.
 

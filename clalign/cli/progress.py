@@ -92,7 +92,8 @@ class _Stages:
         value, now = event.value, time.monotonic()
         if value["stage"] != self._stage:
             self._stage, self._began, self._done = value["stage"], now, value["done"]
-            return None
+            expected: float | None = value.get("seconds")
+            return expected
         done, elapsed = value["done"] - self._done, now - self._began
         if not value["total"] or done <= 0 or elapsed < 0.5:
             return None

@@ -18,6 +18,8 @@ from clalign.values.sequences import SequenceDatabase
 
 Rows = npt.NDArray[np.int64]
 
+NO_ROWS: Rows = np.empty(0, np.int64)
+
 ALIGNED = "aligned fasta"
 
 
@@ -27,7 +29,7 @@ class Reread(Struct, frozen=True):
     Attributes
     ----------
     database : SequenceDatabase
-        With the rows of the one before, of which only those asked for are filled.
+        With the rows of the one before, of which only those asked for have residues, and those and `named` headers.
     lengths : int64[n]
         Residues of each record, in the order of the file.
     """
@@ -36,7 +38,15 @@ class Reread(Struct, frozen=True):
     lengths: Rows
 
 
-def read_again(path: str, database: SequenceDatabase, report: InputReport, rows: Rows, context: JobContext) -> Reread:
+def with_headers(database: SequenceDatabase, reread: Reread) -> SequenceDatabase:
+    """Return a database with the headers that its file holds."""
+    again = reread.database
+    return replace(database, text=again.text, text_offsets=again.text_offsets)
+
+
+def read_again(
+    path: str, database: SequenceDatabase, report: InputReport, rows: Rows, context: JobContext, named: Rows = NO_ROWS
+) -> Reread:
     """Read a whole file again and return chosen rows of its database.
 
     Parameters
@@ -50,23 +60,28 @@ def read_again(path: str, database: SequenceDatabase, report: InputReport, rows:
         Which rows are wanted.
     context : JobContext
         Told of the progress, asked whether to go on.
+    named : int64[k]
+        Of which other rows the headers are wanted.
     """
     name = "fasta" if report.format == ALIGNED else report.format
     drop_gaps = report.format == ALIGNED or name in ALIGNMENTS
-    places = database.order[rows]
+    rows, headed = np.unique(rows), np.union1d(rows, named)
+    places, headers = (database.order[some].tolist() for some in (rows, headed))
     with opened(path, None, context) as source:
-        records, lengths = _records(Reading(TextReader(source, context), drop_gaps), name, set(places.tolist()))
-    ordered = np.sort(rows)
-    found = [records.get(int(place), (b"", b"\t\t")) for place in database.order[ordered]]
+        residues, texts, lengths = _records(
+            Reading(TextReader(source, context), drop_gaps), name, set(places), set(headers)
+        )
     n = len(database)
-    codes, offsets = _joined([codes for codes, _ in found], ordered, n)
-    text, text_offsets = _joined([text for _, text in found], ordered, n)
+    codes, offsets = _joined([residues.get(place, b"") for place in places], rows, n)
+    text, text_offsets = _joined([texts.get(place, b"\t\t") for place in headers], headed, n)
     filled = replace(database, codes=codes, offsets=offsets, text=text, text_offsets=text_offsets, release=_nothing)
     return Reread(filled, lengths)
 
 
-def _records(reading: Reading, name: str, wanted: set[int]) -> tuple[dict[int, tuple[bytes, bytes]], Rows]:
-    """Return letter codes and header of the wanted records, and the lengths of all."""
+def _records(
+    reading: Reading, name: str, wanted: set[int], headed: set[int]
+) -> tuple[dict[int, bytes], dict[int, bytes], Rows]:
+    """Return letter codes of the wanted records, headers of these and others, and the lengths of all."""
     pieces: dict[int, list[bytes]] = {}
     texts: dict[int, bytes] = {}
     lengths: list[Rows] = [np.zeros(1, np.int64)]
@@ -78,13 +93,14 @@ def _records(reading: Reading, name: str, wanted: set[int]) -> tuple[dict[int, t
         lengths.append(sizes[1:].copy() if len(sizes) > 1 else np.zeros(0, np.int64))
         if not len(lengths[-1]):
             lengths.pop()
-        for record in wanted.intersection(range(n - 1, n + len(block.breaks))):
-            start, end = edges[record - n + 1 : record - n + 3].tolist()
-            pieces.setdefault(record, []).append(block.codes[start:end])
+        for record in headed.intersection(range(n - 1, n + len(block.breaks))):
+            if record in wanted:
+                start, end = edges[record - n + 1 : record - n + 3].tolist()
+                pieces.setdefault(record, []).append(block.codes[start:end])
             if record >= n:
                 texts[record] = block.texts[record - n]
         n += len(block.breaks)
-    return {record: (b"".join(pieces[record]), text) for record, text in texts.items()}, np.concatenate(lengths)[1:]
+    return {record: b"".join(parts) for record, parts in pieces.items()}, texts, np.concatenate(lengths)[1:]
 
 
 def _joined(parts: list[bytes], rows: Rows, n: int) -> tuple[npt.NDArray[np.uint8], Rows]:

@@ -29,7 +29,10 @@ SAMPLE = 50
 """Hits, and others, that are checked where nobody says how many."""
 
 MAX_CELLS = {"plan7": 2e6, "pairwise": 1e8, "msa": 2e6}
-"""Cells that are then computed at most, by the engine: a minute or so of one core on the reference."""
+"""Cells that are then computed at most, by the engine: half a minute or so of one core on the reference."""
+
+CELLS_PER_SECOND = {"plan7": 8e4, "pairwise": 7e6, "msa": 7e4}
+"""What one core computes of them on the reference, more or less."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -60,6 +63,11 @@ class Findings(Struct):
         """Add scores of other sequences."""
         self.others += checked
         self.details += differences
+
+    def add(self, more: Findings) -> None:
+        """Add what was found apart."""
+        self.verdicts |= more.verdicts
+        self.add_others(more.others, more.details)
 
 
 def judge(
@@ -144,23 +152,24 @@ def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) 
 
 
 class ProgressReporter:
-    """Tells how much of the cells to compute is done, and listens whether to stop.
+    """Tells how much of what is computed again is done, and listens whether to stop.
 
     Parameters
     ----------
-    total : int
-        Cells.
+    total : float
     context : JobContext
+    unit : str
+        What is counted.
     """
 
-    def __init__(self, total: float, context: JobContext) -> None:
-        self._total, self._context, self._done = total, context, 0.0
+    def __init__(self, total: float, context: JobContext, unit: str) -> None:
+        self._total, self._context, self._done, self._unit = total, context, 0.0, unit
 
-    def __call__(self, cells: float) -> None:
-        """Count some more cells."""
+    def __call__(self, work: float) -> None:
+        """Count some more."""
         self._context.check()
-        self._done += cells
-        self._context.progress("verify", min(self._done, self._total), self._total, "cells")
+        self._done += work
+        self._context.progress("verify", min(self._done, self._total), self._total, self._unit)
 
 
 class Item(NamedTuple):
@@ -202,8 +211,12 @@ def spread(hits: Sequence[Item], others: Sequence[Item], most: float | None) -> 
     return chosen
 
 
-def grouped(items: Iterable[Item], most: int) -> Iterator[tuple[tuple[int, bool], list[Item]]]:
-    """Yield items of one query and kind that are computed together, no more than `most`; and query and whether hits.
+Group = tuple[tuple[int, bool], list[Item]]
+"""Items of one query, all of them hits or none; the query, and whether they are."""
+
+
+def grouped(items: Iterable[Item], most: int) -> Iterator[Group]:
+    """Yield items of one query and kind that are computed together, no more than `most`.
 
     Their order stays, as far as each begins where its first one is.
     """

@@ -361,6 +361,10 @@ class HitQueries:
         """Return the rows (int64[n]) of the targets that a query hit."""
         return np.array([row for (row,) in self._all("SELECT row FROM hits WHERE query = ?", number)], np.int64)
 
+    def all_rows(self) -> npt.NDArray[np.int64]:
+        """Return the rows (int64[n], ascending) of all targets that any query hit."""
+        return np.array([row for (row,) in self._all("SELECT DISTINCT row FROM hits ORDER BY row")], np.int64)
+
     def in_rows(self, number: int, rows: npt.NDArray[np.int64]) -> list[int]:
         """Return the ids of the hits of a query in some rows, best first."""
         wanted = set(rows.tolist())

@@ -58,7 +58,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_workers_on_this_machine_have_the_environment_of_now(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What they are forked off is as old as the first ones, and had another part of the cores."""
-    monkeypatch.setattr(connecting, "_n_cores", lambda: 6)
+    monkeypatch.setattr(connecting, "n_cores", lambda: 6)
     monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "123 MB")
     monkeypatch.delenv(connecting.CORES, raising=False)
     with connecting.Connection("local:2") as connection:

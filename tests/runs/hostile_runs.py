@@ -274,6 +274,9 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     if is_msa:
         yield "align", align
         yield "anneal", lambda: annealed(path, out.with_suffix(".clalign2"))
+        new = clalign.Sequence.from_text("new", FAMILY[0][5:])
+        yield "add", lambda: clalign.add(path, new, out.with_suffix(".sto"), device="reference")
+        yield "realign", lambda: clalign.realign(path, range(3, 9), out.with_suffix(".sto"), device="reference")
 
 
 def painted(path: Path, kind: str, out: Path) -> None:

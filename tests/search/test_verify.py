@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import gzip
+import multiprocessing
+import os
 import shutil
+import sqlite3
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 import clalign
 from clalign.cli import main, watch
 from clalign.compute.opencl.choice import pick_device
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import nothing_to_check
 from clalign.databases.examples import load_examples
 from clalign.databases.loading import load_database
 from clalign.databases.rereading import read_again
+from clalign.engines import recomputing
+from clalign.engines.engine import engine_of
 from clalign.engines.pairwise import verify as pairwise_verify
-from clalign.engines.pairwise.inputs import load_inputs
+from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7 import verify
 from clalign.engines.plan7.survivors import Survivors, pack_survivors
 from clalign.engines.plan7.verify import verify_run
-from clalign.engines.verification import Item, spread
-from clalign.errors import Cancelled, ExitCode, InputError
-from clalign.jobs import QuietContext
+from clalign.engines.verification import Findings, Item, spread
+from clalign.errors import Cancelled, ClalignError, ExitCode, InputError, WorkerLost
+from clalign.jobs import JobContext, QuietContext
 from clalign.reference import long_pair
 from clalign.runs.batches import pack_scores
 from clalign.runs.contradictions import contradictions
@@ -305,6 +314,112 @@ def test_the_file_is_read_and_not_what_was_prepared_of_it(
     assert verify_run(copied, None, 4, cpu, QuietContext())["differing"] > 0
 
 
+def test_names_of_pairs_are_read_from_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.fa").write_text(">a one\nACGGTCATTAACGGTC\n")
+
+    def damaged(*words: Any) -> PairwiseInputs:
+        found = load_inputs(*words)
+        targets = replace(found.targets, text=np.full_like(found.targets.text, 9))
+        return msgspec.structs.replace(found, targets=targets)
+
+    with clalign.sw(tmp_path / "a.fa", tmp_path / "a.fa", tmp_path / "run", device="reference", score=1) as found:
+        monkeypatch.setattr(pairwise_verify, "load_inputs", damaged)
+        details = verify_pairwise(found.run, None, 4, REFERENCE, QuietContext())["details"]
+        assert not [text for text in details if text.startswith("a:") and "name" in text]
+
+
+PLANTED = {
+    "hmmer2": ("UPDATE hits SET raw = raw + 1 WHERE id = 2", "UPDATE parts SET states = 'I' || states WHERE hit = 3"),
+    "sw": ("UPDATE parts SET raw = raw + 1 WHERE hit = 3", "UPDATE parts SET query_end = query_end - 1 WHERE hit = 5"),
+    "align": ("UPDATE msa_posteriors SET likelihoods = other(likelihoods)",),
+}
+
+
+@pytest.fixture
+def some_run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A run with something planted of one kind."""
+    path, rng = tmp_path / "some.clalign", np.random.default_rng(3)
+    if request.param == "hmmer2":
+        example = next(example for example in load_examples() if example.id == "motif")
+        clalign.hmmsearch(example.profiles, example.targets, path, device="reference").close()
+    else:
+        texts = ["".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 25)) for _ in range(6)]
+        (tmp_path / "a.fa").write_text("".join(f">t{number}\n{text}\n" for number, text in enumerate(texts)))
+        if request.param == "sw":
+            clalign.sw(tmp_path / "a.fa", tmp_path / "a.fa", path, device="reference", score=20).close()
+        else:
+            clalign.align_many(tmp_path / "a.fa", path, device="reference").close()
+    connection = sqlite3.connect(path)
+    connection.create_function("other", 1, lambda data: zlib.compress(zlib.decompress(data)[:-1] + b"\x41"))
+    for command in PLANTED[request.param]:
+        assert connection.execute(command).rowcount > 0
+    connection.commit()
+    connection.close()
+    return path
+
+
+class Counting(QuietContext):
+    """Remembers how much was done of what was to do, and what was expected."""
+
+    def __init__(self) -> None:
+        self.done, self.expected = list[float](), list[float]()
+
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+        self.done += [done / total] if stage == "verify" and total else []
+        self.expected += [facts["seconds"]] if "seconds" in facts else []
+
+
+@pytest.mark.thorough(some_run=["sw"])
+@pytest.mark.parametrize("some_run", PLANTED, indirect=True)
+def test_several_processes_find_what_one_finds(some_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, expected = [], []
+    for n in (1, 2):
+        monkeypatch.setattr(recomputing, "n_cores", lambda n=n: n)
+        monkeypatch.setattr(recomputing, "SECONDS_PER_PROCESS", 1e-9)
+        path, counting = some_run.with_suffix(f".{n}"), Counting()
+        shutil.copy(some_run, path)
+        with open_run(path, writable=True) as opened:
+            found.append(engine_of(opened).verify(opened, None, 20, REFERENCE, counting))
+            found[-1]["kept"] = opened.connection.execute("SELECT details FROM verifications").fetchall()
+            found[-1]["verified"] = opened.connection.execute("SELECT id, verified FROM hits").fetchall()
+        assert counting.done == sorted(counting.done)
+        assert counting.done[-1] == 1 or n == 1, "one process counts nothing of an alignment after a difference"
+        expected += counting.expected
+    assert found[0]["differing"] > 0
+    assert found[0] == found[1]
+    assert expected[1] == expected[0] / 2
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("some_run", ["sw"], indirect=True)
+def test_processes_end_when_the_user_stops_them_or_the_file_has_changed(
+    some_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recomputing, "n_cores", lambda: 2)
+    monkeypatch.setattr(recomputing, "SECONDS_PER_PROCESS", 1e-9)
+    with open_run(some_run, writable=True) as opened:
+        value = verify_pairwise(opened, None, 6, REFERENCE, StopAfter(1))
+        assert not value["complete"]
+        assert multiprocessing.active_children() == []
+        job = recomputing.Pieces(["no piece"] * 2, [1, 1], 1e9, verify_pairwise, unprepared)
+        with pytest.raises(ClalignError) as caught, open_session(REFERENCE, nothing_to_check) as session:
+            recomputing.recompute(opened, "pairwise", job, session, QuietContext(), "cells", Findings())
+        assert caught.value.exit_code == ExitCode.UNREADABLE
+        job = recomputing.Pieces(["no piece"] * 2, [1, 1], 1e9, verify_pairwise, ended)
+        with pytest.raises(WorkerLost), open_session(REFERENCE, nothing_to_check) as session:
+            recomputing.recompute(opened, "pairwise", job, session, QuietContext(), "cells", Findings())
+        assert multiprocessing.active_children() == []
+
+
+def unprepared(run: RunFile, context: JobContext) -> Any:
+    raise InputError(str(run.path), "it has changed.", "")
+
+
+def ended(run: RunFile, context: JobContext) -> Any:
+    os._exit(1)
+
+
 @pytest.mark.parametrize("rows", [[0], [3, 1], []])
 def test_rows_are_read_again_from_every_format(tmp_path: Path, rows: list[int]) -> None:
     texts = {
@@ -336,7 +451,8 @@ def test_pairs_that_are_lost_are_found(tmp_path: Path) -> None:
         assert (result["details"], result["checked"]) == ([], 12)
         run.connection.execute("DELETE FROM hits WHERE id = 1")
         run.connection.commit()
-        assert "by its score it is one" in verify_pairwise(run, None, 4, REFERENCE, QuietContext())["details"][0]
+        details = verify_pairwise(run, None, 4, REFERENCE, QuietContext())["details"]
+        assert any("by its score it is one" in text for text in details)
 
 
 def test_what_is_computed_again_is_bounded_and_spread() -> None:

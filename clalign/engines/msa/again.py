@@ -27,6 +27,7 @@ from clalign.engines.msa.reading import (
 )
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.training import TrainingRound, next_round, total_counts, train_pairs, what_to_learn
+from clalign.engines.recomputing import Check, Count, Pieces, recompute
 from clalign.engines.verification import MAX_CELLS, SAMPLE, SEED, Findings, judge
 from clalign.errors import InputError, OptionError, quoted
 from clalign.jobs import JobContext
@@ -79,6 +80,13 @@ class PairsAgain:
         stage = PosteriorsStage(least=self.spec.least_posterior)
         compare = ComparePairs(self.common, self.seed, self.given.lengths, self.options, stage)
         return compare.compared(session, batch_of(self.given, np.array(pairs, np.int32)))
+
+    def check(self, pair: tuple[int, int], session: Session, found: Findings, count: Count) -> None:
+        """Check a pair, if the run keeps anything of it; see `clalign.engines.recomputing.Check`."""
+        kept = None if self.spec.load_posteriors is not None else pair_facts(self.run, self.given, *pair)
+        if kept is not None:
+            found.add_others(1, list(_differences(self, session, *pair, kept.log_likelihood)))
+        count(1)
 
     def rounds_of_pair(self, session: Session, i: int, j: int) -> Iterator[tuple[float, PairHmm]]:
         """Yield of each round of the training of a pair the likelihood before it, and the model after it."""
@@ -192,20 +200,24 @@ def verify_alignment(
     again = PairsAgain(run)
     drawn = np.random.default_rng(SEED).permutation(len(again.blocks.pairs))[: SAMPLE if sample is None else sample]
     pairs = [(int(i), int(j)) for i, j in again.blocks.pairs[drawn]]
+    cells = [float(again.given.lengths[i]) * float(again.given.lengths[j]) for i, j in pairs]
     if sample is None:
-        cells = np.cumsum([float(again.given.lengths[i]) * float(again.given.lengths[j]) for i, j in pairs])
-        pairs = pairs[: max(1, int(np.searchsorted(cells, MAX_CELLS["msa"], side="right")))]
+        pairs = pairs[: max(1, int(np.searchsorted(np.cumsum(cells), MAX_CELLS["msa"], side="right")))]
+
+    job = Pieces(pairs, [1.0] * len(pairs), sum(cells[: len(pairs)]), again.check, checker)
 
     def compute(found: Findings, session: Session) -> None:
         found.details += contradictions_of(run, again.given, again.blocks, context)
         found.details += _contradictions(again)
-        for done, (i, j) in enumerate(pairs):
-            context.check()
-            context.progress("verify", done, len(pairs), "pairs")
-            if again.spec.load_posteriors is None and (kept := pair_facts(run, again.given, i, j)) is not None:
-                found.add_others(1, list(_differences(again, session, i, j, kept.log_likelihood)))
+        recompute(run, "msa", job, session, context, "pairs", found)
 
     return judge(run, device, context, compute, ("pair of sequences", "pairs of sequences"))
+
+
+def checker(run: RunFile, context: JobContext) -> Check:
+    """Return what checks pairs of a run."""
+    del context  # all is in the run
+    return PairsAgain(run).check
 
 
 def _differences(again: PairsAgain, session: Session, i: int, j: int, log_likelihood: float) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from clalign.databases.reports import InputReport
 from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
@@ -134,6 +134,7 @@ class PairwiseFacts(BegunRun, kw_only=True):
     queries: InputReport
     scoring: dict[str, Any]
     strands: list[str]
+    direction: Literal["pairwise"] = "pairwise"
     n_targets: float
     finished: PairwiseFinished | None = None
 

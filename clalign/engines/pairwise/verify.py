@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,19 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from clalign.compute.sessions import Session
-from clalign.databases.rereading import read_again
+from clalign.databases.rereading import read_again, with_headers
 from clalign.engines.pairwise.hits import aligned_alone, domain_of, scores_by
 from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs, scores_of
 from clalign.engines.pairwise.lists import pairs_of
 from clalign.engines.pairwise.query import QuerySearch, card_of_query, card_with, stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.recomputing import Check, Count, Pieces, recompute
 from clalign.engines.verification import (
     MAX_CELLS,
     SAMPLE,
     Findings,
+    Group,
     Item,
-    ProgressReporter,
     best_score,
     drawn_rows,
     grouped,
@@ -87,36 +88,62 @@ def verify_pairwise(
         chosen, list(_other_items(run, prepared, searched, -(-sample // max(1, len(searched))), context)), most
     )
     rows = np.unique(np.array([item.row for item in items], np.int64))
-    inputs, damaged = _read_again(prepared, spec, rows, context)
-    tell = ProgressReporter(sum(item.cells for item in items), context)
-    at_once = 1 if device.kind == "reference" else AT_ONCE
+    reread = _Reread(run, prepared, spec, rows, context)
+    pieces = list(grouped(items, 1 if device.kind == "reference" else AT_ONCE))
+    work = [sum(item.cells for item in some) for _, some in pieces]
+    job = Pieces(pieces, work, sum(work), partial(_check, run, reread.again), partial(_prepared, rows))
 
     def compute(found: Findings, session: Session) -> None:
         if hits is None:
-            found.details += damaged
-            found.details += _hits_otherwise(run, prepared, context)
+            found.details += reread.damaged
+            found.details += _hits_otherwise(run, reread.named, context)
             found.details += _pairs_otherwise(run, prepared, context) if spec.is_pairs else ()
         for number in searched:
             found.details += _contradictions(run, number, prepared, context)
-        for (number, is_hit), some in grouped(items, at_once):
-            context.check()
-            for key in [item.key for item in some if item.key is not None]:
-                found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, tell))
-            if not is_hit:
-                drawn = np.sort(np.array([item.row for item in some], np.int64))
-                _check_scores(run, number, drawn, inputs, session, found, tell)
+        recompute(run, "pairwise", job, session, context, "cells", found)
 
     return judge(run, device, context, compute)
 
 
-def _read_again(
-    prepared: PairwiseInputs, spec: PairwiseSpec, rows: Rows, context: JobContext
-) -> tuple[PairwiseInputs, list[str]]:
-    """Return inputs with all queries and some targets as the files hold them, and what is wrong with the copies."""
-    queries = read_again(spec.queries, prepared.queries, prepared.query_report, prepared.query_rows, context)
-    targets = read_again(spec.targets, prepared.targets, prepared.target_report, rows, context)
-    damaged = [*other_copy(prepared.queries, queries), *other_copy(prepared.targets, targets)]
-    return replace(prepared, queries=queries.database, targets=targets.database), damaged
+def _prepared(rows: Rows, run: RunFile, context: JobContext) -> Check:
+    spec = at_hand(run, run.spec(PairwiseSpec), context)
+    return partial(_check, run, _Reread(run, load_inputs(run, spec, context), spec, rows, context).again)
+
+
+def _check(run: RunFile, inputs: PairwiseInputs, piece: Group, session: Session, found: Findings, count: Count) -> None:
+    """Check hits of a query, or scores of other targets; see `clalign.engines.recomputing.Check`."""
+    (number, is_hit), some = piece
+    for key in [item.key for item in some if item.key is not None]:
+        found.add_hit(key, _difference(run, number, run.hit(key), inputs, session, count))
+    if not is_hit:
+        rows = np.sort(np.array([item.row for item in some], np.int64))
+        found.add_others(len(rows), _scores_otherwise(run, number, rows, inputs, session))
+        count(sum(item.cells for item in some))
+
+
+class _Reread:
+    """The sequences of a run as its files hold them.
+
+    Attributes
+    ----------
+    again : PairwiseInputs
+        All queries and some targets, read again.
+    named : PairwiseInputs
+        The prepared copies, with no headers but those of hits and of these targets, which are the files' own.
+    damaged : list of str
+        What is wrong with the prepared copies.
+    """
+
+    def __init__(
+        self, run: RunFile, prepared: PairwiseInputs, spec: PairwiseSpec, rows: Rows, context: JobContext
+    ) -> None:
+        hits = HitQueries(run.connection).all_rows()
+        hits = hits[(hits >= 0) & (hits < len(prepared.targets))]
+        queries = read_again(spec.queries, prepared.queries, prepared.query_report, prepared.query_rows, context)
+        targets = read_again(spec.targets, prepared.targets, prepared.target_report, rows, context, hits)
+        self.damaged = [*other_copy(prepared.queries, queries), *other_copy(prepared.targets, targets)]
+        self.again = replace(prepared, queries=queries.database, targets=targets.database)
+        self.named = replace(prepared, targets=with_headers(prepared.targets, targets))
 
 
 def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: JobContext) -> Iterator[str]:
@@ -224,9 +251,7 @@ def _length(inputs: PairwiseInputs, number: int) -> int:
     return inputs.queries.length(int(inputs.query_rows[number]))
 
 
-def _difference(
-    run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, session: Session, tell: ProgressReporter
-) -> str:
+def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, session: Session, count: Count) -> str:
     """Return in words what differs, or nothing."""
     search = stored_search(run, inputs, number)
     (statistics,) = search.statistics_of(np.array([hit.row], np.int64))
@@ -235,7 +260,7 @@ def _difference(
     for domain in hit.domains:
         assert domain.pair is not None
         strand = domain.pair.strand
-        again = _again(session, queries[strand], target, strand, statistics, tell)
+        again = _again(session, queries[strand], target, strand, statistics, count)
         if again.raw != domain.raw:
             return f"{hit.name}: score {domain.raw}, computed again {again.raw}."
         if not _equal(domain, again):
@@ -249,13 +274,13 @@ def _again(
     target: Residues,
     strand: int,
     statistics: Statistics | None,
-    tell: ProgressReporter,
+    count: Count,
 ) -> Domain:
     if session.device.kind == "reference":  # it takes long enough for one pair to be told of its progress
-        alignment = alignment_by_rows(query, target, tell)
+        alignment = alignment_by_rows(query, target, count)
     else:
         alignment = aligned_alone(session, query, target)
-        tell(cells_by_rows(query.length, len(target)))
+        count(cells_by_rows(query.length, len(target)))
     return domain_of(alignment, query, target, strand, statistics)
 
 
@@ -278,26 +303,12 @@ def _drawn(run: RunFile, number: int, sample: int) -> Rows:
     return drawn_rows(run, number, near, known, sample)
 
 
-def _check_scores(
-    run: RunFile,
-    number: int,
-    rows: Rows,
-    inputs: PairwiseInputs,
-    session: Session,
-    found: Findings,
-    tell: ProgressReporter,
-) -> None:
-    """Compute the scores of some targets again."""
+def _scores_otherwise(run: RunFile, number: int, rows: Rows, inputs: PairwiseInputs, session: Session) -> list[str]:
+    """Compute the scores of some targets again; return what differs."""
     database, queries = inputs.targets, inputs.stranded(number)
-    kept, name = scores_of(run, number, len(database)), inputs.query(number).name
-    at_once = 1 if session.device.kind == "reference" else max(1, len(rows))
-    for start in range(0, len(rows), at_once):
-        some = rows[start : start + at_once]
-        batch = database.select(some)
-        again = np.stack([session.run(SMITH_WATERMAN, batch, query).scores.values for query in queries]).max(axis=0)
-        texts = [
-            f"{name} and {database.header(int(some[w]))[0]}: score {kept[some[w]]}, computed again {again[w]}."
-            for w in np.flatnonzero(again != kept[some])
-        ]
-        found.add_others(len(some), texts)
-        tell(queries[0].length * len(queries) * len(batch.codes))
+    kept, name, batch = scores_of(run, number, len(database)), inputs.query(number).name, database.select(rows)
+    again = np.stack([session.run(SMITH_WATERMAN, batch, query).scores.values for query in queries]).max(axis=0)
+    return [
+        f"{name} and {database.header(int(rows[w]))[0]}: score {kept[rows[w]]}, computed again {again[w]}."
+        for w in np.flatnonzero(again != kept[rows])
+    ]

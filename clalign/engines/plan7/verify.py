@@ -7,8 +7,9 @@ everything, too: first those that nearly were hits, then some of every batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
-from clalign.databases.rereading import Reread, read_again
+from clalign.databases.rereading import Reread, read_again, with_headers
 from clalign.engines.plan7.contradictions import of_filters
 from clalign.engines.plan7.funnel import FILTERS, survivors_of
 from clalign.engines.plan7.hmmer2_search import Hmmer2Search
@@ -25,11 +26,13 @@ from clalign.engines.plan7.preparing import card_of_search, prepare_search
 from clalign.engines.plan7.profile_search import check_unchanged
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.survivors import Survivors
-from clalign.engines.plan7.targets import Targets, targets_of
+from clalign.engines.plan7.targets import targets_of
+from clalign.engines.recomputing import Check, Count, Pieces, recompute
 from clalign.engines.verification import (
     MAX_CELLS,
     SAMPLE,
     Findings,
+    Group,
     Item,
     Rows,
     best_score,
@@ -94,13 +97,8 @@ def verify_run(
     Cancelled
         If it was stopped before anything was checked.
     """
-    spec = at_hand(run, run.spec(SearchSpec), context)
-    refuse_standard_input(run, spec.targets, spec.profiles)
-    database, report = load_database(
-        spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
-    )
-    profiles, digest = load_library(spec.profiles, context.check, keep=False)
-    check_unchanged(run, spec, report, digest)
+    inputs = _Inputs(run, context)
+    database, profiles = inputs.database, inputs.profiles
     keys, most = HitQueries(run.connection), MAX_CELLS["plan7"] if sample is None and hits is None else None
     sample = SAMPLE if sample is None else sample
     share = -(-sample // len(profiles))
@@ -115,27 +113,64 @@ def verify_run(
     )
     bests = [best_score(run, number)[1] for number in range(len(profiles) if hits is None else 0)]
     rows = np.unique(np.array([*(item.row for item in items), *bests], np.int64))
-    reread = read_again(spec.targets, database, report, rows, context)
-    known = targets_of(spec, database, profiles, report)
-    targets = replace(known, database=reread.database)
-    searches = [prepare_search(hmm, number, spec, targets) for number, hmm in enumerate(profiles)]
-    at_once = 1 if device.kind == "reference" else AT_ONCE
+    again = _Again(run, inputs, rows, context)
+    pieces = list(grouped(items, 1 if device.kind == "reference" else AT_ONCE))
+    job = Pieces(
+        pieces, [float(len(some)) for _, some in pieces], sum(item.cells for item in items), again.check,
+        partial(_prepared, rows),
+    )  # fmt: skip
 
     def compute(found: Findings, session: Session) -> None:
         if hits is None:
-            found.details += _contradictions(run, database, reread, len(profiles), context)
-            found.details += _derived_otherwise(run, searches, profiles, known, context)
-        for (number, is_hit), some in grouped(items, at_once):
-            context.check()
-            for key in [item.key for item in some if item.key is not None]:
-                found.add_hit(key, _difference(run.hit(key), searches[number], session))
-            if not is_hit:
-                rows_of_some = np.sort(np.array([item.row for item in some], np.int64))
-                for n_checked, texts in _check_others(run, number, searches[number], rows_of_some, session, context):
-                    found.add_others(n_checked, texts)
-            context.progress("verify", len(found.verdicts) + found.others, len(items), "sequences")
+            found.details += _contradictions(run, database, again.reread, len(profiles), context)
+            found.details += _derived_otherwise(run, again, context)
+        recompute(run, "plan7", job, session, context, "sequences", found)
 
     return judge(run, device, context, compute)
+
+
+class _Inputs:
+    """The sequences and profiles of a run, which are those that it began with."""
+
+    def __init__(self, run: RunFile, context: JobContext) -> None:
+        self.spec = spec = at_hand(run, run.spec(SearchSpec), context)
+        refuse_standard_input(run, spec.targets, spec.profiles)
+        self.database, self.report = load_database(
+            spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
+        )
+        self.profiles, digest = load_library(spec.profiles, context.check, keep=False)
+        check_unchanged(run, spec, self.report, digest)
+
+
+class _Again:
+    """The searches of a run, among the targets of some rows as the file holds them."""
+
+    def __init__(self, run: RunFile, inputs: _Inputs, rows: Rows, context: JobContext) -> None:
+        self.run, self.profiles = run, inputs.profiles
+        hits = HitQueries(run.connection).all_rows()
+        hits = hits[(hits >= 0) & (hits < len(inputs.database))]
+        self.reread = read_again(inputs.spec.targets, inputs.database, inputs.report, rows, context, hits)
+        known = targets_of(inputs.spec, inputs.database, inputs.profiles, inputs.report)
+        self.targets = replace(known, database=with_headers(inputs.database, self.reread))
+        reread = replace(known, database=self.reread.database)
+        self.search: Callable[[int], Search] = cache(
+            lambda number: prepare_search(inputs.profiles[number], number, inputs.spec, reread)
+        )
+
+    def check(self, piece: Group, session: Session, found: Findings, count: Count) -> None:
+        """Check hits of a profile, or other targets; see `clalign.engines.recomputing.Check`."""
+        (number, is_hit), some = piece
+        for key in [item.key for item in some if item.key is not None]:
+            found.add_hit(key, _difference(self.run.hit(key), self.search(number), session))
+            count(1)
+        if not is_hit:
+            rows = np.sort(np.array([item.row for item in some], np.int64))
+            found.add_others(len(rows), _others_otherwise(self.run, number, self.search(number), rows, session))
+            count(len(rows))
+
+
+def _prepared(rows: Rows, run: RunFile, context: JobContext) -> Check:
+    return _Again(run, _Inputs(run, context), rows, context).check
 
 
 def _item(keys: HitQueries, profiles: list[Hmm], key: int) -> Item:
@@ -155,24 +190,22 @@ def _contradictions(
         )
 
 
-def _derived_otherwise(
-    run: RunFile, searches: list[Search], profiles: list[Hmm], targets: Targets, context: JobContext
-) -> Iterator[str]:
+def _derived_otherwise(run: RunFile, again: _Again, context: JobContext) -> Iterator[str]:
     """Yield what is kept of all hits and all profiles and does not follow from the rest."""
-    spec, database = run.spec(SearchSpec), targets.database
+    spec, targets, database = run.spec(SearchSpec), again.targets, again.targets.database
 
     def expected(number: int, hit: Hit) -> str | None:
         if database.header(hit.row) != (hit.name, hit.accession, hit.description):
             return "its name"
         if (int(database.order[hit.row]), database.length(hit.row)) != (hit.input_index, hit.length):
             return "its place or length"
-        return None if _follows(searches[number], hit) else "its E-value, or that it is significant,"
+        return None if _follows(again.search(number), hit) else "its E-value, or that it is significant,"
 
     yield from unequal_hits(run.connection, context.check, expected)
-    for number, (hmm, search) in enumerate(zip(profiles, searches, strict=True)):
+    for number, hmm in enumerate(again.profiles):
         context.check()
         raw, row = best_score(run, number)
-        described = search.described(raw, row) if raw > IMPOSSIBLE else None
+        described = again.search(number).described(raw, row) if raw > IMPOSSIBLE else None
         yield from unequal_query(run.connection, number, card_of_search(hmm, spec, targets), described)
         yield from unequal_cells(run.connection, number, database, hmm.length)
 
@@ -279,30 +312,23 @@ def _database_of(search: Search) -> SequenceDatabase:
     return search.database if isinstance(search, Hmmer2Search) else search.targets.database
 
 
-def _check_others(
-    run: RunFile, number: int, search: Search, rows: Rows, session: Session, context: JobContext
-) -> Iterator[tuple[int, list[str]]]:
-    """Compute sequences that are no hits again, all the way; yield how many were checked, and what differs."""
+def _others_otherwise(run: RunFile, number: int, search: Search, rows: Rows, session: Session) -> list[str]:
+    """Compute targets that are no hits again, all the way; return what differs."""
     kept = dict(_kept_scores(run, number, rows))
-    passed = survivors_of(run, number) if isinstance(search, Hmmer3Search) else None
-    at_once = 1 if session.device.kind == "reference" else max(1, len(rows))
-    for start in range(0, len(rows), at_once):
-        context.check()
-        some = rows[start : start + at_once]
-        scored: Scored[Any] = search.start_scoring(session, _database_of(search).select(some))()
-        name = [_database_of(search).header(int(row))[0] for row in some]
-        texts = [
-            f"{name[place]}: score {kept[row] / 1000:.3f}, computed again {again / 1000:.3f} bits."
-            for place, (row, again) in enumerate(zip(some.tolist(), scored.scores.values.tolist(), strict=True))
-            if again != kept[row]
-        ]
-        if passed is not None:
-            texts += _filtered_otherwise(search, passed, scored)
-        texts += [
-            f"{hit.name}: is no hit, computed again it is one (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
-            for hit in search.start_hits(session, scored)()
-        ]
-        yield len(some), texts
+    scored: Scored[Any] = search.start_scoring(session, _database_of(search).select(rows))()
+    names = [_database_of(search).header(int(row))[0] for row in rows]
+    texts = [
+        f"{name}: score {kept[row] / 1000:.3f}, computed again {again / 1000:.3f} bits."
+        for name, row, again in zip(names, rows.tolist(), scored.scores.values.tolist(), strict=True)
+        if again != kept[row]
+    ]
+    if isinstance(search, Hmmer3Search):
+        texts += _filtered_otherwise(search, survivors_of(run, number), scored)
+    texts += [
+        f"{hit.name}: is no hit, computed again it is one (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
+        for hit in search.start_hits(session, scored)()
+    ]
+    return texts
 
 
 def _kept_scores(run: RunFile, number: int, rows: Rows) -> Iterator[tuple[int, int]]:

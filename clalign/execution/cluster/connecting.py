@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import clalign
+from clalign.children import n_cores
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check, nothing_to_check
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
@@ -461,14 +462,10 @@ def _local(library: Any, n: int, stack: ExitStack) -> Any:
     folder = stack.enter_context(Scratch())
     settings = {**local.SETTINGS, **local.starting(), "temporary-directory": str(folder)}
     stack.enter_context(importlib.import_module("dask.config").set(settings))
-    cores = os.environ.get(CORES) or str(max(1, _n_cores() // n))
+    cores = os.environ.get(CORES) or str(max(1, n_cores() // n))
     return library.LocalCluster(
         n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
         scheduler_kwargs={"dashboard": False}, security=local.keys_in(folder, library),
         memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL,
         env={**os.environ, CORES: cores, "TMPDIR": str(folder)},  # as it is now: what they are forked off may be older
     )  # fmt: skip
-
-
-def _n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
