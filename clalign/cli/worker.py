@@ -104,7 +104,7 @@ def perform(request: dict[str, Any], job: Job, began: int | None = None) -> int:
     """
     try:
         job.send("started", **request)
-        with worker_profiled(request, job.warn, began):
+        with worker_profiled(request, job, began):
             value = _job_named(request["job"])(request, job)
         job.send("finished", **value)
     except Cancelled:
