@@ -121,8 +121,8 @@ def record_start() -> None:
 def worker_profiled(request: dict[str, Any], job: Job, came: int | None = None) -> Iterator[None]:
     """Record a worker if its job asks for it (``trace``), and write that when the block ends.
 
-    The entry has the ``path`` of the file, where none may be yet, and where the parent records, too, ``since`` when (nanoseconds). A worker
-    that was there before tells when the job `came`.
+    The entry has the ``path`` of the file, where none may be yet, and where the parent records, too, ``since`` when
+    (nanoseconds). A worker that was there before tells when the job `came`.
     """
     global _start
     recording, _start = _start, None

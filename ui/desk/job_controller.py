@@ -24,6 +24,7 @@ from clalign.values.specs import Spec
 from .. import formatting
 from ..event_loop import defer
 from ..models.jobs import JobItem
+from ..worker_process import END_SECONDS
 from .app_context import AppContext, Controller
 from .locate_controller import LocateController
 
@@ -302,7 +303,9 @@ class JobController(Controller):
         if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._told_stalled:
             self._told_stalled = True
             self._app.say("caution", STALLED, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
-        if item.state == "stopping" and quiet > STALLED_SECONDS and self.queue.worker is not None:
+        # A laboratory looks for an order between two measurements, and what it has measured is here already.
+        patience = END_SECONDS if item.is_lab else STALLED_SECONDS
+        if item.state == "stopping" and quiet > patience and self.queue.worker is not None:
             # A driver that hangs cannot answer; run files are whole at every moment, others appear at once.
             self.queue.worker.stop_hard()
 
