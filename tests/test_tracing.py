@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clalign import tracing
-from clalign.errors import InputError, OutputError
+from clalign.errors import InputError
 from clalign.tracing import Span, Track
 from clalign.tracing.files import read_trace, spans_of, trace_of, write_trace
 from clalign.tracing.shares import innermost, joined, sentence, shares
@@ -78,7 +78,8 @@ def test_a_trace_is_read_as_it_was_written(recording: tracing.Recording, tmp_pat
         tracing.add("kernel", "kernels", 7_000_123, 9_000_456, CARD)
         tracing.add("kernel", "kernels", 8_000_001, 8_000_002, HELPER)
     path = tmp_path / "t.json"
-    write_trace(path, trace_of(recording))
+    with path.open("w") as stream:
+        write_trace(trace_of(recording), stream)
     assert spans_of(read_trace(path)) == recording.tracks()
     front = tracing.begin("front", since=0)
     tracing.add("c", "writing", 1, 2)
@@ -93,8 +94,6 @@ def test_files_that_are_no_traces(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(InputError):
             read_trace(path)
-    with pytest.raises(OutputError):
-        write_trace(tmp_path / "missing" / "t.json", trace_of(tracing.Recording("run")))
 
 
 def test_the_innermost_span_with_a_category_counts() -> None:

@@ -15,6 +15,7 @@ from clalign.cli.parser import CommandParser
 from clalign.errors import ClalignError
 
 if TYPE_CHECKING:
+    from clalign.jobs import Job
     from clalign.tracing.files import Document
 
 FRONT, WORKER = "clalign", "clalign worker"
@@ -87,13 +88,15 @@ def profiled(job: dict[str, Any], wish: ProfileWish, say: Callable[[str], None])
 
 
 def _tell(recording: tracing.Recording, part: Path, wish: ProfileWish, say: Callable[[str], None]) -> None:
+    from clalign.formats.writers import whole_file
     from clalign.tracing.files import read_trace, spans_of, trace_of, write_trace
     from clalign.tracing.shares import sentence, shares
 
     try:
         document: Document = trace_of(recording, read_trace(part) if part.exists() else None)
         if wish.path is not None:
-            write_trace(wish.path, document)
+            with whole_file(wish.path) as stream:
+                write_trace(document, stream)
     except ClalignError as error:
         say(f"The trace was not written. {error.message} {error.hint}")
         return
@@ -115,11 +118,11 @@ def record_start() -> None:
 
 
 @contextmanager
-def worker_profiled(request: dict[str, Any], warn: Callable[[str], None], came: int | None = None) -> Iterator[None]:
+def worker_profiled(request: dict[str, Any], job: Job, came: int | None = None) -> Iterator[None]:
     """Record a worker if its job asks for it (``trace``), and write that when the block ends.
 
-    The entry has the ``path`` of the file, and where the parent records, too, ``since`` when (nanoseconds). A worker
-    that was there before tells when the job `came`.
+    The entry has the ``path`` of the file, where none may be yet, and where the parent records, too, ``since`` when
+    (nanoseconds). A worker that was there before tells when the job `came`.
     """
     global _start
     recording, _start = _start, None
@@ -139,9 +142,12 @@ def worker_profiled(request: dict[str, Any], warn: Callable[[str], None], came: 
         yield
     finally:
         tracing.end()
+        from clalign.formats.writers import new_file
         from clalign.tracing.files import trace_of, write_trace
 
         try:
-            write_trace(wish["path"], trace_of(recording))
+            with new_file(wish["path"]) as stream:
+                write_trace(trace_of(recording), stream)
+            job.partial(trace=wish["path"])
         except ClalignError as error:
-            warn(f"The trace was not written. {error.message} {error.hint}")
+            job.warn(f"The trace was not written. {error.message} {error.hint}")

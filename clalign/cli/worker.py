@@ -31,7 +31,7 @@ from clalign.cli.staying import Ahead, serve
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError, RunExists
 from clalign.jobs import TEST, Event, Job
-from clalign.values.devices import Device, names_several
+from clalign.values.devices import REFERENCE, Device, names_several, needs_drivers
 
 if TYPE_CHECKING:
     from clalign.engines.engine import Engine
@@ -104,7 +104,7 @@ def perform(request: dict[str, Any], job: Job, began: int | None = None) -> int:
     """
     try:
         job.send("started", **request)
-        with worker_profiled(request, job.warn, began):
+        with worker_profiled(request, job, began):
             value = _job_named(request["job"])(request, job)
         job.send("finished", **value)
     except Cancelled:
@@ -245,7 +245,8 @@ def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
     from clalign.engines.engine import engines
 
     number = request["device"]
-    device = next((d for d in all_devices(tell=job.warn) if d.id == number), None)
+    known = all_devices(tell=job.warn) if needs_drivers(number) else [REFERENCE]
+    device = next((d for d in known if d.id == number), None)
     if device is None:
         raise OptionError(f"There is no device {number}.", "See: clalign devices")
     engine = next(one for one in engines() if "self_test" in one.at)

@@ -10,9 +10,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from clalign.errors import InputError, OutputError
+from clalign.errors import InputError
 from clalign.tracing import HOST, Recording, Span, Track
 
 DEVICE_NUMBERS = 1 << 22
@@ -32,22 +32,12 @@ def trace_of(recording: Recording, beside: Document | None = None) -> Document:
     return {**document, "otherData": {**document["otherData"], "spans_left_out": left_out}, "traceEvents": events}
 
 
-def write_trace(path: str | Path, document: Document) -> None:
-    """Write a trace, one event a line: the file is read by people, too.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+def write_trace(document: Document, stream: TextIO) -> None:
+    """Write a trace, one event a line: the file is read by people, too."""
     head = {name: value for name, value in document.items() if name != "traceEvents"}
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(f'{json.dumps(head)[:-1]}, "traceEvents": [\n')
-            file.write(",\n".join(json.dumps(event, separators=(",", ":")) for event in document["traceEvents"]))
-            file.write("\n]}\n")
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error.strerror}).", "Choose another place.") from error
+    stream.write(f'{json.dumps(head)[:-1]}, "traceEvents": [\n')
+    stream.write(",\n".join(json.dumps(event, separators=(",", ":")) for event in document["traceEvents"]))
+    stream.write("\n]}\n")
 
 
 def read_trace(path: Path) -> Document:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -14,7 +16,10 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.errors import ExitCode
+from clalign.cli.profiling import worker_profiled
+from clalign.errors import ExitCode, OutputError
+from clalign.formats.writers import new_file
+from clalign.jobs import Event, Job
 from clalign.runs.run_file import open_run
 from clalign.tracing import Span, Track
 from clalign.tracing.files import read_trace, spans_of
@@ -141,6 +146,39 @@ def test_a_run_that_goes_on_is_traced_and_an_older_trace_replaced(tmp_path: Path
     done = clalign("resume", "--profile-run", str(trace), "-o", str(tmp_path / "y.txt"), str(run))
     assert "Time:" not in done.stderr
     assert {track.owner for track in spans_of(read_trace(trace))} == {"clalign", "clalign worker"}
+
+
+def test_a_link_that_the_user_names_leads_to_the_trace(tmp_path: Path) -> None:
+    trace, link = tmp_path / "x.json", tmp_path / "link.json"
+    link.symlink_to(trace)
+    clalign("hmmsearch", "--device", "reference", "--profile-run", str(link), "-o", str(tmp_path / "x.txt"), MOTIF, DNA)
+    assert link.is_symlink()
+    assert {track.owner for track in spans_of(read_trace(trace))} == {"clalign", "clalign worker"}
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "link to nothing"])
+def test_a_worker_writes_its_trace_over_nothing(tmp_path: Path, kind: str) -> None:
+    other, place, events = tmp_path / "other", tmp_path / "x.trace.json", list[Event]()
+    if kind != "link to nothing":
+        other.write_text("of somebody else")
+    if kind == "file":
+        shutil.copy(other, place)
+    else:
+        place.symlink_to(other)
+    with worker_profiled({"trace": {"path": str(place)}}, Job(events.append)):
+        pass
+    assert [event.kind for event in events] == ["warning"]
+    assert place.is_symlink() == (kind != "file")
+    assert place.exists() == (kind != "link to nothing")
+    assert not place.exists() or place.read_text() == "of somebody else"
+
+
+def test_a_trace_that_is_not_whole_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(OutputError), new_file(str(tmp_path / "missing" / "x.json")):
+        pass
+    with pytest.raises(OutputError), new_file(str(tmp_path / "x.json")):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_nothing_but_what_was_asked_for_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 from clalign.cli.processes import WorkerProcess
+from clalign.cli.worker import JOBS
+from clalign.compute.opencl import choice
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession
@@ -34,7 +36,7 @@ from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError, WorkerLost
 from clalign.execution import executor, pace
 from clalign.formats.profiles import load_profiles
-from clalign.jobs import QuietContext
+from clalign.jobs import Job, QuietContext
 from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.stages.hmmer3.filters import FILTERS
 from clalign.values.alphabets import AMINO, encode
@@ -417,6 +419,14 @@ def test_the_self_test_notices_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     with open_session(pick_device("cpu")) as sound, Faulty(REFERENCE) as faulty:
         assert _check_random_hmmer3(sound, QuietContext())["equal"]
         assert not _check_random_hmmer3(faulty, QuietContext())["equal"]
+
+
+def test_the_self_test_of_the_reference_looks_for_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(choice, "all_devices", lambda *_, **more: asked.append("drivers"))
+    monkeypatch.setattr(selftest, "self_test", lambda device, job: {"device": device.id})
+    assert JOBS["selftest"]({"device": "reference"}, Job(lambda event: None)) == {"device": "reference"}
+    assert not asked
 
 
 def test_the_self_test_knows_the_example_of_hmmer3(opencl_device: Device) -> None:

@@ -471,7 +471,7 @@ def perform(request: dict, job: Job) -> int:
         return worker.perform({"job": "fault"}, job)
     try:
         job.send("started", **request)
-        with worker_profiled(request, job.warn):
+        with worker_profiled(request, job):
             found = JOBS[request["job"]](request, job)
         job.send("finished", **found)
     except Cancelled:

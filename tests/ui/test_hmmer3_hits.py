@@ -1,5 +1,6 @@
 """Hits of HMMER3 profiles: their order, their columns, domains that do not count, and how sure alignments are."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,28 @@ def test_a_click_in_the_alignment_chooses_the_node(qtbot: Any, page: ResultsPage
         x = 12 + view.lines.margin + (column + 0.5) * view.lines.cell
         QTest.mouseClick(view.viewport(), LEFT, pos=QPoint(int(x), int(y)))
     assert seen == [1, 4, 20]
+
+
+@pytest.mark.parametrize("text_font", [("Subset Noto Sans", 12)], indirect=True)
+def test_titles_in_large_letters_have_lines_of_their_own(page: ResultsPage) -> None:
+    page.hits.table.choose_row(0)
+    view = page.window().details.hit.alignment
+    kinds = [line.kind for line in view._lines]
+    n_titles = kinds.index("space")
+    assert n_titles > 2
+    view.setFixedHeight(600)
+    picture = view.viewport().grab().toImage()
+    ground, has_ink = picture.pixel(0, 0), list[bool]()
+    for y in range(int(12 + view.lines.height_of(view._lines[:n_titles]))):
+        has_ink.append(any(picture.pixel(x, y) != ground for x in range(12, picture.width())))
+    assert sum(b > a for a, b in itertools.pairwise(has_ink)) == n_titles, "lines without a gap between them"
+    seen: list[int] = []
+    view.node_chosen.connect(seen.append)
+    row = kinds.index("model")
+    y = 12 + view.lines.height_of(view._lines[:row]) + view.lines.height / 2
+    x = 12 + view.lines.margin + 3.5 * view.lines.cell
+    QTest.mouseClick(view.viewport(), LEFT, pos=QPoint(int(x), int(y)))
+    assert seen == [4]
 
 
 def test_a_column_set_is_chosen_in_the_menu(page: ResultsPage) -> None:

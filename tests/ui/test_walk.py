@@ -366,8 +366,8 @@ class Walk:
         return "\n".join(f"{where}: {fault}" for fault, where in self.found.items())
 
 
-FONTS = [("Subset DejaVu Sans", 9), ("Subset Noto Sans", LARGE)]
-pytestmark = pytest.mark.parametrize("text_font", FONTS, indirect=True, ids=["9", "12"])
+FONTS = [("Subset DejaVu Sans", 10), ("Subset Noto Sans", LARGE)]
+pytestmark = pytest.mark.parametrize("text_font", FONTS, indirect=True, ids=["10", "12"])
 
 
 @pytest.fixture

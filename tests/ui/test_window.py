@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
 from clalign.tracing.files import read_trace, spans_of
+from clalign.ui.desk import job_controller
 from clalign.ui.desk.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.export_sheet import ExportSheet
@@ -176,6 +177,23 @@ def test_a_trace_of_the_next_run_lies_beside_it(
     item = next(item for item in loaded.controller.queue.items if item.run == again)
     assert "trace" not in item.spec, "only the next run was to be recorded"
     qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
+
+
+def test_a_trace_lies_where_nothing_else_is(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs, folder = loaded.controller.jobs, loaded.settings.runs
+    monkeypatch.setattr(job_controller, "run_name", lambda spec, now: "one.two")
+    folder.mkdir(parents=True)
+    other = folder / "of somebody else"
+    other.write_text("other")
+    (folder / "one.two.trace.json").symlink_to(other)
+    (folder / "one.two-2.trace.json").symlink_to(folder / "nothing")
+    loaded.actions_.by_id["jobs.record_next_run"].trigger()
+    jobs.search(loaded.controller.current_spec())
+    qtbot.waitUntil(lambda: loaded.controller.queue.current is None)
+    assert spans_of(read_trace(folder / "one.two-3.trace.json"))
+    assert other.read_text() == "other"
+    assert not (folder / "nothing").exists()
+    assert [message.text for message in loaded.messages.messages if "one.two-3.trace.json" in message.text]
 
 
 def test_pause_and_continue_in_the_strip(

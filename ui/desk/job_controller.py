@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from clalign.values.specs import Spec
 from .. import formatting
 from ..event_loop import defer
 from ..models.jobs import JobItem
+from ..worker_process import END_SECONDS
 from .app_context import AppContext, Controller
 from .locate_controller import LocateController
 
@@ -71,6 +74,13 @@ def run_name(spec: Spec, now: float) -> str:
     return f"{'-x-'.join(stems)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
 
 
+def free_path(stem: Path, ending: str, taken: Collection[str] = ()) -> Path:
+    """Return a path where nothing is, not even a link, and which is not `taken`: with a number if need be."""
+    numbered = (stem.with_name(f"{stem.name}-{number}{ending}") for number in itertools.count(2))
+    paths = itertools.chain([stem.with_name(stem.name + ending)], numbered)
+    return next(path for path in paths if not os.path.lexists(path) and str(path) not in taken)
+
+
 def verify_words(value: dict[str, Any]) -> str:
     """Return the result of a verification in words."""
     checked, differing = value["checked"], value["differing"]
@@ -113,6 +123,7 @@ class JobController(Controller):
         queue.job_changed.connect(self._hear)
         queue.job_ended.connect(self._end)
         queue.warning_received.connect(self._warn)
+        queue.partial_received.connect(self._tell_of_trace)
 
     def search(self, spec: Spec) -> str:
         """Start a search with profiles or with sequences; returns the path of its run file.
@@ -141,11 +152,7 @@ class JobController(Controller):
         """
         folder = self._app.settings.runs
         folder.mkdir(parents=True, exist_ok=True)
-        taken = {item.run for item in self.queue.items}
-        path, number = folder / f"{name}.clalign", 2
-        while path.exists() or str(path) in taken:
-            path, number = folder / f"{name}-{number}.clalign", number + 1
-        return path
+        return free_path(folder / name, ".clalign", {item.run for item in self.queue.items})
 
     def resume_elsewhere(self, run: str) -> None:
         """Continue a run on another device; ask first where only the reference is left."""
@@ -242,7 +249,7 @@ class JobController(Controller):
         is_run = job["job"] == "resume" or engine_for(job["job"]) is not None
         if is_run and self._records_next:
             self._records_next = False
-            job["trace"] = {"path": str(Path(job["run"]).with_suffix(TRACE))}
+            job["trace"] = {"path": str(free_path(Path(job["run"]).with_suffix(""), TRACE))}
         item = self.queue.submit(title, job)
         if item.is_search:
             # In a turn of its own: starting a process and making a page together would stall the window.
@@ -296,7 +303,9 @@ class JobController(Controller):
         if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._told_stalled:
             self._told_stalled = True
             self._app.say("caution", STALLED, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
-        if item.state == "stopping" and quiet > STALLED_SECONDS and self.queue.worker is not None:
+        # A laboratory looks for an order between two measurements, and what it has measured is here already.
+        patience = END_SECONDS if item.is_lab else STALLED_SECONDS
+        if item.state == "stopping" and quiet > patience and self.queue.worker is not None:
             # A driver that hangs cannot answer; run files are whole at every moment, others appear at once.
             self.queue.worker.stop_hard()
 
@@ -315,8 +324,6 @@ class JobController(Controller):
         if page is not None:
             page.run.is_live = page.run.is_live and not item.is_search
             page.run.note_change()
-        if "trace" in item.spec and Path(item.spec["trace"]["path"]).exists():
-            self._tell_of_trace(Path(item.spec["trace"]["path"]))
         if item.state == "done" and not item.is_lab:
             self._end_well(item)
         elif item.state in ("failed", "lost"):
@@ -324,7 +331,10 @@ class JobController(Controller):
         elif not item.is_search:
             QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
-    def _tell_of_trace(self, path: Path) -> None:
+    def _tell_of_trace(self, item: JobItem, value: dict[str, Any]) -> None:
+        if "trace" not in value:
+            return
+        path = Path(value["trace"])
         text = f"Where the time went: {formatting.short_path(str(path))}. Open it at ui.perfetto.dev."
         folder = QUrl.fromLocalFile(str(path.parent))
         self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))

@@ -304,8 +304,10 @@ class Workspace(QObject):
 
     @property
     def device_ids(self) -> list[str]:
-        """The ids of the devices of this machine that are chosen; ``auto`` if none is."""
-        return ["auto"] if self.cluster else self.device_id.split(",")
+        """The ids of the devices of this machine that are chosen; ``auto`` if none is and any may be used."""
+        if self.cluster:
+            return ["auto" if self.devices_sought else REFERENCE.id]
+        return self.device_id.split(",")
 
     @property
     def cluster(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
@@ -37,6 +39,9 @@ class LinePainter:
         self.cell = max(metrics.horizontalAdvance("M"), 1.0)
         self.height = metrics.height() + 1
         self.baseline = metrics.ascent()
+        title_metrics = QFontMetricsF(title_font)
+        self.title_height = max(self.height, title_metrics.height() + 1)
+        self._title_baseline = max(self.baseline, title_metrics.ascent())
         self.margin = 0.0
         self.letters = self.digits = 0
 
@@ -62,6 +67,10 @@ class LinePainter:
         self.digits = len(formatting.count(largest))
         self.margin = (self.letters + (self.letters > 0) + self.digits + 1) * self.cell
 
+    def height_of(self, lines: Iterable[Line]) -> float:
+        """Return the pixels that lines need; a title may be in larger letters than the others."""
+        return sum(self.title_height if line.kind == "title" else self.height for line in lines)
+
     @property
     def after(self) -> int:
         """Columns that the numbers at the right ends need, which stand there where names stand on the left."""
@@ -70,11 +79,10 @@ class LinePainter:
     def paint(self, painter: QPainter, shown: Line, x: float, y: float) -> None:
         """Draw a line."""
         colors = self.colors
-        base = y + self.baseline
         if shown.kind == "title":
             painter.setPen(QColor(colors.text))
             painter.setFont(self.title_font)
-            painter.drawText(QPointF(x, base), shown.text)
+            painter.drawText(QPointF(x, y + self._title_baseline), shown.text)
             return
         painter.setFont(self.font)
         painter.setPen(QColor(colors.muted))
@@ -87,6 +95,7 @@ class LinePainter:
             self._paint_confidence(painter, shown.text, left, y)
             return
         painter.setPen(QColor(colors.muted if shown.kind == "ruler" else colors.accent))
+        base = y + self.baseline
         for column, letter in enumerate(shown.text):
             if letter != " ":
                 painter.drawText(QPointF(left + column * self.cell, base), letter)

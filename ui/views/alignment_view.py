@@ -132,12 +132,29 @@ class AlignmentView(QAbstractScrollArea):
         several = self.hit is not None and len(self.hit.domains) > 1
         self._lines = self._laid_out(self.n_columns, self.narrow, several)
         self._marked = None
-        shown = max(1, int((self.viewport().height() - EDGE) / self.lines.height))
+        shown = self._n_last_lines()
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, len(self._lines) - shown))
         bar.setPageStep(shown)
         bar.setSingleStep(2)
         self.viewport().update()
+
+    def _n_last_lines(self) -> int:
+        """Return how many of the last lines there is room for."""
+        room = self.viewport().height() - EDGE
+        n = max(1, int(room / self.lines.height))
+        while n > 1 and self.lines.height_of(self._lines[-n:]) > room:
+            n -= 1
+        return n
+
+    def _row_at(self, y: float) -> int:
+        """Return the line at a height of the view; one that is not there above and below all lines."""
+        row, bottom = self.verticalScrollBar().value(), float(EDGE)
+        if y < bottom:
+            return -1
+        while row < len(self._lines) and (bottom := bottom + self.lines.height_of(self._lines[row : row + 1])) <= y:
+            row += 1
+        return row
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap to the new width."""
@@ -145,7 +162,7 @@ class AlignmentView(QAbstractScrollArea):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Mark the column under the pointer and tell its node."""
-        row = self.verticalScrollBar().value() + int((event.position().y() - EDGE) // self.lines.height)
+        row = self._row_at(event.position().y())
         column = int((event.position().x() - EDGE - self.lines.margin) // self.lines.cell)
         if not 0 <= row < len(self._lines) or self._lines[row].kind not in BLOCK:
             return
@@ -208,14 +225,15 @@ class AlignmentView(QAbstractScrollArea):
         y = float(EDGE)
         for shown in self._lines[first : first + n_shown]:
             self.lines.paint(painter, shown, EDGE, y)
-            y += self.lines.height
-        self._paint_mark(painter, first)
+            y += self.lines.height_of([shown])
+        self._paint_mark(painter, first, n_shown)
 
-    def _paint_mark(self, painter: QPainter, first: int) -> None:
-        """Frame the column that was clicked."""
-        if self._marked is None:
+    def _paint_mark(self, painter: QPainter, first: int, n_shown: int) -> None:
+        """Frame the column that was clicked, if it is among the lines in view."""
+        row, column = self._marked or (-1, 0)
+        if row < 0 or not first - len(BLOCK) < row < first + n_shown:
             return
-        row, column = self._marked
         shown = self._lines[row : row + 4]
         n_lines = next((i for i, entry in enumerate(shown) if entry.kind == "space"), len(shown))
-        self.lines.paint_mark(painter, column, EDGE, EDGE + (row - first) * self.lines.height, n_lines)
+        y = EDGE + self.lines.height_of(self._lines[first:row]) - self.lines.height_of(self._lines[row:first])
+        self.lines.paint_mark(painter, column, EDGE, y, n_lines)

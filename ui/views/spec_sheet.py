@@ -19,6 +19,7 @@ from ..models import device_words
 from ..models.scripts import as_command, as_python
 from ..models.workspace import Notice, Source, SourceKind, Workspace
 from .choices import NarrowBox
+from .flow import Flow
 from .option_form import FormLines, OptionForm
 from .parts import button, clear_layout, label, notice_row, row, set_role
 from .sheet import Sheet
@@ -98,7 +99,7 @@ class SpecSheet(Sheet):
         self.copies = (
             button("Copy as command", self.copy_command, "flat"), button("Copy as Python", self.copy_python, "flat")
         )  # fmt: skip
-        self.foot.addLayout(row(*self.copies, None, self.estimate, self.run_button))
+        self.foot.addLayout(row((Flow(*self.copies), 1), self.estimate, self.run_button))
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
         """Return what the boxes of the files are called, and they, by what the workspace calls the chosen files."""

@@ -221,16 +221,14 @@ class StartPage(QScrollArea):
         box.addStretch(1)
         return box
 
-    def _foot(self, show_start: bool) -> QHBoxLayout:
+    def _foot(self, show_start: bool) -> Flow:
         self.show_start = QCheckBox("Show at start")
         self.show_start.setProperty("role", "muted")
         self.show_start.setChecked(show_start)
         self.show_start.toggled.connect(self.show_start_changed)
         self.tour = button("New here? Take the tour of five minutes", self.tour_asked.emit, "link")
-        made = QHBoxLayout()
-        made.addLayout(Flow(self.tour, label("Ctrl+K finds every command · F1 opens the help", "muted")), 1)
-        made.addWidget(self.show_start)
-        return made
+        keys = label("Ctrl+K finds every command · F1 opens the help", "muted")
+        return Flow(self.tour, keys, self.show_start, spacing=16)
 
     def show_recent(self, entries: list[RecentFile]) -> None:
         """Show the recent files; missing ones are gray and say why."""

@@ -76,7 +76,7 @@ class AlignmentPicture:
         self._lines.make_room([str(card["name"]), hit.name], NAME_LETTERS, longest)
         self._blocks = blocks_of(PairLines(hit, card, PICTURE_COLUMNS))
         self.n_rows = len(self._blocks)
-        self._row = max(len(block) for block in self._blocks) * self._lines.height
+        self._row = max(map(self._lines.height_of, self._blocks))
         self.width = self._lines.margin + (PICTURE_COLUMNS + self._lines.after) * self._lines.cell + 2 * EDGE
 
     def height(self, n_rows: int) -> float:
@@ -85,12 +85,12 @@ class AlignmentPicture:
 
     def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
         """Draw some blocks."""
-        self._lines.title_font = font = QFont(painter.font())
+        font = QFont(painter.font())
         painter.setPen(QColor(theme.LIGHT.text))
         painter.drawText(QPointF(EDGE, EDGE + 12), self.title)
         for place, block in enumerate(self._blocks[first : first + n_rows]):
             for number, line in enumerate(block):
-                y = EDGE + HEAD + place * self._row + number * self._lines.height
+                y = EDGE + HEAD + place * self._row + self._lines.height_of(block[:number])
                 self._lines.paint(painter, line, EDGE, y)
         painter.setFont(font)
 
