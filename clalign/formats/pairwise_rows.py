@@ -79,7 +79,6 @@ class PairRow(Struct, frozen=True):
         text = self.domain.text
         if self.pair.strand > 0:
             return text.model, text.match, text.target
-        # Runs of older versions do not know the alphabet of their targets.
         target = self.card.get("target_alphabet") or self.card["alphabet"]
         return self.complemented(text.model), text.match[::-1], complemented(text.target, target)
 

@@ -32,7 +32,6 @@ from clalign.values.scoring import GapCosts, Scoring, SubstitutionMatrix
 
 Kind = Literal["published", "computed", "fitted"]
 
-BitsOf = Literal["score", "rounded"]
 
 ROBINSON = {
     "A": 0.07805, "C": 0.01925, "D": 0.05364, "E": 0.06295, "F": 0.03856, "G": 0.07377, "H": 0.02199, "I": 0.05142,
@@ -256,9 +255,6 @@ class Statistics(Struct, frozen=True):
         Where they come from, in a sentence.
     n_fitted : int
         Scores that a fit rests on.
-    bits_of : str
-        ``score`` (as in BLAST, bits are those of the score as it is), or ``rounded``: of the score rounded down as for
-        the E-value, as the first versions had it, in whose runs nothing says which.
     """
 
     kind: Kind
@@ -268,7 +264,6 @@ class Statistics(Struct, frozen=True):
     search_space: float
     words: str
     n_fitted: int = 0
-    bits_of: BitsOf = "score"
 
     @property
     def _log_size(self) -> float:
@@ -280,9 +275,8 @@ class Statistics(Struct, frozen=True):
         return replace(self, parameters=replace(self.parameters, lambda_=self.parameters.lambda_ * factor))
 
     def bits(self, raw: float) -> float:
-        """Return a raw score in bits; see `bits_of`."""
-        counted = raw if self.bits_of == "score" else self._rounded(raw)
-        return (self.parameters.lambda_ * counted - math.log(self.parameters.k)) / math.log(2.0)
+        """Return a raw score in bits: as in BLAST those of the score as it is, not rounded down as for the E-value."""
+        return (self.parameters.lambda_ * raw - math.log(self.parameters.k)) / math.log(2.0)
 
     def evalue(self, raw: float) -> float:
         """Return the E-value of a raw score, or of one multiplied by a factor; 0 where it is too small for a number."""
@@ -333,7 +327,6 @@ class Statistics(Struct, frozen=True):
             "kind": self.kind, "lambda": p.lambda_, "k": p.k, "h": p.h, "alpha": p.alpha, "beta": p.beta,
             "step": p.step, "length_adjustment": self.adjustment, "query_length": self.query_length,
             "search_space": self.search_space, "n_fitted": self.n_fitted, "words": self.words,
-            "bits_of": self.bits_of,
         }  # fmt: skip
 
     @classmethod
@@ -343,7 +336,7 @@ class Statistics(Struct, frozen=True):
         parameters = Parameters(float(data["lambda"]), float(data["k"]), h, alpha, beta, data["step"])
         return cls(
             data["kind"], parameters, data["length_adjustment"], data["query_length"], data["search_space"],
-            data["words"], data["n_fitted"], data.get("bits_of") or "rounded",
+            data["words"], data["n_fitted"],
         )  # fmt: skip
 
 

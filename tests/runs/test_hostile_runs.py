@@ -253,15 +253,6 @@ def test_a_search_with_nothing_to_score_is_sound(sound_runs: dict[str, Path], tm
         assert (run.state, run.n_hits(), run.fact("n_targets")) == ("done", 0, 0)
 
 
-def test_a_run_of_an_older_version_computes_compositions(copied: Callable[[str], Path]) -> None:
-    with open_run(copied("hmmer3"), writable=True) as run:
-        spec = run.fact("spec")
-        assert not run.spec(SearchSpec).compute_composition
-        del spec["compute_composition"]
-        run.set_facts(spec=spec)
-        assert run.spec(SearchSpec).compute_composition
-
-
 def test_whatever_a_command_line_can_hold_is_sound(sound_runs: dict[str, Path], tmp_path: Path) -> None:
     folder, path = tmp_path / "new\nline", tmp_path / "run.clalign"
     folder.mkdir()

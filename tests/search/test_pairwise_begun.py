@@ -35,26 +35,6 @@ def hits_of(run: RunFile) -> list[str]:
     return [repr(list(run.hits(number))) for number in range(3)]
 
 
-def test_bits_of_the_rounded_score_are_those_of_a_run_that_does_not_say_of_which(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def of_rounded(*about: Any) -> Statistics | None:
-        found = known_statistics(*about)
-        return found and replace(found, bits_of="rounded")
-
-    monkeypatch.setattr(pairwise_query, "known_statistics", of_rounded)
-    with search(make_inputs(tmp_path, "dna"), tmp_path / "a.clalign") as run:
-        for number in range(3):
-            card = run.card(number)
-            assert card["statistics"].pop("bits_of") == "rounded"
-            run.set_card(number, card)
-        monkeypatch.undo()
-        known = Statistics.from_dict(run.card(0)["statistics"])
-        assert known.bits(41) == known.bits(40) < replace(known, bits_of="score").bits(41)
-        assert any(hit.raw % 2 for hit in run.hits())
-        assert verify_pairwise(run, None, 9, REFERENCE, QuietContext())["differing"] == 0
-
-
 def begun_with(
     statistics: Callable[..., Statistics | None], inputs: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Any:

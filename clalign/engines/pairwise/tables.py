@@ -75,7 +75,7 @@ _IF_KNOWN = (None, finite)
 _STATISTICS = {
     "kind": text, "lambda": positive, "k": positive, "h": _IF_KNOWN, "alpha": _IF_KNOWN, "beta": _IF_KNOWN,
     "step": place, "length_adjustment": finite, "query_length": count, "search_space": not_negative, "words": text,
-    "n_fitted": count, "bits_of?": one_of("score", "rounded"),
+    "n_fitted": count,
 }  # fmt: skip
 
 _CARD = ANY_CARD | {

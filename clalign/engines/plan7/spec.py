@@ -165,12 +165,6 @@ class SearchSpec(Spec):
         """Whether profiles are found, of each sequence."""
         return self.direction == "scan"
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> SearchSpec:
-        """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""
-        # Older versions computed what profiles do not say of their composition.
-        return cls(**{"compute_composition": True, **data})
-
 
 _EVALUES = ("evalue", "domain_evalue", "inclusion_evalue", "inclusion_domain_evalue")
 _SCORES = ("score", "domain_score", "inclusion_score", "inclusion_domain_score")
