@@ -60,11 +60,6 @@ class ProfileLogo(Struct, frozen=True):
         """Number of nodes, M."""
         return len(self.information)
 
-    @property
-    def greatest_information(self) -> float:
-        """Bits of a node that only ever has the rarest residue."""
-        return float(-np.log2(self.background.min()))
-
     def heights(self, mode: HeightMode) -> Doubles:
         """Return the height of every letter in bits (float64[M, K]).
 

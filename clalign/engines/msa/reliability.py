@@ -62,11 +62,6 @@ class Reliability(Struct, frozen=True, eq=False):
         over, under = self._counted(number)
         return float(_shares(number, over.sum(), under.sum()))
 
-    def certainty_ratio(self) -> float:
-        """Return how many times as likely as the next best alignment of its residues the alignment is."""
-        over, under = self._counted(CERTAINTY)
-        return float(over.sum() / under.sum())
-
     def _counted(self, number: int) -> tuple[Floats, Floats]:
         counted = self.is_residue if number == CERTAINTY else np.ones_like(self.is_residue)
         return np.where(counted, self.over[number], 0), np.where(counted, self.under[number], 0)
