@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -43,44 +44,17 @@ GUARD_BYTES, GUARD, SPOILED = 4096, 0xB7, 0xD5
 """Bytes before and behind a buffer, and what these and a buffer that was given back hold."""
 
 
-class GuardedPool:
-    """A pool whose buffers have guards around them, and are spoiled before they are given out again.
+class Guarded:
+    """Part of a buffer as long as anybody holds that."""
 
-    A command that is still to use one then finds that; what it writes beside one is noticed.
-    """
-
-    returned: ClassVar[list[Returned]] = []
-    """Buffers that nobody holds any more, neither checked nor spoiled yet."""
-
-    damages: ClassVar[list[str]] = []
-
-    def __init__(self, allocator: Any) -> None:
-        self._pool = usual_pool(allocator)
-
-    @classmethod
-    def take_back(cls) -> None:
-        """Check the guards of the buffers that were returned, spoil these, and let their pools have them."""
-        while cls.returned:
-            cls.damages.extend(cls.returned.pop().damages())
-
-    def allocate(self, n_bytes: int) -> Any:
-        self.take_back()
-        whole = self._pool.allocate(n_bytes + 2 * GUARD_BYTES)
-        plain: Any = cl.Buffer.from_int_ptr(whole.int_ptr, retain=True)
-        queue = cl.CommandQueue(plain.get_info(cl.mem_info.CONTEXT))
-        cl.enqueue_fill_buffer(queue, plain, np.array([GUARD], np.uint8), 0, whole.size)
-        queue.finish()
-        part: Any = plain.get_sub_region(GUARD_BYTES, n_bytes)
-        part.whole = part.guarded = Guarded(Returned(whole, plain, queue, n_bytes), self.returned)
-        return part
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._pool, name)
+    def __init__(self, plain: cl.Buffer) -> None:
+        self.plain = plain
 
 
-class Returned(NamedTuple):
-    """What a buffer was a part of: memory of the pool, as it came and as a plain buffer."""
+class Given(NamedTuple):
+    """Memory that was given out: who holds it, and all of it as it came from the pool and as a plain buffer."""
 
+    holder: weakref.ref[Guarded]
     whole: Any
     plain: cl.Buffer
     queue: cl.CommandQueue
@@ -97,14 +71,41 @@ class Returned(NamedTuple):
         self.queue.finish()
 
 
-class Guarded:
-    """Notes that its buffer is returned when nobody holds it any more; a finalizer may not call the driver."""
+class GuardedPool:
+    """A pool whose buffers have guards around them, and are spoiled before they are given out again.
 
-    def __init__(self, memory: Returned, returned: list[Returned]) -> None:
-        self.memory, self._returned = memory, returned
+    A command that is still to use one then finds that; what it writes beside one is noticed. No finalizer is used:
+    code that runs while a buffer is taken apart has ended processes.
+    """
 
-    def __del__(self) -> None:
-        self._returned.append(self.memory)
+    given: ClassVar[list[Given]] = []
+    damages: ClassVar[list[str]] = []
+
+    def __init__(self, allocator: Any) -> None:
+        self._pool = usual_pool(allocator)
+
+    @classmethod
+    def take_back(cls) -> None:
+        """Check the guards of the buffers that nobody holds any more, spoil these, and let their pools have them."""
+        returned = [memory for memory in cls.given if memory.holder() is None]
+        cls.given[:] = [memory for memory in cls.given if memory.holder() is not None]
+        for memory in returned:
+            cls.damages.extend(memory.damages())
+
+    def allocate(self, n_bytes: int) -> Any:
+        self.take_back()
+        whole = self._pool.allocate(n_bytes + 2 * GUARD_BYTES)
+        plain: Any = cl.Buffer.from_int_ptr(whole.int_ptr, retain=True)
+        queue = cl.CommandQueue(plain.get_info(cl.mem_info.CONTEXT))
+        cl.enqueue_fill_buffer(queue, plain, np.array([GUARD], np.uint8), 0, whole.size)
+        queue.finish()
+        part: Any = plain.get_sub_region(GUARD_BYTES, n_bytes)
+        part.guarded = Guarded(plain)
+        self.given.append(Given(weakref.ref(part.guarded), whole, plain, queue, n_bytes))
+        return part
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
 
 
 usual_pool: Callable[[Any], Any] = MemoryPool
@@ -116,7 +117,7 @@ def part_of_guarded(whole: Any, start: int, n_bytes: int) -> Any:
     """Return a part of a buffer that is itself one, of which drivers make none."""
     if not hasattr(whole, "guarded"):
         return usual_part(whole, start, n_bytes)
-    part = whole.guarded.memory.plain.get_sub_region(GUARD_BYTES + start, n_bytes)
+    part = whole.guarded.plain.get_sub_region(GUARD_BYTES + start, n_bytes)
     part.whole = whole
     return part
 
