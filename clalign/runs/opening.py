@@ -13,7 +13,7 @@ from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, DamagedRun
 from clalign.runs.connection import RunConnection, open_checked, unreadable
 from clalign.runs.declarations import prepare
-from clalign.values.shards import ShardRows, shard_of
+from clalign.values.shards import ShardRows
 
 PATIENCE = 20.0
 """Seconds that a question waits for others that write the file."""
@@ -108,6 +108,6 @@ def _contradiction(connection: RunConnection, facts: dict[str, Any]) -> str | No
         return f"of what it says of itself: {error}"
     if found.state == "done" and found.finished is None:
         return "it is done, but does not say what was computed"
-    if shard_of(found.spec) is not None and found.shard is None:
+    if found.spec.get("shard") and found.shard is None:
         return "it is of a part of the targets, but does not say of which"
     return None

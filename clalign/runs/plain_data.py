@@ -121,6 +121,7 @@ FACTS: dict[str, Shape] = {
     "spec": {
         "direction?": text, "profiles?": path_or_word, "queries?": path_or_word, "targets?": path_or_word,
         "matrix?": path_or_word, "pair_list?": path_or_word, "alphabet?": text, "sequence_format?": text,
+        "shard?": text,
     },
     "direction": (None, text),
     "engine": text,

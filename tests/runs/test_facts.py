@@ -82,6 +82,8 @@ def test_no_fact_may_be_missing_or_of_another_kind(finished: Callable[[str], Pat
         "UPDATE facts SET value = json_set(value, '$.cells', 'many') WHERE name = 'finished'",
         "UPDATE facts SET value = json_set(value, '$.cells', json('{}')) WHERE name = 'finished'",
         "UPDATE facts SET value = json_remove(value, '$.issues[0]', '$.length_histogram') WHERE name = 'database'",
+        "UPDATE facts SET value = json_set(value, '$.shard', 7) WHERE name = 'spec'",
+        "UPDATE facts SET value = json_set(value, '$.shard', 'a text') WHERE name = 'spec'",
         "DELETE FROM queries WHERE id = (SELECT max(id) FROM queries)",
         "UPDATE queries SET id = id + 1",
         "UPDATE queries SET id = 7 WHERE id = 0",
