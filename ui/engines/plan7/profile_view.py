@@ -11,7 +11,7 @@ from ... import formatting
 from ...models.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from ...models.residue_colors import SCHEMES
 from ...models.text_table import ROW_ROLE, TextColumn, TextTable
-from ...views.choices import QueryChooser
+from ...views.choices import NarrowBox, QueryChooser
 from ...views.lab_page import LabTable
 from ...views.parts import ElidedLabel, EmptyPanel, IconButton, button, label, row, split, stacked, title_label
 from ...views.sheet import Sheet
@@ -105,7 +105,7 @@ class ProfileView(QWidget):
         self.setFocusProxy(self.logo)
 
     def _tools(self) -> QHBoxLayout:
-        self.modes, self.schemes = QComboBox(), QComboBox()
+        self.modes, self.schemes = NarrowBox(), NarrowBox()
         for box, name, entries in (
             (self.modes, "Height of the letters", SHORT_MODES),
             (self.schemes, "Residue colors", SCHEMES),
