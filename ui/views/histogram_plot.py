@@ -149,6 +149,7 @@ class ScorePlot(pg.GraphicsView):
         view.sigRangeChangedManually.connect(self._note_zoom)
         view.sigXRangeChanged.connect(self._show_tags)
         view.sigResized.connect(self._show_tags)
+        self.setMinimumHeight(4 * self.fontMetrics().height())  # words above, numbers below, and bars between them
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Histogram of scores with thresholds")
         self.scene().sigMouseMoved.connect(self._hover)

@@ -127,7 +127,7 @@ class ProfileView(QWidget):
             IconButton("thumb-down-outline", "What does this model like least?", self._ask_least, "Likes least…"),
             IconButton("export-variant", "Write the logo as SVG, PDF or PNG", self.export_asked.emit, "Export logo…"),
         )
-        for box, n_letters in ((self.modes, 8), (self.schemes, 11)):
+        for box, n_letters in ((self.modes, 10), (self.schemes, 13)):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(n_letters)
         tools.setContentsMargins(12, 8, 12, 4)
