@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from msgspec import Struct
 
 from clalign import tracing
 from clalign.cli.parser import CommandParser
-from clalign.errors import ClalignError
+from clalign.errors import ClalignError, OutputError
 
 if TYPE_CHECKING:
     from clalign.jobs import Job
@@ -107,6 +108,27 @@ def _tell(recording: tracing.Recording, part: Path, wish: ProfileWish, say: Call
         say(f"Time: {sentence(shares(spans_of(document)))}")
 
 
+@contextmanager
+def new_file(path: str) -> Iterator[TextIO]:
+    """Open a file for writing where nothing may be, not even a link.
+
+    Raises
+    ------
+    OutputError
+        If something is there, or it cannot be written; no part of it is left behind then.
+    """
+    try:
+        with open(path, "x", encoding="utf-8", newline="\n") as stream:
+            try:
+                yield stream
+                stream.flush()
+            except BaseException:
+                os.unlink(path)
+                raise
+    except OSError as error:
+        raise OutputError(f"{path} could not be written ({error.strerror}).", "Choose another place.") from error
+
+
 _start: tracing.Recording | None = None
 """What a worker records before it has a job."""
 
@@ -142,7 +164,6 @@ def worker_profiled(request: dict[str, Any], job: Job, came: int | None = None) 
         yield
     finally:
         tracing.end()
-        from clalign.formats.writers import new_file
         from clalign.tracing.files import trace_of, write_trace
 
         try:

@@ -307,24 +307,6 @@ def replaced_file(path: str | Path) -> Iterator[TextIO]:
             part.unlink(missing_ok=True)
 
 
-@contextlib.contextmanager
-def new_file(path: str) -> Iterator[TextIO]:
-    """Open a file for writing where nothing may be, not even a link.
-
-    Raises
-    ------
-    OutputError
-        If something is there, or it cannot be written; no part of it is left behind then.
-    """
-    with _told(path), open(path, "x", encoding="utf-8", newline="\n") as stream:
-        try:
-            yield stream
-            stream.flush()
-        except BaseException:
-            os.unlink(path)
-            raise
-
-
 def _text_file(file: Path | int, opener: Callable[[str, int], int] | None = None) -> TextIO:
     return open(file, "w", encoding="utf-8", errors=ESCAPED, newline="\n", opener=opener)
 

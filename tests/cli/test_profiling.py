@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.cli.profiling import worker_profiled
+from clalign.cli.profiling import new_file, worker_profiled
 from clalign.errors import ExitCode, OutputError
-from clalign.formats.writers import new_file
 from clalign.jobs import Event, Job
 from clalign.runs.run_file import open_run
 from clalign.tracing import Span, Track

@@ -13,9 +13,12 @@ import pytest
 
 from clalign.children import own_command
 from clalign.cli import orders, staying
+from clalign.cli.worker import JOBS
 from clalign.compute.opencl import choice
 from clalign.databases.examples import load_examples
+from clalign.engines.plan7 import self_test as selftest
 from clalign.errors import ExitCode
+from clalign.jobs import Job
 from clalign.runs.run_file import open_run
 from clalign.values.devices import REFERENCE
 
@@ -167,3 +170,11 @@ def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
         assert process.returncode == ExitCode.DONE
     assert found[0] == found[2]
     assert found[1] != found[0]
+
+
+def test_the_self_test_of_the_reference_looks_for_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(choice, "all_devices", lambda *_, **more: asked.append("drivers"))
+    monkeypatch.setattr(selftest, "self_test", lambda device, job: {"device": device.id})
+    assert JOBS["selftest"]({"device": "reference"}, Job(lambda event: None)) == {"device": "reference"}
+    assert not asked

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QFontMetricsF, QImage, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionComboBox
 
@@ -263,6 +263,20 @@ def test_words_above_a_low_plot_leave_room_for_its_bars(qtbot: Any) -> None:
     assert lane.placed[0][0].text.startswith("significant"), "what matters most"
     made.resize(700, 400)
     qtbot.waitUntil(lambda: len(lane.placed) == 4)
+
+
+@pytest.mark.parametrize("text_font", [("Subset DejaVu Sans", 9), ("Subset Noto Sans", 12)], indirect=True)
+def test_there_are_numbers_below_the_bars_of_a_low_plot(qtbot: Any, text_font: QFont) -> None:
+    made = HistogramView(compact=True)
+    qtbot.addWidget(made)
+    made.resize(700, 180)
+    made.show()
+    made.show_histogram(histogram(), "")
+    qtbot.waitUntil(lambda: made.plot.view.width() > 400)
+    image, ground = made.plot.grab().toImage(), QColor(theme.current().surface).rgb()
+    below = range(int(made.plot.view.geometry().bottom()) + 2, image.height())
+    n_lines = sum(any(image.pixel(x, y) != ground for x in range(60, 690)) for y in below)
+    assert n_lines > 0.5 * QFontMetrics(text_font).ascent()
 
 
 def colors_of(kind: str, tokens: theme.Tokens) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QColor, QFont, QImage, QPainter
 
 from clalign.compute.sessions import nothing_to_check
 from clalign.errors import Cancelled
@@ -194,6 +194,22 @@ def test_a_picture_of_a_part_has_its_dots(plot: DotPlot, tmp_path: Path, qapp: A
     picture.paint(painter, 0, 1)
     painter.end()
     assert accents(image) > 300
+
+
+@pytest.mark.parametrize("text_font", [("Subset DejaVu Sans", 9), ("Subset Noto Sans", 12)], indirect=True)
+def test_names_and_numbers_stand_within_the_plot(text_font: QFont) -> None:
+    plot = DotPlot("first sequence", "second sequence", 900_000, 900_000, (), alphabet="dna")
+    image = QImage(500, 500, QImage.Format.Format_RGB32)
+    image.fill(0xFFFFFF)
+    painter = QPainter(image)
+    painter.setFont(text_font)
+    frame = paint_dots(painter, QRectF(50, 50, 400, 400), plot, [], whole(plot), DotStyle(theme.LIGHT))
+    painter.end()
+    dark = [(x, y) for x in range(500) for y in range(500) if QColor(image.pixel(x, y)).lightness() < 200]
+    assert all(50 <= x <= 450 and 50 <= y <= 450 for x, y in dark)
+    columns = {x for x, _ in dark if x < frame.left() - 4}
+    runs = [x for x in sorted(columns) if x - 1 not in columns and x - 2 not in columns and x - 3 not in columns]
+    assert len(runs) > 1, "a gap between the name and the numbers"
 
 
 @pytest.mark.parametrize(("ending", "is_refused"), [("svg", True), ("PNG", True), ("pdf", False)])

@@ -29,9 +29,6 @@ HIGHEST_CURVE = 4.0
 ROOM = 0.1
 """Share of the scores' range that can be seen beyond them."""
 
-ACROSS, NARROW = 38, 19
-"""Pixels below the plot for the scores and what they are; for the scores alone."""
-
 SPECK = 0.01
 """A curve that is seen on no more than this share of the scores in view is taken for dirt."""
 
@@ -152,6 +149,7 @@ class ScorePlot(pg.GraphicsView):
         view.sigRangeChangedManually.connect(self._note_zoom)
         view.sigXRangeChanged.connect(self._show_tags)
         view.sigResized.connect(self._show_tags)
+        self.setMinimumHeight(4 * self.fontMetrics().height())  # words above, numbers below, and bars between them
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Histogram of scores with thresholds")
         self.scene().sigMouseMoved.connect(self._hover)
@@ -172,7 +170,7 @@ class ScorePlot(pg.GraphicsView):
         self.lane = TagLane(self.view)
         layout.addItem(self.lane, 0, 0, 1, 2)
         self.counts_axis, self.score_axis = CountAxis(), ScoreAxis("bottom", 70)
-        self.score_axis.setHeight(ACROSS if self._titled else NARROW)
+        self.score_axis.setHeight((1 + self._titled) * (self.fontMetrics().height() + 5))  # numbers need it to be drawn
         for axis, line, column in ((self.counts_axis, 1, 0), (self.score_axis, 2, 1)):
             axis.linkToView(self.view)
             layout.addItem(axis, line, column)

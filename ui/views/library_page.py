@@ -21,7 +21,7 @@ MARKS = {"done": "good", "elsewhere": "note", "unreadable": "stop"}
 COLUMNS = (
     TextColumn("Name", "Its own name, or that of its inputs", lambda r: r["name"], width=260, stretch=True,
                mark=lambda r: MARKS.get(r["state"], "caution")),
-    TextColumn("Command", "What made it", lambda r: r["kind"], width=90),
+    TextColumn("Command", "What made it", lambda r: r["kind"], width=110),
     TextColumn("State", "What became of it", lambda r: state_words(r), width=130),
     TextColumn("Hits", "Reported hits of all queries", lambda r: hit_words(r), right=True, width=80),
     TextColumn("Made", "When it was begun", lambda r: formatting.moment(r["created"]), width=130),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QMarginsF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QImage, QPainter, QPen, QPolygonF
 
 from clalign.control_characters import escaped
 from clalign.values.axes import linear_ticks
@@ -17,8 +17,8 @@ from clalign.values.axes import linear_ticks
 from ... import formatting, theme
 from .dot_plot import LEVELS, DotPlot, seen_of
 
-LEFT, TOP, RIGHT, BOTTOM = 84.0, 8.0, 14.0, 40.0
-"""Room for the axes."""
+LARGEST_NUMBER = "000,000"
+"""So much room numbers at an axis have."""
 
 USABLE = 220.0
 """Pixels: where both sequences in the same scale would take less, one is drawn larger than the other."""
@@ -61,9 +61,16 @@ def whole(plot: DotPlot) -> QRectF:
     return QRectF(0, 0, max(1, plot.target_length), max(1, plot.query_length))
 
 
+def axes_room() -> QMarginsF:
+    """Return the pixels around the dots that names and numbers need in the window's font."""
+    metrics = QFontMetricsF(QGuiApplication.font())
+    line = metrics.height()
+    return QMarginsF(line + metrics.horizontalAdvance(LARGEST_NUMBER) + 16, 8, 14, 2 * line + 10)
+
+
 def frame_of(area: QRectF, shown: QRectF) -> QRectF:
     """Return where the dots are drawn within an area: in the same scale along both sides where there is room."""
-    room = area.adjusted(LEFT, TOP, -RIGHT, -BOTTOM)
+    room = area.marginsRemoved(axes_room())
     natural = min(max(shown.height() / shown.width(), LEAST_RATIO), 1 / LEAST_RATIO)
     width = max(min(room.width(), room.height() / natural), min(room.width(), USABLE))
     height = max(min(room.height(), room.width() * natural), min(room.height(), USABLE))
@@ -212,7 +219,7 @@ def _paint_axes(painter: QPainter, frame: QRectF, plot: DotPlot, shown: QRectF, 
     painter.setPen(QPen(QColor(colors.border), 1))
     painter.drawRect(frame)
     metrics = painter.fontMetrics()
-    line = metrics.height()
+    line, wide = metrics.height(), metrics.horizontalAdvance(LARGEST_NUMBER) + 4
     middle, right = Qt.AlignmentFlag.AlignHCenter, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
     ticks = (int(frame.width() / 70) + 1, int(frame.height() / 45) + 1)
     painter.setPen(QColor(colors.muted))
@@ -223,12 +230,12 @@ def _paint_axes(painter: QPainter, frame: QRectF, plot: DotPlot, shown: QRectF, 
     for value in linear_ticks(max(1.0, shown.top()), shown.bottom(), ticks[1]):
         y = _point(value, 0, frame, shown).y()
         painter.drawLine(QPointF(frame.left() - 3, y), QPointF(frame.left(), y))
-        painter.drawText(QRectF(frame.left() - 70, y - line / 2, 64, line), right, formatting.count(value))
+        painter.drawText(QRectF(frame.left() - 6 - wide, y - line / 2, wide, line), right, formatting.count(value))
     below = QRectF(frame.left(), frame.bottom() + 6 + line, frame.width(), line)
     name = metrics.elidedText(escaped(plot.target_name), Qt.TextElideMode.ElideMiddle, int(frame.width()))
     painter.drawText(below, middle, name)
     painter.save()
-    painter.translate(frame.left() - LEFT + 2, frame.bottom())
+    painter.translate(frame.left() - wide - line - 8, frame.bottom())
     painter.rotate(-90)
     name = metrics.elidedText(escaped(plot.query_name), Qt.TextElideMode.ElideMiddle, int(frame.height()))
     painter.drawText(QRectF(0, 0, frame.height(), line), middle, name)

@@ -16,9 +16,8 @@ from ... import formatting, theme
 from ...models.alignment_layout import Line
 from ...views.alignment_painter import LinePainter
 from .dot_painter import (
-    BOTTOM,
-    TOP,
     DotStyle,
+    axes_room,
     dot_image,
     frame_of,
     is_coarse,
@@ -108,7 +107,8 @@ class DotPicture:
 
     def height(self, n_rows: int) -> float:
         """Return the pixels of the plot, title included."""
-        return EDGE + HEAD + TOP + self._frame.height() + BOTTOM + EDGE
+        room = axes_room()
+        return EDGE + HEAD + room.top() + self._frame.height() + room.bottom() + EDGE
 
     def paint(self, painter: QPainter, first: int, n_rows: int) -> None:
         """Draw the plot."""

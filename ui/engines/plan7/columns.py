@@ -47,7 +47,7 @@ def _said(key: str, write: Callable[[Any], str]) -> Cell:
 
 
 COLUMNS = shown(HITS, {
-    "status": (lambda r, m: m.status(r), 84, True),
+    "status": (lambda r, m: m.status(r), 100, True),
     "domains": (None, 150, True),
     "bias": (None, 60, False),
     "best_evalue": (_said("best_evalue", lambda value: _optional(value, formatting.evalue)), 100, False),

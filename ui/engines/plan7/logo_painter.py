@@ -130,16 +130,26 @@ def _paint_axis(painter: QPainter, area: QRectF, figure: LogoFigure, style: Logo
     painter.save()
     painter.translate(area.left() - MARGIN + 14, area.center().y())
     painter.rotate(-90)
-    painter.drawText(QRectF(-100, -10, 200, 20), int(CENTER), figure.axis)
+    painter.drawText(QRectF(-100, -height / 2, 200, height), int(CENTER), figure.axis)
     painter.restore()
     names = ["", *(["structure"] if figure.structure else [])]
     y = area.bottom() + LINE * len(names)
     if figure.structure:
         painter.drawText(QRectF(area.left() - MARGIN, y - LINE, MARGIN - 8, LINE), int(RIGHT), "structure")
     if style.with_rows:
+        painter.setFont(_font_for([row.name for row in figure.rows], MARGIN - 8, painter))
         for place, row in enumerate(figure.rows):
             cell = QRectF(area.left() - MARGIN, y + GAP + place * ROW, MARGIN - 8, ROW)
             painter.drawText(cell, int(RIGHT), row.name)
+
+
+def _font_for(texts: list[str], width: float, painter: QPainter) -> QFont:
+    """Return the painter's font, in letters as small as the longest of some texts needs to be within a width."""
+    font, metrics = QFont(painter.font()), QFontMetricsF(painter.font(), painter.device())
+    widest = max(map(metrics.horizontalAdvance, texts), default=0.0)
+    if widest > width:
+        font.setPointSizeF(font.pointSizeF() * width / widest)
+    return font
 
 
 def _paint_stack(painter: QPainter, column: QRectF, figure: LogoFigure, node: int, style: LogoStyle) -> None:

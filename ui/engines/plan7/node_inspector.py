@@ -17,6 +17,8 @@ from .profile_nodes import ShownProfile, emissions, lane_sentences, lane_steps, 
 
 CENTER = Qt.AlignmentFlag.AlignCenter
 
+CAPTION = "Residues; the line is the background"
+
 
 class EmissionBars(QWidget):
     """Probability of each residue as a bar, its background as a line across."""
@@ -27,7 +29,8 @@ class EmissionBars(QWidget):
         self._nucleic = False
         self.scheme = "clustal"
         self.setAccessibleName("Residues of the node against the background")
-        self.setMinimumSize(220, 110)
+        self._line = self.fontMetrics().height()
+        self.setMinimumSize(220, 80 + 2 * self._line)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def show_rows(self, rows: list[tuple[str, float, float, float]], nucleic: bool) -> None:
@@ -38,7 +41,8 @@ class EmissionBars(QWidget):
         self.update()
 
     def _column(self, place: int) -> QRectF:
-        area = QRectF(self.rect()).adjusted(36, 20, -6, -20)
+        left = max(36, self.fontMetrics().horizontalAdvance("100 %") + 8)
+        area = QRectF(self.rect()).adjusted(left, self._line + 5, -6, -self._line - 5)
         width = area.width() / max(1, len(self._rows))
         return QRectF(area.left() + place * width, area.top(), width, area.height())
 
@@ -54,10 +58,12 @@ class EmissionBars(QWidget):
         painter.setPen(QPen(QColor(colors.border), 1))
         painter.drawLine(QPointF(first.left(), first.bottom()), QPointF(self.width() - 6, first.bottom()))
         painter.setPen(QColor(colors.muted))
-        painter.drawText(QRectF(0, first.top() - 8, 32, 16), int(Qt.AlignmentFlag.AlignRight), f"{100 * top:.0f} %")
-        painter.drawText(QRectF(0, first.bottom() - 8, 32, 16), int(Qt.AlignmentFlag.AlignRight), "0")
-        caption = QRectF(first.left(), 0, self.width() - first.left(), 16)
-        painter.drawText(caption, int(Qt.AlignmentFlag.AlignLeft), "Residues; the line is the background")
+        for level, text in ((first.top(), f"{100 * top:.0f} %"), (first.bottom(), "0")):
+            number = QRectF(0, level - self._line / 2, first.left() - 4, self._line)
+            painter.drawText(number, int(Qt.AlignmentFlag.AlignRight), text)
+        caption = QRectF(first.left(), 0, self.width() - first.left(), self._line)
+        words = painter.fontMetrics().elidedText(CAPTION, Qt.TextElideMode.ElideRight, int(caption.width()))
+        painter.drawText(caption, int(Qt.AlignmentFlag.AlignLeft), words)
         for place, (letter, share, null, _) in enumerate(self._rows):
             box = self._column(place)
             gap = min(3.0, 0.15 * box.width())
@@ -67,7 +73,9 @@ class EmissionBars(QWidget):
             painter.setPen(QPen(QColor(colors.text), 1.5))
             painter.drawLine(QPointF(box.left() + 1, level), QPointF(box.right() - 1, level))
             painter.setPen(QColor(colors.text))
-            painter.drawText(QRectF(box.left() - 4, box.bottom() + 2, box.width() + 8, 17), int(CENTER), letter)
+            painter.drawText(
+                QRectF(box.left() - 4, box.bottom() + 2, box.width() + 8, self._line + 2), int(CENTER), letter
+            )
 
     def tip_at(self, place: QPointF) -> str:
         """Return what is said about a residue."""
@@ -93,7 +101,8 @@ class Lane(QWidget):
         self._steps: dict[str, float] = {}
         self._node = 0
         self.setAccessibleName("Transitions of the node")
-        self.setMinimumSize(220, 140)
+        # Of the two ways that cross, the numbers stand 0.4 of the height between two states from each other.
+        self.setMinimumSize(220, 72 + 5 * self.fontMetrics().height())
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def show_steps(self, node: int, steps: dict[str, float]) -> None:

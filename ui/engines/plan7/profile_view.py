@@ -11,7 +11,7 @@ from ... import formatting
 from ...models.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from ...models.residue_colors import SCHEMES
 from ...models.text_table import ROW_ROLE, TextColumn, TextTable
-from ...views.choices import QueryChooser
+from ...views.choices import NarrowBox, QueryChooser
 from ...views.lab_page import LabTable
 from ...views.parts import ElidedLabel, EmptyPanel, IconButton, button, label, row, split, stacked, title_label
 from ...views.sheet import Sheet
@@ -105,7 +105,7 @@ class ProfileView(QWidget):
         self.setFocusProxy(self.logo)
 
     def _tools(self) -> QHBoxLayout:
-        self.modes, self.schemes = QComboBox(), QComboBox()
+        self.modes, self.schemes = NarrowBox(), NarrowBox()
         for box, name, entries in (
             (self.modes, "Height of the letters", SHORT_MODES),
             (self.schemes, "Residue colors", SCHEMES),
@@ -127,7 +127,7 @@ class ProfileView(QWidget):
             IconButton("thumb-down-outline", "What does this model like least?", self._ask_least, "Likes least…"),
             IconButton("export-variant", "Write the logo as SVG, PDF or PNG", self.export_asked.emit, "Export logo…"),
         )
-        for box, n_letters in ((self.modes, 8), (self.schemes, 11)):
+        for box, n_letters in ((self.modes, 10), (self.schemes, 13)):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(n_letters)
         tools.setContentsMargins(12, 8, 12, 4)
