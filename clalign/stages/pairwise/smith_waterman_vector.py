@@ -129,7 +129,7 @@ def _order(session: KernelSession, batch: SequenceBatch, n_alone: int = 0) -> _O
     return session.cached(f"longest first but {n_alone}", batch, make)
 
 
-def alone(lengths: npt.NDArray[np.int64], n_residues: int, n_cores: int) -> int:
+def alone(lengths: npt.NDArray[np.int64], longest_other: int, n_residues: int, n_cores: int) -> int:
     """Return how many of the longest targets had better have all cores, one after the other.
 
     In lanes a target takes one lane as long as all others take together if these are few.
@@ -138,13 +138,14 @@ def alone(lengths: npt.NDArray[np.int64], n_residues: int, n_cores: int) -> int:
     ----------
     lengths : int64[n]
         Of the longest targets, the longest first.
+    longest_other : int
+        Length of the longest of the others; 0 if there are none.
     n_residues : int
         Of all targets.
     n_cores : int
     """
     before = np.concatenate([[0], np.cumsum(lengths)])
-    longest_left = np.append(lengths, 0 if before[-1] >= n_residues else lengths[-1:])
-    left = np.maximum(LANE_SHARE * longest_left, (n_residues - before) / (LANE_SHARE * n_cores))
+    left = np.maximum(LANE_SHARE * np.append(lengths, longest_other), (n_residues - before) / (LANE_SHARE * n_cores))
     return int(np.argmin(before / n_cores + left))
 
 
@@ -179,7 +180,9 @@ def _start_whole(
     lengths, order = batch.lengths, _order(session, batch)
     longest = lengths[order.first].astype(np.int64)
     may_be = int((longest[:MOST_ALONE] * model.length >= LEAST_ALONE).sum())
-    n_alone = alone(longest[:may_be], order.n_residues, max(1, session.device.n_compute_units)) if may_be else 0
+    longest_other = int(longest[may_be]) if may_be < len(longest) else 0
+    n_cores = max(1, session.device.n_compute_units)
+    n_alone = alone(longest[:may_be], longest_other, order.n_residues, n_cores)
     rows_alone, n_left = order.first[:n_alone], np.count_nonzero(lengths) - n_alone
     order = _order(session, batch, n_alone)
     listed, count = order.listed, order.count
