@@ -107,7 +107,16 @@ def unequal_query(
 
 def unequal_cells(connection: RunConnection, number: int, targets: SequenceDatabase, length: int) -> Iterator[str]:
     """Yield which batches of a query, of which each residue is so many cells, count other cells than they have."""
-    found = connection.execute("SELECT first, last, cells FROM batches WHERE query = ?", (number,)).fetchall()
-    for first, last, cells in found:
+    for first, last, cells in kept_cells(connection, number):
         if last <= len(targets) and cells != float(targets.offsets[last] - targets.offsets[first]) * length:
             yield f"Query {number + 1:,}: rows {first:,} to {last:,} count {cells:,.0f} cells, which they do not have."
+
+
+def kept_cells(connection: RunConnection, number: int) -> list[tuple[int, int, float]]:
+    """Return the first and the last row of each batch of a query, and the cells that it counts."""
+    return connection.execute("SELECT first, last, cells FROM batches WHERE query = ?", (number,)).fetchall()
+
+
+def raw_scores(connection: RunConnection) -> list[tuple[int, int, int, int]]:
+    """Return query, row, place in the input and raw score of every hit."""
+    return connection.execute("SELECT query, row, input_index, raw FROM hits").fetchall()

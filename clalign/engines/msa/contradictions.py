@@ -24,7 +24,7 @@ from clalign.engines.msa.tables import COUNTS, POSTERIORS
 from clalign.engines.verification import best_score
 from clalign.jobs import JobContext
 from clalign.runs.contradictions import contradictions
-from clalign.runs.derived import unequal_query
+from clalign.runs.derived import kept_cells, unequal_query
 from clalign.runs.inputs import digest_of
 from clalign.runs.run_file import RunFile
 from clalign.values.profiles import IMPOSSIBLE
@@ -61,9 +61,7 @@ def _phase_otherwise(run: RunFile, number: int, given: AlignmentInput, blocks: B
     yield from unequal_query(run.connection, number, again, described)
     cells = np.multiply(*given.lengths[blocks.pairs].T.astype(np.float64))
     all_cells = card["cells_per_residue"] * max(1, given.n_residues)
-    for first, last, kept in run.connection.execute(
-        "SELECT first, last, cells FROM batches WHERE query = ?", (number,)
-    ).fetchall():
+    for first, last, kept in kept_cells(run.connection, number):
         expected = all_cells * cells[first:last].sum() / max(1.0, cells.sum())
         if not math.isclose(kept, expected, rel_tol=1e-6, abs_tol=1e-6):
             yield f"{card['name']}: the pairs {first:,} to {last:,} count {kept:,.0f} cells, which they do not have."

@@ -39,7 +39,15 @@ from clalign.execution.units import ALL
 from clalign.jobs import JobContext
 from clalign.reference.long_pair import alignment_by_rows, cells_by_rows
 from clalign.runs.contradictions import contradictions
-from clalign.runs.derived import LIKE_ROUNDING, alike, unequal_cells, unequal_hits, unequal_query
+from clalign.runs.derived import (
+    LIKE_ROUNDING,
+    alike,
+    kept_cells,
+    raw_scores,
+    unequal_cells,
+    unequal_hits,
+    unequal_query,
+)
 from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
@@ -193,11 +201,11 @@ def _pairs_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) 
     yield from contradictions(run.connection, ALL, {"name": "The pairs", "histogram_bin": 1}, len(pairs), is_done,
                               context.check)  # fmt: skip
     scores = scores_of(run, ALL, len(pairs))
-    for first, last, kept in run.connection.execute("SELECT first, last, cells FROM batches").fetchall():
+    for first, last, kept in kept_cells(run.connection, ALL):
         if kept != float(cells[first:last].sum()):
             yield f"The pairs {first:,} to {last:,} count {kept:,.0f} cells, which they do not have."
     places = set(np.flatnonzero(scores > IMPOSSIBLE).tolist())
-    for number, row, place, raw in run.connection.execute("SELECT query, row, input_index, raw FROM hits").fetchall():
+    for number, row, place, raw in raw_scores(run.connection):
         if place not in places or (number, row) != tuple(pairs[place].tolist()) or raw != scores[place]:
             yield f"The pair {place + 1:,} is another one, or has another score, than is kept."
         places.discard(place)
