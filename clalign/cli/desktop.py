@@ -30,6 +30,9 @@ EXTENSIONS = (".hmm", ".fasta", ".fa", ".faa", ".fna", ".fastq", ".fq", ".sto", 
 MARK = b"Made by: clalign desktop install"
 """In files of text that this command has made: it may replace and remove them."""
 
+REFRESH_SECONDS = 10.0
+"""Timeout of each tool that lets the desktop read the folders again; the files are in place without it."""
+
 WINDOWS_CLASS = "clalign.run"
 
 
@@ -204,8 +207,8 @@ def _refresh(home: Path) -> None:
     for tool, folder in (("update-desktop-database", "applications"), ("update-mime-database", "mime")):
         program = shutil.which(tool)
         if program and (home / folder).is_dir():
-            with contextlib.suppress(OSError):
-                subprocess.run([program, str(home / folder)], check=False, capture_output=True)
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):  # they wait for ever at somebody's pipe
+                subprocess.run([program, str(home / folder)], capture_output=True, timeout=REFRESH_SECONDS)
     with contextlib.suppress(FileNotFoundError):
         os.utime(home / "icons" / "hicolor")
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from clalign.cli import main
+from clalign.cli import desktop, main
 from clalign.cli.desktop import EXTENSIONS, desktop_entry, install, quote, registry_values, remove, window_command
 from clalign.runs.run_file import APPLICATION_ID
 
@@ -115,7 +115,8 @@ def test_a_link_is_replaced_and_what_it_leads_to_stays(place: str, is_there: boo
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
 @pytest.mark.parametrize("place", PLACES)
-def test_nothing_waits_for_a_pipe(place: str, tmp_path: Path) -> None:
+def test_nothing_waits_for_a_pipe(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desktop, "REFRESH_SECONDS", 0.5)
     pipe = tmp_path / place
     pipe.parent.mkdir(parents=True)
     os.mkfifo(pipe)
