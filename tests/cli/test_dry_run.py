@@ -12,6 +12,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.errors import ExitCode
+from clalign.runs.opening import MARKS
 from clalign.runs.run_file import open_run
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
@@ -205,7 +206,8 @@ def test_of_a_run_that_never_began_it_tells_all_of_it(
     begun: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with open_run(begun, writable=True) as run:
-        run.set_facts(database=None)
+        with run.connection:
+            run.connection.executemany("DELETE FROM facts WHERE name = ?", [(name,) for name in ("database", *MARKS)])
         run.seal()
     before = begun.read_bytes()
     assert main(["resume", "--dry-run", "--progress", "json", str(begun)]) == ExitCode.DONE

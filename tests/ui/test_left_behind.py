@@ -65,5 +65,6 @@ def test_a_closed_run(
     page, run = look_through(qtbot, window, path)
     window.controller.close_source(path)
     assert top_widgets() == before
+    gc.collect()  # what only holds itself is no more than the interpreter's to free
     assert page() is None
     assert run() is None

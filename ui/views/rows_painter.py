@@ -110,9 +110,9 @@ def span(offset: float, room: float, size: float, n: int) -> Span:
 
 
 @lru_cache(maxsize=32)
-def color_table(coloring: Coloring, colors: theme.Tokens) -> Pixels:
+def color_table(palette: tuple[str, ...], colors: theme.Tokens) -> Pixels:
     """Return the pixel of each place of a palette and each shade of a letter on it (uint32[n * LEVELS])."""
-    grounds = [colors.surface, colors.surface, FOUND_COLOR, *coloring.palette]
+    grounds = [colors.surface, colors.surface, FOUND_COLOR, *palette]
     inks = [colors.text, theme.blend(colors.muted, colors.surface, 0.7).name(), *map(letter_on, grounds[2:])]
     pairs = np.array([[_rgb(ground), _rgb(ink)] for ground, ink in zip(grounds, inks, strict=True)], np.float64)
     share = np.linspace(0, 1, LEVELS)[None, :, None]
@@ -122,7 +122,7 @@ def color_table(coloring: Coloring, colors: theme.Tokens) -> Pixels:
 
 def ground_table(coloring: Coloring, colors: theme.Tokens) -> Pixels:
     """Return the pixel of each place of a palette where letters do not fit: residues without a color are gray."""
-    table: Pixels = color_table(coloring, colors)[::LEVELS].copy()
+    table: Pixels = color_table(coloring.palette, colors)[::LEVELS].copy()
     table[PLAIN] = theme.blend(colors.muted, colors.surface, 0.25).rgb()
     return table
 
@@ -176,7 +176,7 @@ def paint_cells(
         return
     width, height = unit
     with_letters = width >= LEAST_LETTER[0] and height >= LEAST_LETTER[1]
-    table = (color_table if with_letters else ground_table)(coloring, style.colors)
+    table = color_table(coloring.palette, style.colors) if with_letters else ground_table(coloring, style.colors)
     if style.is_vector:
         _paint_vector(painter, at, cells, unit, table, with_letters)
         return
