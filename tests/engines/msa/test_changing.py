@@ -95,7 +95,7 @@ def test_fewer_pairs_are_compared_of_many() -> None:
     """Each new sequence with its most similar rows, and with the new ones that are most similar to it."""
     sequences = [*family(1, 30), *(replace(row, name=f"other_{row.name}") for row in family(2, 30))]
     given = checked_input("x", [*sequences, replace(sequences[0], name="new"), replace(sequences[40], name="newer")])
-    every, few = (_pairs_with(given, 60, ChangeChoice(is_fast=is_fast)) for is_fast in (False, True))
+    every, few = (_pairs_with(given, 60, ChangeChoice(is_fast=is_fast), lambda: None) for is_fast in (False, True))
     assert len(every) == 2 * 60 + 1
     assert len(few) == 2 * 23 + 1
     assert (few[:, 1] >= 60).all()
