@@ -103,7 +103,7 @@ def test_fewer_pairs_are_compared_of_many() -> None:
     assert 0 in partners[0]
     assert 40 in partners[1]
     assert sum(row < 30 for row in partners[0]) > 18 < sum(row >= 30 for row in partners[1])
-    assert len(_pairs_with(checked_input("x", sequences[:9]), 5, ChangeChoice(is_fast=True))) == 5 * 4 + 6
+    assert len(_pairs_with(checked_input("x", sequences[:9]), 5, ChangeChoice(is_fast=True), lambda: None)) == 5 * 4 + 6
 
 
 def test_a_copy_stands_in_the_columns_of_its_original(session: Session) -> None:
