@@ -68,7 +68,7 @@ def test_verify_agrees_and_notices_a_changed_score(kept_run: Path, capsys: pytes
         )
     assert main(["verify", "--sample", "100", str(kept_run)]) == ExitCode.DIFFERENT
     told = capsys.readouterr().out
-    assert "1 difference." in told
+    assert "2 differences." in told
     assert "s3" in told
 
 
