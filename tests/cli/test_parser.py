@@ -272,7 +272,7 @@ def test_no_space_for_standard_output_is_told(words: list[str], buffering: list[
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == ExitCode.CANNOT_WRITE
-    assert re.fullmatch(r"clalign: .*space left.*\n.* choose another place\.\n", done.stderr, re.IGNORECASE)
+    assert re.fullmatch(r"clalign: .*space left.*\n.*choose another place\.\n", done.stderr, re.IGNORECASE)
 
 
 def test_every_command_has_a_parser() -> None:
