@@ -14,7 +14,7 @@ import pytest
 
 from clalign.databases.sequence_rows import read_alignment, read_sequences
 from clalign.errors import Cancelled, InputError
-from clalign.formats import a3m, aligned
+from clalign.formats import a3m, sources
 from clalign.formats.blocks import Reading, RefusedLetter
 from clalign.formats.row_alignments import read_rows
 from clalign.formats.sources import TextReader, opened
@@ -234,7 +234,7 @@ def test_digits_that_number_residues_are_left_out_with_a_warning(tmp_path: Path)
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("aligned fasta", "a3m")])
 def test_large_alignments_are_refused(load, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aligned, "MOST_MEMORY", 1000)
+    monkeypatch.setattr(sources, "MAX_KEPT_BYTES", 1000)
     with pytest.raises(InputError, match="kept in memory"):
         load(FORMATS[name].encode())
 
@@ -266,7 +266,7 @@ def test_a_nexus_line_of_many_marks_takes_no_long_time(load, text: bytes) -> Non
 
 
 def test_rows_given_as_a3m_keep_their_headers_and_need_equal_columns(load, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aligned, "MOST_MEMORY", 10)
+    monkeypatch.setattr(sources, "MAX_KEPT_BYTES", 10)
     database, _ = load(b">a one\nAC-GTa.c\n>a two\nACGGT\n>b\nAC\n-GT\n", sequence_format="a3m")
     assert [database.header(row)[2] for row in np.argsort(database.order)] == ["one", "two", ""]
     assert sorted(database[row].text.upper() for row in range(3)) == ["ACGGT", "ACGT", "ACGTAC"]
@@ -300,7 +300,7 @@ def test_rows_of_a3m_are_filled_up_to_the_longest_inserts(tmp_path: Path) -> Non
 
 
 def test_a3m_is_refused_before_it_fills_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aligned, "MOST_MEMORY", 40 << 20)
+    monkeypatch.setattr(sources, "MAX_KEPT_BYTES", 40 << 20)
     (tmp_path / "wide.a3m").write_bytes(b">a\n" + b"A" * 1_000_000 + b"\n>b\n" + b"C" * 999_999 + b"Ca\n")
     tracemalloc.start()
     try:

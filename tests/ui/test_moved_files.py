@@ -148,7 +148,7 @@ def test_a_profile_of_a_run_is_read_where_it_lies_now_and_only_if_it_is_the_same
     changed = tmp_path / "made.hmm"
     changed.write_text(new.read_text() + "\n")
     with open_run(path, writable=True) as run:
-        run.set_facts(profiles_digest=sha256(new.read_bytes()).hexdigest())
+        run.set_facts(packing=1, profiles_digest=sha256(new.read_bytes()).hexdigest())
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.is_due and not page.run.hits.is_busy)

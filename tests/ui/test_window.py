@@ -114,7 +114,7 @@ def test_dna_for_a_protein_profile_can_be_put_right(
     qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
     assert not window.controller.search.sheet.run_button.isEnabled()
-    press(window, "They are proteins")
+    press(window, "Read as proteins")
     qtbot.waitUntil(lambda: window.controller.search.sheet.run_button.isEnabled(), timeout=30000)
     assert "--alphabet amino" in window.controller.search.sheet.command.text()
 
