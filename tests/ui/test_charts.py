@@ -15,7 +15,6 @@ from clalign.ui import formatting, theme
 from clalign.ui.engines.plan7.calibration import fit_chart
 from clalign.ui.engines.plan7.histogram import ProfileHistogram
 from clalign.ui.engines.plan7.logo_painter import fitting
-from clalign.ui.models.figures import Bar, BarChart
 from clalign.ui.models.histogram import Histogram
 from clalign.ui.views import figure_painter, source_card
 from clalign.ui.views.alignment_painter import LinePainter
@@ -26,6 +25,7 @@ from clalign.ui.views.histogram_plot import HIGHEST_CURVE, CountAxis, ScorePlot
 from clalign.ui.views.histogram_view import HistogramView
 from clalign.ui.views.plot_tags import EDGE
 from clalign.ui.views.source_card import LengthBars
+from clalign.values.charts import Bar, BarChart
 from clalign.values.evalues import GumbelFit
 from clalign.values.profiles import Calibration
 

@@ -6,9 +6,9 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 
 from clalign.values.axes import Scale, tick_text
+from clalign.values.charts import BarChart, Chart, FitChart, LineChart
 
 from .. import theme
-from ..models.figures import BarChart, Chart, FitChart, LineChart
 
 ROW = 24.0
 """Height of a bar with the space around it."""

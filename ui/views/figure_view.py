@@ -6,8 +6,9 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from clalign.values.charts import Chart
+
 from .. import theme
-from ..models.figures import Chart
 from .figure_painter import chart_height, paint_chart
 
 PICTURE = QSizeF(960, 540)
