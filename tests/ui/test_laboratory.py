@@ -25,7 +25,7 @@ from clalign.ui.models.documents import read_document, with_other_machine, write
 from clalign.ui.models.laboratory import LabView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
-from clalign.ui.views.figure_view import ChartPicture
+from clalign.ui.views.figure_view import chart_picture
 from clalign.ui.views.lab_page import LabPage
 from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.rung_page import RungPage
@@ -569,5 +569,5 @@ def test_every_chart_can_be_saved(qtbot: Any, fake: ModuleType, tmp_path: Path, 
     charts = [view.chart(key) for view in (ladder, comparison) for key in view.tables]
     for number, chart in enumerate(charts):
         path = tmp_path / f"{number}.{ending}"
-        save_picture(ChartPicture(chart), str(path), QGuiApplication.font())
+        save_picture(chart_picture(chart), str(path), QGuiApplication.font())
         assert path.stat().st_size > 1000

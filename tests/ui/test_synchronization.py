@@ -16,7 +16,7 @@ from clalign.ui import formatting
 from clalign.ui.models.documents import read_document
 from clalign.ui.models.laboratory import LabView
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.figure_view import ChartPicture
+from clalign.ui.views.figure_view import chart_picture
 from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.synchronization_page import SynchronizationPage
 
@@ -150,7 +150,7 @@ def test_the_charts_of_a_document(shown: LabView, tmp_path: Path, window: MainWi
     assert [bar.note for bar in shown.chart("bands").bars][-1] == "not measured"
     for number, one in enumerate((chart, shown.chart("bands"), shown.chart("sets"))):
         path = str(tmp_path / f"{number}.svg")
-        save_picture(ChartPicture(one), path, window.font())
+        save_picture(chart_picture(one), path, window.font())
         assert QSvgRenderer(path).isValid()
 
 

@@ -239,13 +239,13 @@ class LabController(Controller):
             self._write(lambda: write_document(self.views[kind].document, Path(path)), path)
 
     def _ask_picture(self, kind: str) -> None:
-        from ..views.figure_view import ChartPicture
+        from ..views.figure_view import chart_picture
 
         chart = self.pages[kind].in_view.figure.chart
         if chart is None:
             self._app.say("note", "There is no chart in view yet.")
             return
-        ask_picture_file(self._app, kind, lambda: ChartPicture(chart))
+        ask_picture_file(self._app, kind, lambda: chart_picture(chart))
 
     def _write(self, write: Callable[[], None], path: str) -> None:
         try:
