@@ -83,7 +83,8 @@ def _moved(shape: Shape, x: float, y: float) -> Shape:
 
 
 def _bars(chart: BarChart, width: float) -> Parts:
-    shapes, top = [], EDGE + LINE + 6
+    shapes: list[Shape] = []
+    top = EDGE + LINE + 6
     if chart.beside_name:
         entries = [(swatch("bars", 0, 0), chart.value_name), (swatch("beside", 0, 0), chart.beside_name)]
         shapes, top = _legend(entries, width, top)
