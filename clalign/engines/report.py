@@ -148,8 +148,8 @@ def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
         return
     best = sorted((line for line in lines if line.n_hits), key=lambda line: -line.n_hits)[:MOST_BARS]
     if best:
-        chart = BarChart("Hits", "hits", tuple(Bar(line.name, line.n_hits, text=f"{line.n_hits:,}") for line in best))
-        bars = drawing_svg(chart_drawing(chart, PICTURE_SIZE[0], 0.0), tips=True)
+        hits = BarChart("Hits", "hits", tuple(Bar(line.name, line.n_hits, text=f"{line.n_hits:,}") for line in best))
+        bars = drawing_svg(chart_drawing(hits, PICTURE_SIZE[0], 0.0), tips=True)
         nouns = engine_of(source.run).queries
         yield from _figure(bars, f"Hits of the {len(best)} {nouns} with most of them.")
 

@@ -238,8 +238,8 @@ class LabPage(QWidget):
 
     def show_running(self) -> None:
         """Offer to run or to stop, and what can be done with a result."""
-        reason = "" if self.workspace.devices_known else "Devices are still being looked for."
-        reason = reason or self.asked()[1]
+        _, problem = self.asked()  # it marks the fields that are wrong, too
+        reason = problem if self.workspace.devices_known else "Devices are still being looked for."
         self.run_button.setVisible(not self.view.is_live)
         self.stop_button.setVisible(self.view.is_live)
         self.run_button.setEnabled(not reason)
