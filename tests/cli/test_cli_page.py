@@ -18,8 +18,6 @@ def test_the_page_of_commands_is_todays() -> None:
 
 def test_links_between_documents_lead_somewhere() -> None:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    links = [
-        (page, link) for page in pages for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
-    ]
+    links = [(page, link) for page in pages for link in LINK.findall(page.read_text("utf-8"))]
     assert len(links) > 50
     assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
