@@ -3,7 +3,7 @@
 First the laboratory runs whole, with its experiments, on a random model of the published family's length;
 its number of sequences, or another, is then used for random models of the lengths of all twenty families. The results
 are written after every family, and a file that is there already is continued, so a run can be cut into
-pieces. `docs/ladder_page.py` puts them into `docs/ladder.md`.
+pieces. `docs/notes/ladder_page.py` puts them into `docs/notes/ladder.md`.
 
     python benchmarks/ladder.py --device gpu --name h200
 """

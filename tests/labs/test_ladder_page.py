@@ -1,4 +1,4 @@
-"""The tables of docs/ladder.md come from files of results, and are those of today's files."""
+"""The tables of docs/notes/ladder.md come from files of results, and are those of today's files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "notes"
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ experiment; or ``pair_facts`` or ``pairs`` of ``benchmarks/results/smith_waterma
 ``clalign lab ladder sw --json`` wrote; or ``hmm_facts``, ``hmm`` or ``hmm_sizes`` of
 ``benchmarks/results/pair_hmm_ladder_NAME.json``, from ``clalign lab ladder pairhmm --json``.
 
-    python docs/ladder_page.py
+    python docs/notes/ladder_page.py
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clalign.labs.register import LADDERS
 from clalign.values.text_columns import Row, TextColumn, markdown
 
 FOLDER = Path(__file__).parent
-RESULTS = FOLDER.parent / "benchmarks" / "results"
+RESULTS = FOLDER.parents[1] / "benchmarks" / "results"
 PLACE = re.compile(r"(<!-- table (\w+) (\w+) -->\n).*?(<!-- end table -->)", re.DOTALL)
 
 MEAN_COLUMNS = (
