@@ -171,7 +171,7 @@ class Comparison(Laboratory, frozen=True, kw_only=True):
             found.append(("note", " ".join([words, *map(_even, document.get("break_even") or [])])))
         return found + [
             ("note", f"{row['name']} is slow and did a sample of {counted(row['residues'], 'residue')} only; its time"
-                     " for all of them and its line in the chart are foretold by that.")
+                     " for all of them is foretold by that.")
             for row in rows if row.get("residues")
         ]  # fmt: skip
 
