@@ -48,8 +48,8 @@ BYTE_E_MOVE = 3
 LOOP_COST = np.float32(3.0)
 """What the filters pay in nats, all at once, for the loops of N, J and C that they take as free."""
 
-NEVER_WORD = -32768
-"""Minus infinity of the 16-bit scores."""
+NEVER_WORD, HIGHEST_WORD = -32768, 32767
+"""Minus infinity of the 16-bit scores, and the highest of them."""
 
 NEVER_BYTE = 255
 """The cost of what cannot be, among the 8-bit scores."""
@@ -310,7 +310,7 @@ def word_scores(profile: LocalProfile) -> WordScores:
 
 def words_of(values: Floats) -> Words:
     """Return scores in nats in the 16-bit form."""
-    words: Words = np.clip(rounded(values, WORD_SCALE), NEVER_WORD, 32767).astype(np.int16)
+    words: Words = np.clip(rounded(values, WORD_SCALE), NEVER_WORD, HIGHEST_WORD).astype(np.int16)
     return words
 
 

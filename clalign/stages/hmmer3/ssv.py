@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from clalign.compute.geometry import one_each
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, nothing_to_check
-from clalign.stages.hmmer3 import shelf_tables
-from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, together
+from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, node_tables, shelved, together
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
-from clalign.values.local_profiles import MOST_COST, ByteScores, LocalProfile, byte_scores, members_of
+from clalign.values.local_profiles import MOST_COST, LocalProfile, byte_scores, members_of
+from clalign.values.profile_shelves import ProfileShelf
 from clalign.values.sequences import SequenceBatch, longest_first
 
 Extremes = npt.NDArray[np.int32]
@@ -57,27 +57,27 @@ class SsvCells(Struct, frozen=True):
     unscored: Buffer
 
 
-def bytes_of(session: KernelSession, profile: LocalProfile) -> ByteScores:
-    """Return the 8-bit scores of a profile, made once."""
-    return session.cached("byte scores", profile, lambda: byte_scores(profile))
-
-
 def byte_numbers(session: KernelSession, profile: LocalProfile) -> tuple[int, int]:
     """Return the cost from B to any node and the bias of the 8-bit scores of a profile."""
-    if profile.shelved is None:
-        scores = bytes_of(session, profile)
-        return scores.begin, scores.bias
-    _, bias, begin = profile.shelved.shelf.byte_scores
-    return int(begin[profile.shelved.place]), int(bias[profile.shelved.place])
+    found = shelved(session, profile)
+    _, bias, begin = found.shelf.byte_scores
+    return int(begin[found.place]), int(bias[found.place])
 
 
 def biased_scores_of(session: KernelSession, profile: LocalProfile) -> npt.NDArray[np.int8]:
     """Return bias less cost of each letter at each node (int8[N_CODES, M])."""
-    if profile.shelved is not None:
-        return shelf_tables.biased_scores(session, profile.shelved)
-    scores = bytes_of(session, profile)
-    biased_scores = scores.bias - scores.costs[:, 1:].astype(np.int32)
-    return np.maximum(biased_scores, -MOST_COST).astype(np.int8)
+    return node_tables(session, "biased scores", profile, _biased_scores)[0]
+
+
+def _biased_scores(shelf: ProfileShelf) -> tuple[npt.NDArray[np.int8]]:
+    costs, bias, _ = shelf.byte_scores
+    of_node = bias.astype(np.int16)[shelf.owner]
+    scores = np.full(costs.shape, -MOST_COST, np.int8)
+    for code in shelf.codes:
+        scores[code] = np.maximum(of_node - costs[code], -MOST_COST)
+    if len(unmatched := np.setdiff1d(np.arange(len(costs)), shelf.codes)):
+        scores[unmatched] = np.maximum(of_node - costs[unmatched[0]], -MOST_COST)
+    return (scores,)
 
 
 class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
