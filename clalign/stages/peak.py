@@ -78,14 +78,12 @@ class PeakStage(Stage[PeakLoad, object, Ints]):
     name = "peak"
 
     def reference(self, batch: PeakLoad, model: object, check: Check = nothing_to_check) -> Ints:
-        """Compute the lanes with numpy."""
         from clalign.reference.peak import peak_values
 
         del model
         return peak_values(batch.n_items, batch.width, batch.rounds, batch.start, batch.steps, check)
 
     def start(self, session: KernelSession, batch: PeakLoad, model: object) -> Callable[[], Ints]:
-        """Start the chains on an OpenCL session; return what waits for the lanes' results."""
         del model
         results = session.allocate(4 * batch.n_lanes)
         session.launch(

@@ -34,7 +34,6 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
     name = "envelope"
 
     def reference(self, batch: Parts, model: RowProfiles, check: Check = nothing_to_check) -> Answers:
-        """Score and align part after part with the plain reference."""
         from clalign.reference.envelope import rescore
 
         lengths, profiles = batch.batch.lengths[batch.rows], model.profiles
@@ -45,7 +44,6 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
         ]
 
     def start(self, session: KernelSession, batch: Parts, model: RowProfiles) -> Callable[[], Answers]:
-        """Start on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
         n, of_part = len(batch), model.of_row[batch.rows]

@@ -30,7 +30,6 @@ class FiltersStage(Stage[SequenceBatch, FilterModel, Filtered]):
         return lambda: collect()[0]
 
     def reference(self, batch: SequenceBatch, model: FilterModel, check: Check = nothing_to_check) -> Filtered:
-        """Send target after target through the plain filters."""
         from clalign.reference.filters import passage
 
         msv = np.full(len(batch), np.nan, np.float32)
@@ -75,7 +74,6 @@ class FiltersOfManyStage(Stage[SequenceBatch, Sequence[FilterModel], list[Filter
     def start(
         self, session: KernelSession, batch: SequenceBatch, model: Sequence[FilterModel]
     ) -> Callable[[], list[Filtered]]:
-        """Enqueue all filters of all models."""
         if len(batch) == 0:
             return lambda: [NO_TARGETS for _ in model]
         return Cascade(session, batch, model).start()
@@ -83,7 +81,6 @@ class FiltersOfManyStage(Stage[SequenceBatch, Sequence[FilterModel], list[Filter
     def reference(
         self, batch: SequenceBatch, model: Sequence[FilterModel], check: Check = nothing_to_check
     ) -> list[Filtered]:
-        """Send target after target through the plain filters of one model after the other."""
         return [FILTERS.reference(batch, one, check) for one in model]
 
 

@@ -127,12 +127,10 @@ class ScoringStage(Stage[SequenceBatch, LocalProfile, Scores]):
         return geometry_on(device, self.shape_on(device), chosen.most)
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
-        """Score the batch with the plain reference."""
         values = [self._score(batch.residues(row), model, check) for row in range(len(batch))]
         return np.array(values, self.dtype)
 
     def start(self, session: KernelSession, batch: SequenceBatch, model: LocalProfile) -> Callable[[], Scores]:
-        """Start scoring all rows; return what waits for the scores (dtype[n])."""
         if len(batch) == 0:
             return lambda: np.empty(0, self.dtype)
         scores = self.enqueue(session, batch, [model], all_rows(session, batch), length_buffers(session, batch))

@@ -55,7 +55,6 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
     name = "sampling"
 
     def reference(self, batch: Parts, model: SamplingModel, check: Check = nothing_to_check) -> list[Resolved]:
-        """Sample part after part with the plain reference."""
         from clalign.reference.sampling import resolve, sample
 
         lengths, profiles = batch.batch.lengths[batch.rows], model.profiles.profiles
@@ -67,7 +66,6 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
         ]  # fmt: skip
 
     def start(self, session: KernelSession, batch: Parts, model: SamplingModel) -> Callable[[], list[Resolved]]:
-        """Start on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
         states = np.array([generator_start(model.seed) for _ in range(len(batch))], np.uint32)

@@ -87,7 +87,6 @@ class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
     gpu_shape = "item"
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Extremes:
-        """Score the batch with the plain reference."""
         from clalign.reference.ssv import ssv_extreme
 
         scores = byte_scores(model)

@@ -104,7 +104,6 @@ class ViterbiFilterStage(ScoringStage):
         self, session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile], chosen: RowList,
         terms: LengthBuffers,
     ) -> Buffer:  # fmt: skip
-        """Enqueue the kernels for the chosen rows; return the buffer that gets their scores (float32[chosen.room])."""
         if self.shape_on(session.device) == "vector":
             return super().enqueue(session, batch, profiles, chosen, terms)
         scores = session.allocate(4 * chosen.room)

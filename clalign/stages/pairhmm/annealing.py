@@ -76,7 +76,6 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
     def reference(
         self, batch: SparsePosteriors, model: AnnealingChoice, check: Check = nothing_to_check
     ) -> ColumnMerges:
-        """Anneal with the plain reference."""
         from clalign.reference.annealing import anneal
 
         return anneal(batch, model.gap_factor, model.is_dynamic, check, model.begin)
@@ -84,8 +83,6 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
     def start(
         self, session: KernelSession, batch: SparsePosteriors, model: AnnealingChoice
     ) -> Callable[[], ColumnMerges]:
-        """Return what anneals on an OpenCL session, launch after launch."""
-
         batch.check()
         if model.begin is not None and not _is_sound(model.begin, batch):
             raise ValueError("no alignment of these sequences")

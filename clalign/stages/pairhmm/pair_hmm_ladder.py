@@ -103,7 +103,6 @@ class PairHmmLadderBase(Stage[PairBatch, PairHmms, BothWays]):
         self.lap = lap
 
     def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> BothWays:
-        """Compute the pairs with the plain reference."""
         return BothWays(POSTERIORS.reference(batch, model, check), EXPECTED_COUNTS.reference(batch, model, check))
 
     def _passed(self, session: KernelSession, name: str) -> None:
@@ -120,8 +119,6 @@ class AllPairsStage(PairHmmLadderBase):
         self.shape = shape
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], BothWays]:
-        """Return what computes the pairs on an OpenCL session."""
-
         def collect() -> BothWays:
             self._passed(session, "preparing")
             posteriors = PosteriorsStage(self.shape, **self.defines).start(session, batch, model)()

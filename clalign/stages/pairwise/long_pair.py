@@ -69,7 +69,6 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
     name = "long_pair"
 
     def reference(self, batch: PairBatch, model: LongPairChoice, check: Check = nothing_to_check) -> PairAlignment:
-        """Align the pair with the plain reference."""
         from clalign.reference.long_pair import alignment_by_rows
 
         def tell(cells: int) -> None:

@@ -148,7 +148,6 @@ class _PairLadderStage(Stage[PairBatch, Scoring, list[PairAlignment]]):
     name = "smith_waterman_ladder"
 
     def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> list[PairAlignment]:
-        """Align the pairs with the plain reference."""
         return SMITH_WATERMAN_TRACE.reference(batch, model, check)
 
     def start(self, session: KernelSession, batch: PairBatch, model: Scoring) -> Callable[[], list[PairAlignment]]:

@@ -39,7 +39,6 @@ class SmithWatermanTraceStage(Stage[PairBatch, Scoring, Alignments]):
     name = "smith_waterman_trace"
 
     def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> Alignments:
-        """Align the pairs with the plain reference."""
         from clalign.reference.long_pair import alignment_by_rows
 
         found = []
@@ -50,7 +49,6 @@ class SmithWatermanTraceStage(Stage[PairBatch, Scoring, Alignments]):
         return found
 
     def start(self, session: KernelSession, batch: PairBatch, model: Scoring) -> Callable[[], Alignments]:
-        """Start aligning the pairs on an OpenCL session; return what waits for the alignments."""
         lengths = batch.queries.lengths[batch.query_rows], batch.targets.lengths[batch.target_rows]
         filled = np.flatnonzero((lengths[0] > 0) & (lengths[1] > 0))
         shape = self.shape_on(session.device)

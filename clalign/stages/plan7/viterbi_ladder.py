@@ -156,7 +156,6 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         self.choices = choices
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
-        """Score the batch with the plain reference."""
         return VITERBI.reference(batch, model, check)
 
     def macros(self, n_nodes: int, n_letters: int) -> dict[str, int]:
