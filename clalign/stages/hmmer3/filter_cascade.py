@@ -15,10 +15,10 @@ from clalign.stages.hmmer3.bias_filter import BIAS_FILTER
 from clalign.stages.hmmer3.forward import FORWARD
 from clalign.stages.hmmer3.msv import MSV
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, length_buffers, length_terms_of
-from clalign.stages.hmmer3.ssv import SSV, SsvCells, byte_numbers
+from clalign.stages.hmmer3.ssv import SSV, SsvCells
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
 from clalign.values.filters import FilterLimits, least_difference
-from clalign.values.local_profiles import LocalProfile, nats_of
+from clalign.values.local_profiles import LocalProfile, byte_scores, nats_of
 from clalign.values.sequences import SequenceBatch
 
 N_LEVELS = 511
@@ -131,7 +131,8 @@ class Cascade:
     def limits_of(self, model: FilterModel) -> tuple[int | np.float32, ...]:
         """Return what `LIMITS` says of a model."""
         least = self.session.cached("least scores", model, lambda: least_scores(model))
-        return *byte_numbers(self.session, model.profile), least.msv, least.sure, least.viterbi, least.forward
+        scores = byte_scores(model.profile)
+        return scores.begin, scores.bias, least.msv, least.sure, least.viterbi, least.forward
 
     def start(self) -> Callable[[], list[Filtered]]:
         """Enqueue everything; return what waits for the results of each model.

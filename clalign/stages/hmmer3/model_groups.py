@@ -1,6 +1,6 @@
 """Several models in one launch: a kernel is told where the tables of each begin.
 
-Tables are made for all models of a shelf at a time; a model that was made alone stands on a shelf of its own.
+Tables are made for all models of a shelf at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clalign.compute.geometry import Geometry, in_groups_of_models, one_a_core
 from clalign.compute.sessions import AllTables, Argument, Buffer, KernelSession, Tables
 from clalign.values.devices import Device
 from clalign.values.local_profiles import LocalProfile
-from clalign.values.profile_shelves import ProfileShelf, Shelved
+from clalign.values.profile_shelves import ProfileShelf
 
 Table = npt.NDArray[Any]
 
@@ -26,24 +26,13 @@ MODEL = np.dtype([
 """``model_t`` of ``common/models.h``."""
 
 
-def shelved(session: KernelSession, profile: LocalProfile) -> Shelved:
-    """Return the place of a profile on its shelf, or on a shelf of its own, made once a session."""
-
-    def make() -> Shelved:
-        starts = np.array([0, profile.length + 1])
-        parts = profile.match, profile.transitions, profile.begin, profile.occupancy, profile.composition[None]
-        return Shelved(ProfileShelf((profile.hmm,), starts, *parts), 0)
-
-    return profile.shelved or session.cached("shelf of one", profile, make)
-
-
 def node_tables(
     session: KernelSession, name: str, profile: LocalProfile, make: Callable[[ProfileShelf], tuple[Table, ...]]
 ) -> tuple[Table, ...]:
     """Return the part of nodes 1 to M (last axis) of tables that `make` makes once of all nodes of a shelf."""
-    found = shelved(session, profile)
-    inner = slice(found.nodes.start + 1, found.nodes.stop)
-    return tuple(table[..., inner] for table in session.cached(name, found.shelf, lambda: make(found.shelf)))
+    shelf, nodes = profile.shelved.shelf, profile.shelved.nodes
+    inner = slice(nodes.start + 1, nodes.stop)
+    return tuple(table[..., inner] for table in session.cached(name, shelf, lambda: make(shelf)))
 
 
 class Form(Struct, frozen=True):
@@ -126,14 +115,14 @@ def together(
     is_passing : bool
         Their tables are needed once, or are laid out for just these models.
     """
-    found: dict[tuple[object, ...], list[tuple[int, LocalProfile, Shelved, Form]]] = {}
+    found: dict[tuple[object, ...], list[tuple[int, LocalProfile, Form]]] = {}
     for number in range(len(profiles)) if chosen is None else chosen:
         profile, form = profiles[number], form_of(profiles[number])
-        place = shelved(session, profile)
-        found.setdefault((*form.defines.items(), form.name, id(place.shelf)), []).append((number, profile, place, form))
+        key = (*form.defines.items(), form.name, id(profile.shelved.shelf))
+        found.setdefault(key, []).append((number, profile, form))
     for group in found.values():
-        numbers, those, on_shelf, forms = zip(*sorted(group, key=lambda one: -one[3].vectors), strict=True)
-        tables, places = _tables(session, on_shelf, forms[0], is_passing)
+        numbers, those, forms = zip(*sorted(group, key=lambda one: -one[2].vectors), strict=True)
+        tables, places = _tables(session, those, forms[0], is_passing)
         models = np.zeros(len(group), MODEL)
         models["number"], models["vectors"] = numbers, [form.vectors for form in forms]
         rooms = [form.room for form in forms]
@@ -183,13 +172,13 @@ class _Passing:
 
 
 def _tables(
-    session: KernelSession, models: Sequence[Shelved], form: Form, is_passing: bool
+    session: KernelSession, profiles: Sequence[LocalProfile], form: Form, is_passing: bool
 ) -> tuple[AllTables, list[int]]:
     """Return the tables of models of one shelf, and the places of these models in them.
 
     Those of all models on the shelf are made together, once; `is_passing` ones are made of just these models.
     """
-    shelf, places = models[0].shelf, [one.place for one in models]
+    shelf, places = profiles[0].shelved.shelf, [profile.shelved.place for profile in profiles]
     made, key = (places, _Passing()) if is_passing else ([*range(len(shelf))], shelf)
     tables = session.tables(form.name, key, lambda: [form.make(shelf.profile(place)) for place in made])
     return tables, [*range(len(places))] if is_passing else places

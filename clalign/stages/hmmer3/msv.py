@@ -9,7 +9,6 @@ from clalign.compute.geometry import lane_backend, lanes_group, room_for, steppe
 from clalign.compute.sessions import Buffer, Check, KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import Form
 from clalign.stages.hmmer3.row_lists import LengthBuffers, ScoringStage
-from clalign.stages.hmmer3.ssv import byte_numbers
 from clalign.values.alphabets import N_CODES
 from clalign.values.local_profiles import NEVER_BYTE, LocalProfile, byte_scores, length_terms
 
@@ -49,11 +48,16 @@ class MsvStage(ScoringStage):
         return (terms.byte_move,)
 
     def _form(self, session: KernelSession, profile: LocalProfile) -> Form:
-        numbers = tuple(map(np.int32, byte_numbers(session, profile)))
+        scores = byte_scores(profile)
+        numbers = np.int32(scores.begin), np.int32(scores.bias)
         if self.shape_on(session.device) == "vector":
             vectors = -(-profile.length // VECTOR_LANES)
             defines = {"VECTORS": room_for(vectors, COMMON_VECTORS), **self.defines}
-            return Form(defines, "msv vector", _vector_tables, vectors, numbers)
+
+            def make_vectors(one: LocalProfile) -> Tables:
+                return [_costs(one, VECTOR_LANES, -(-one.length // VECTOR_LANES)).transpose(0, 2, 1)]
+
+            return Form(defines, "msv vector", make_vectors, vectors, numbers)
         backend = {**lane_backend(session.device), **self.defines}
         lanes = backend["LANES"]
 
@@ -70,10 +74,6 @@ class MsvStage(ScoringStage):
 
 
 MSV = MsvStage()
-
-
-def _vector_tables(profile: LocalProfile) -> Tables:
-    return [_costs(profile, VECTOR_LANES, -(-profile.length // VECTOR_LANES)).transpose(0, 2, 1)]
 
 
 def _costs(profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint8]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clalign.compute.geometry import one_each
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, nothing_to_check
-from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, node_tables, shelved, together
+from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, node_tables, together
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 from clalign.values.local_profiles import MOST_COST, LocalProfile, byte_scores, members_of
@@ -55,13 +55,6 @@ class SsvCells(Struct, frozen=True):
 
     extremes: Buffer
     unscored: Buffer
-
-
-def byte_numbers(session: KernelSession, profile: LocalProfile) -> tuple[int, int]:
-    """Return the cost from B to any node and the bias of the 8-bit scores of a profile."""
-    found = shelved(session, profile)
-    _, bias, begin = found.shelf.byte_scores
-    return int(begin[found.place]), int(bias[found.place])
 
 
 def biased_scores_of(session: KernelSession, profile: LocalProfile) -> npt.NDArray[np.int8]:

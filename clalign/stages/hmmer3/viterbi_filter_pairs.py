@@ -9,7 +9,6 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.sessions import KernelSession, Tables
-from clalign.stages.hmmer3.model_groups import shelved
 from clalign.values.local_profiles import (
     HIGHEST_WORD,
     NEVER_WORD,
@@ -172,9 +171,8 @@ def _longest_alignments(shelf: _ShelfPairs, starts: Places, model: Wide, gain: W
 
 def pairs_of(session: KernelSession, profile: LocalProfile) -> PairSteps | None:
     """Return `pair_steps` of a model, computed once a session for all on its shelf."""
-    found = shelved(session, profile)
-    shelf = found.shelf
-    return session.cached("pairs", shelf, lambda: pair_steps(shelf.word_scores, shelf.starts))[found.place]
+    shelf = profile.shelved.shelf
+    return session.cached("pairs", shelf, lambda: pair_steps(shelf.word_scores, shelf.starts))[profile.shelved.place]
 
 
 def skewed_tables(pairs: PairSteps | None, m: int, lanes: int, nodes: int) -> Tables:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import KernelSession, Tables
-from clalign.stages.hmmer3.model_groups import node_tables, shelved
-from clalign.values.local_profiles import HIGHEST_WORD, NEVER_WORD, LocalProfile, WordScores
+from clalign.stages.hmmer3.model_groups import node_tables
+from clalign.values.local_profiles import HIGHEST_WORD, NEVER_WORD, LocalProfile, WordScores, word_scores
 from clalign.values.profile_shelves import Places, ProfileShelf
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
@@ -95,15 +95,14 @@ def steps_of(session: KernelSession, profile: LocalProfile, plain: bool) -> tupl
 
 def merges_steps(session: KernelSession, profile: LocalProfile) -> bool:
     """Return `mergeable` of a model."""
-    found = shelved(session, profile)
-    shelf = found.shelf
+    shelf = profile.shelved.shelf
     merges = session.cached("steps that merge", shelf, lambda: mergeable(shelf.word_scores, shelf.starts))
-    return bool(merges[found.place])
+    return bool(merges[profile.shelved.place])
 
 
 def striped_tables(session: KernelSession, lanes: int, plain: bool, profile: LocalProfile) -> Tables:
     """Return the tables of ``common/viterbi_filter_striped.h``."""
-    scores, per_lane = shelved(session, profile).word_scores(), -(-profile.length // lanes)
+    scores, per_lane = word_scores(profile), -(-profile.length // lanes)
     steps, gains = steps_of(session, profile, plain)
     first_of_next = spread(gains, lanes, per_lane)[1:, 0]
     reach = np.append(first_of_next, np.int16(NEVER_WORD))
@@ -113,7 +112,7 @@ def striped_tables(session: KernelSession, lanes: int, plain: bool, profile: Loc
 
 def lanes_tables(session: KernelSession, lanes: int, per_lane: int, profile: LocalProfile) -> Tables:
     """Return the tables of the form of ``viterbi_filter_lanes.cl`` that serves every model."""
-    scores = shelved(session, profile).word_scores()
+    scores = word_scores(profile)
     steps, gains = steps_of(session, profile, plain=True)
     reach = np.full(lanes, 2 * NEVER_WORD, np.int32)
     first_of_next = gains[per_lane::per_lane]
