@@ -4,17 +4,9 @@
    needs its best cell, because it leads back to the begin of the model through J; that is the only
    thing the lanes tell each other but for the cell at each lane's left edge.
 
-   Buffers
-     codes     uchar[n_residues]             letter codes, sequence after sequence
-     offsets   int[...]                      where each begins
-     moves     uchar[...]                    by sequence: cost of leaving N, C and J
-     lists     int[][stride]                 by model, the sequences to be scored
-     counts    uint[]                        how many there are
-     models    model_t[n_models]             see common/models.h; numbers: cost from B to any node, bias
+   Buffers: those of msv_vector.cl, but
      tables    of each model uint[N_CODES][NODE_FOURS][LANES]   costs of each letter, four nodes a word, the first
                                              lowest; 255 at nodes beyond the model
-     next      uint[n_models]                in: 0; the next place in the list to be taken
-     levels    uchar[][stride]               out: by model and place in its list, score of J at the end; 255 on overflow
 
    Macros
      NODES     nodes a lane
