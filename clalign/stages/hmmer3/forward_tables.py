@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.geometry import spread
 from clalign.compute.sessions import KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import node_tables
 from clalign.values.local_profiles import LocalProfile, Odds
@@ -32,13 +31,6 @@ def exit_weights(odds: Odds, starts: Places) -> Wide:
     return found
 
 
-def spread(table: npt.NDArray[Any], lanes: int, per_lane: int) -> Table:
-    """Pad the nodes (last axis) with zeros and fold them to [lanes, per_lane]."""
-    padded = np.zeros((*table.shape[:-1], lanes * per_lane), np.float32)
-    padded[..., : table.shape[-1]] = table
-    return padded.reshape(*table.shape[:-1], lanes, per_lane)
-
-
 def forward_tables(
     session: KernelSession, profile: LocalProfile, lanes: int, per_lane: int = 0
 ) -> tuple[Table, Table, Table]:
@@ -52,7 +44,7 @@ def forward_tables(
     """
     columns, found = node_tables(session, "forward columns", profile, _columns)
     per_lane = per_lane or -(-profile.length // lanes)
-    transitions = spread(columns, lanes, per_lane)
+    transitions = spread(columns, lanes, per_lane, 0)
     products = np.cumprod(transitions[6].astype(np.float64), axis=1)
     before = np.concatenate([np.ones((lanes, 1)), products[:, :-1]], axis=1)
     delete_prefix = [products[:, -1]]
@@ -60,7 +52,7 @@ def forward_tables(
         distance, last = 2 ** (len(delete_prefix) - 1), delete_prefix[-1]
         delete_prefix.append(last * np.concatenate([np.zeros(distance), last[:-distance]]))
     entering = (before * transitions[4]).astype(np.float32)
-    emissions = spread(found, lanes, per_lane)
+    emissions = spread(found, lanes, per_lane, 0)
     return np.concatenate([transitions, entering[None]]), np.stack(delete_prefix).astype(np.float32), emissions
 
 

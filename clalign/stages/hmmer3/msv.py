@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.geometry import lane_backend, lanes_group, room_for, stepped
+from clalign.compute.geometry import lane_backend, lanes_group, room_for, spread, stepped
 from clalign.compute.sessions import Buffer, Check, KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import Form
 from clalign.stages.hmmer3.row_lists import LengthBuffers, ScoringStage
@@ -78,6 +78,4 @@ MSV = MsvStage()
 
 def _costs(profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint8]:
     """Return the costs padded to so many lanes of nodes (uint8[N_CODES, lanes, nodes])."""
-    costs = np.full((N_CODES, lanes * nodes), NEVER_BYTE, np.uint8)
-    costs[:, : profile.length] = byte_scores(profile).costs[:, 1:]
-    return costs.reshape(N_CODES, lanes, nodes)
+    return spread(byte_scores(profile).costs[:, 1:], lanes, nodes, NEVER_BYTE)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.geometry import one_each
+from clalign.compute.geometry import one_each, spread
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, nothing_to_check
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, node_tables, together
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
@@ -122,9 +122,7 @@ def _enqueue_vector(
     def make(one: LocalProfile) -> Tables:
         lanes = _vector_lanes(tuning, one, choices)
         vectors = -(-one.length // lanes)
-        biased_scores = np.full((N_CODES, lanes * vectors), -MOST_COST, np.int8)
-        biased_scores[:, : one.length] = biased_scores_of(session, one)
-        return [biased_scores.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1)]
+        return [spread(biased_scores_of(session, one), lanes, vectors, -MOST_COST).transpose(0, 2, 1)]
 
     n = len(batch)
     extremes = session.allocate(4 * n * len(profiles))

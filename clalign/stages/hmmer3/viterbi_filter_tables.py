@@ -7,22 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.geometry import spread
 from clalign.compute.sessions import KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import node_tables
 from clalign.values.local_profiles import HIGHEST_WORD, NEVER_WORD, LocalProfile, WordScores, word_scores
 from clalign.values.profile_shelves import Places, ProfileShelf
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
-Table = npt.NDArray[np.int16]
 Whole = npt.NDArray[np.int64]
-
-
-def spread(table: npt.NDArray[Any], lanes: int, per_lane: int) -> Table:
-    """Pad the nodes (last axis) with what is impossible and fold them to [lanes, per_lane]."""
-    padded = np.full((*table.shape[:-1], lanes * per_lane), NEVER_WORD, np.int16)
-    fits = table.dtype == np.int16
-    padded[..., : table.shape[-1]] = table if fits else np.clip(table, NEVER_WORD, HIGHEST_WORD)
-    return padded.reshape(*table.shape[:-1], lanes, per_lane)
 
 
 def delete_gains(scores: WordScores, starts: Places) -> Whole:
@@ -83,12 +75,16 @@ def striped_steps(scores: WordScores, starts: Places, plain: bool) -> tuple[Whol
     return steps, gains - t[DM]
 
 
+def _clipped(values: Whole) -> npt.NDArray[np.int16]:
+    return np.clip(values, NEVER_WORD, HIGHEST_WORD).astype(np.int16)
+
+
 def steps_of(session: KernelSession, profile: LocalProfile, plain: bool) -> tuple[npt.NDArray[Any], ...]:
     """Return `striped_steps` of a model, clipped to 16 bits, and the gain of d, which is not clipped."""
 
     def make(shelf: ProfileShelf) -> tuple[npt.NDArray[Any], ...]:
         steps, gains = striped_steps(shelf.word_scores, shelf.starts, plain)
-        return np.clip(steps, NEVER_WORD, HIGHEST_WORD).astype(np.int16), gains
+        return _clipped(steps), gains
 
     return node_tables(session, f"word steps {plain}", profile, make)
 
@@ -104,10 +100,10 @@ def striped_tables(session: KernelSession, lanes: int, plain: bool, profile: Loc
     """Return the tables of ``common/viterbi_filter_striped.h``."""
     scores, per_lane = word_scores(profile), -(-profile.length // lanes)
     steps, gains = steps_of(session, profile, plain)
-    first_of_next = spread(gains, lanes, per_lane)[1:, 0]
+    first_of_next = spread(_clipped(gains), lanes, per_lane, NEVER_WORD)[1:, 0]
     reach = np.append(first_of_next, np.int16(NEVER_WORD))
-    emissions = spread(scores.match[:, 1:], lanes, per_lane).transpose(0, 2, 1)
-    return [spread(steps, lanes, per_lane).transpose(2, 0, 1), reach, emissions]
+    emissions = spread(scores.match[:, 1:], lanes, per_lane, NEVER_WORD).transpose(0, 2, 1)
+    return [spread(steps, lanes, per_lane, NEVER_WORD).transpose(2, 0, 1), reach, emissions]
 
 
 def lanes_tables(session: KernelSession, lanes: int, per_lane: int, profile: LocalProfile) -> Tables:
@@ -117,5 +113,5 @@ def lanes_tables(session: KernelSession, lanes: int, per_lane: int, profile: Loc
     reach = np.full(lanes, 2 * NEVER_WORD, np.int32)
     first_of_next = gains[per_lane::per_lane]
     reach[: len(first_of_next)] = first_of_next
-    emissions = spread(scores.match[:, 1:], lanes, per_lane).transpose(0, 2, 1)
-    return [spread(steps, lanes, per_lane).transpose(0, 2, 1).astype(np.int32), reach, emissions]
+    emissions = spread(scores.match[:, 1:], lanes, per_lane, NEVER_WORD).transpose(0, 2, 1)
+    return [spread(steps, lanes, per_lane, NEVER_WORD).transpose(0, 2, 1).astype(np.int32), reach, emissions]
