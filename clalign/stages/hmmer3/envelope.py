@@ -10,12 +10,19 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
-from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, Problems, model_tables, part_table, portions
+from clalign.stages.hmmer3.local_tables import (
+    TEAM_VARIANTS,
+    Problems,
+    complete,
+    each_part,
+    model_tables,
+    part_table,
+    portions,
+)
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import Parts, Rescored, RowProfiles
 from clalign.values.local_profiles import letter_ratios
-from clalign.values.striped_odds import striped_odds
 
 VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
@@ -36,12 +43,7 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
     def reference(self, batch: Parts, model: RowProfiles, check: Check = nothing_to_check) -> Answers:
         from clalign.reference.envelope import rescore
 
-        lengths, profiles = batch.batch.lengths[batch.rows], model.profiles
-        odds, of_part = [striped_odds(profile) for profile in profiles], model.of_row[batch.rows]
-        return [
-            rescore(batch.codes(n), int(batch.first[n]), int(lengths[n]), profiles[of_part[n]], odds[of_part[n]], check)
-            for n in range(len(batch))
-        ]
+        return [rescore(*part, check) for part in each_part(batch, model)]
 
     def start(self, session: KernelSession, batch: Parts, model: RowProfiles) -> Callable[[], Answers]:
         if not len(batch):
@@ -61,12 +63,8 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
         text_at = np.concatenate([[0], ends]).astype(np.int32)
         text = int(text_at[-1]), np.uint8
         sizes: list[tuple[int, Any]] = [
-            (n * 2, np.float32),
-            (n * len(kinds), np.float32),
-            (n * 3, np.int32),
-            text,
-            text,
-        ]
+            (n * 2, np.float32), (n * len(kinds), np.float32), (n * 3, np.int32), text, text
+        ]  # fmt: skip
         out = [session.results(size * np.dtype(kind).itemsize) for size, kind in sizes]
         table, places = session.upload(part_table(batch)), [session.upload(each) for each in (text_at, of_part)]
         tables, letters = model_tables(session, model).odds, (session.upload(kinds), np.int32(len(kinds)))
@@ -82,12 +80,7 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
             found = [get() for get in fetch]
             done = np.setdiff1d(np.arange(n), left)
             _demand_possible(session, batch, model, text_at, done, *found)
-            answers = rescored(batch, model, text_at, *found)
-            if len(left):
-                plain = self.reference(batch.select(left), model, session.check)
-                for place, answer in zip(left.tolist(), plain, strict=True):
-                    answers[place] = answer
-            return answers
+            return complete(self, session, batch, model, rescored(batch, model, text_at, *found), left)
 
         return collect
 

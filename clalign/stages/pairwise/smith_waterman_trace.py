@@ -9,7 +9,7 @@ import numpy as np
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.pairwise.smith_waterman_pieces import cut_pairs
 from clalign.stages.pairwise.smith_waterman_trace_lanes import start_lanes
-from clalign.stages.pairwise.smith_waterman_trace_plan import Traces, chosen_pairs
+from clalign.stages.pairwise.smith_waterman_trace_plan import Traces, chosen_pairs, without_pairs
 from clalign.stages.pairwise.smith_waterman_trace_vector import start_vector
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
@@ -63,19 +63,12 @@ class SmithWatermanTraceStage(Stage[PairBatch, Scoring, Alignments]):
             alignments = traces.alignments()
             if len(filled) == len(batch):
                 return alignments
-            complete = [_without_pairs(int(m), int(n), model) for m, n in zip(*lengths, strict=True)]
+            complete = [without_pairs(int(m), int(n), model) for m, n in zip(*lengths, strict=True)]
             for row, alignment in zip(filled.tolist(), alignments, strict=True):
                 complete[row] = alignment
             return complete
 
         return collect
-
-
-def _without_pairs(m: int, n: int, scoring: Scoring) -> PairAlignment:
-    """Return the alignment of two sequences, one of them empty."""
-    if scoring.mode != "global":
-        return PairAlignment(0, (0, 0), (0, 0), "")
-    return PairAlignment(scoring.unpaired(m + n), (0, m), (0, n), "I" * m + "D" * n)
 
 
 SMITH_WATERMAN_TRACE = SmithWatermanTraceStage()
