@@ -36,7 +36,7 @@ def needed(device: Device, path: str) -> list[ProgramChoice]:
     """Return the programs that the filters of all models of a library need on a device."""
     rehearsal, limits = Rehearsal(device), filter_limits(SearchSpec(path, path))
     for hmm in load_library(path)[0]:
-        FILTERS.start(rehearsal, probe_batch(1), FilterModel(to_local_profile(hmm), limits))
+        FILTERS.start(rehearsal, probe_batch(1), [FilterModel(to_local_profile(hmm), limits)])
     return list(rehearsal.programs)
 
 

@@ -29,6 +29,10 @@ VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
 
 Answers = list[Rescored | None]
 
+Bytes, Floats, Whole = npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.int32]
+Written = tuple[Floats, Floats, Whole, Bytes, Bytes]
+"""What the kernel writes of all parts: scores, ratios, begins, states and posteriors."""
+
 _STATES, _DIGITS = (np.frombuffer(letters, np.uint8) for letters in (b"MID", b"0123456789*."))
 
 MOST_TEXT = 2**31 - 1
@@ -77,27 +81,21 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
         fetch = [session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True)]
 
         def collect() -> Answers:
-            found = [get() for get in fetch]
+            scores, ratios, begins, states, posteriors = (get() for get in fetch)
+            written = scores, ratios, begins, states, posteriors
             done = np.setdiff1d(np.arange(n), left)
-            _demand_possible(session, batch, model, text_at, done, *found)
-            return complete(self, session, batch, model, rescored(batch, model, text_at, *found), left)
+            _demand_possible(session, batch, model, text_at, done, written)
+            return complete(self, session, batch, model, rescored(batch, model, text_at, written), left)
 
         return collect
 
 
 def _demand_possible(
-    session: KernelSession,
-    parts: Parts,
-    model: RowProfiles,
-    text_at: npt.NDArray[np.int32],
-    done: npt.NDArray[np.int64],
-    scores: npt.NDArray[np.float32],
-    ratios: npt.NDArray[np.float32],
-    begins: npt.NDArray[np.int32],
-    states: npt.NDArray[np.uint8],
-    posteriors: npt.NDArray[np.uint8],
-) -> None:
-    """Look at what the kernel wrote of the parts that it was given, as `rescored` takes it."""
+    session: KernelSession, parts: Parts, model: RowProfiles, text_at: Whole, done: npt.NDArray[np.int64],
+    written: Written,
+) -> None:  # fmt: skip
+    """Look at what the kernel wrote of the parts that it was given."""
+    scores, ratios, begins, states, posteriors = written
     residue, node, begin = begins.reshape(-1, 3)[done].T
     found = done[begin >= 0]
     residue, node, begin = residue[begin >= 0], node[begin >= 0], begin[begin >= 0]
@@ -118,17 +116,9 @@ def _demand_possible(
     session.demand(fits, "an alignment longer than its envelope or the profile")
 
 
-def rescored(
-    parts: Parts,
-    model: RowProfiles,
-    text_at: npt.NDArray[np.int32],
-    scores: npt.NDArray[np.float32],
-    ratios: npt.NDArray[np.float32],
-    begins: npt.NDArray[np.int32],
-    states: npt.NDArray[np.uint8],
-    posteriors: npt.NDArray[np.uint8],
-) -> Answers:
+def rescored(parts: Parts, model: RowProfiles, text_at: Whole, written: Written) -> Answers:
     """Return what the kernel wrote of each part."""
+    scores, ratios, begins, states, posteriors = written
     letters = letter_ratios(ratios.reshape(len(parts), -1), model.profiles[0])
     state_text, posterior_text = (text.tobytes().decode("ascii", "replace") for text in (states, posteriors))
     numbers, places = scores.reshape(-1, 2).tolist(), begins.reshape(-1, 3).tolist()
