@@ -29,7 +29,9 @@ VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
 
 Answers = list[Rescored | None]
 
-Bytes, Floats, Whole = npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float32]
+Whole = npt.NDArray[np.int32]
 Written = tuple[Floats, Floats, Whole, Bytes, Bytes]
 """What the kernel writes of all parts: scores, ratios, begins, states and posteriors."""
 

@@ -44,7 +44,8 @@ TEAM_VARIANTS: tuple[dict[str, object], ...] = (
 Whole = npt.NDArray[np.int32]
 Wide = npt.NDArray[np.int64]
 
-Model, Answer = TypeVar("Model"), TypeVar("Answer")
+Answer = TypeVar("Answer")
+Model = TypeVar("Model")
 
 PlainPart = tuple[npt.NDArray[np.uint8], int, int, LocalProfile, StripedOdds]
 """Codes, first residue in the target, residues of the target, profile and its odds."""
