@@ -29,14 +29,14 @@ from clalign.engines.plan7.hmmer3_thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.values.devices import Device
-from clalign.values.local_profiles import to_local_profile
+from clalign.values.profile_shelves import to_local_profile
 
 
 def needed(device: Device, path: str) -> list[ProgramChoice]:
     """Return the programs that the filters of all models of a library need on a device."""
     rehearsal, limits = Rehearsal(device), filter_limits(SearchSpec(path, path))
     for hmm in load_library(path)[0]:
-        FILTERS.start(rehearsal, probe_batch(1), FilterModel(to_local_profile(hmm), limits))
+        FILTERS.start(rehearsal, probe_batch(1), [FilterModel(to_local_profile(hmm), limits)])
     return list(rehearsal.programs)
 
 

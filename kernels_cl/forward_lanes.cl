@@ -6,19 +6,10 @@
    found when x is used next. The values kept are those of forward_vector.cl, the recurrence is
    that of clalign/reference/forward.py.
 
-   Buffers
-     codes      uchar[n_residues]   letter codes, sequence after sequence
-     offsets    int[n_rows + 1]     where each begins
-     moves      float[n_rows]       probability of the step from N, C or J on to the next state
-     lists      int[][stride]       by model, those to be scored
-     counts     uint[]              how many there are
-     models     model_t[n_models]   see common/models.h
-     tables     of each model; see forward_vector.cl
-                transitions    float[N_FORWARD_TRANSITIONS][NODES][LANES]
-                delete_prefix  float[log2(LANES)][LANES]
-                emissions      float[N_CODES][NODES][LANES]
-     next       uint[n_models]      in: 0; the next place in the list to be taken
-     scores     float[][stride]     out: nats, by model and place in its list; not a number without residues
+   Buffers: those of forward_vector.cl, but of the tables
+     transitions    float[N_FORWARD_TRANSITIONS][NODES][LANES]
+     delete_prefix  float[log2(LANES)][LANES]
+     emissions      float[N_CODES][NODES][LANES]
 
    Macros
      LANES, LANE_BACKEND   see common/lanes.h

@@ -57,14 +57,12 @@ CALL int walk_tile(path_t *path, __local const uchar *kept, int row, int column)
 }
 
 __attribute__((reqd_work_group_size(LANES, 1, 1)))
-__kernel void trace(__global const uchar *query, __global const uchar *target, __global const char *scores,
-                    __global const int *plan, __global const int2 *top_in, __global const int2 *left_in,
-                    __global int2 *kept_rows, __global int2 *kept_columns, const int i, const int j, const int gap,
-                    __global int *path, __global uchar *letters)
+__kernel void trace(PART_PARAMETERS, const int i, const int j, const int gap, __global int *path,
+                    __global uchar *letters)
 {
     __local uchar kept[(TRACED_COLUMNS + LANES) * STRIP];
     __local int now[4];
-    const part_t g = part_of(query, target, scores, plan, top_in, left_in, kept_rows, kept_columns);
+    const part_t g = part_of(PART);
     __global uchar *const last = letters + g.m + g.n;
     path_t p = {i, j, gap, last};
     strip_scores_t of_rows;
@@ -126,14 +124,11 @@ CALL int take_run(const crew_t *team, const part_t *g, const edges_t *e, const s
 }
 
 LANE_ATTRIBUTES __attribute__((reqd_work_group_size(LANES, 1, 1)))
-__kernel void fill(__global const int *facts, volatile __global int *words, __global const uchar *query,
-                   __global const uchar *target, __global const char *scores, __global const int *plan,
-                   __global const int2 *top_in, __global const int2 *left_in, __global int2 *kept_rows,
-                   __global int2 *kept_columns, GROUPS_SHARE int2 *top, __global int2 *left, __global int *corners,
-                   __global int *best, __global int *last_row, volatile __global int *progress, const int first,
-                   const int last)
+__kernel void fill(__global const int *facts, volatile __global int *words, PART_PARAMETERS, GROUPS_SHARE int2 *top,
+                   __global int2 *left, __global int *corners, __global int *best, __global int *last_row,
+                   volatile __global int *progress, const int first, const int last)
 {
-    const part_t g = part_of(query, target, scores, plan, top_in, left_in, kept_rows, kept_columns);
+    const part_t g = part_of(PART);
     const edges_t e = {top, left, corners, best, last_row};
     __local int told[2];
     meeting_t meeting;

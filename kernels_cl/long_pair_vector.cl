@@ -7,24 +7,14 @@
 
    Recurrences and order of ties: clalign/reference/smith_waterman_trace.py.
 
-   Buffers
+   Buffers: those of long_pair_lanes.cl, but
      query             not used
-     target            uchar[], tile_numbers of letters from 0
      scores            char[strips of all the query][N_LETTERS][VECTORS][LANES]: what rows score with each letter
-     plan              int[N_PLAN], see common/long_pair_plan.h
-     top_in, left_in   int2[], edges of the region from `TOP_AT`, `LEFT_AT`; its first row begins a strip of the query
-     top               int2[n]: the lower edge of the last tile of each column
-     left              int2[m]: the right edge of the last tile of each strip
-     corners           int[n_strips]: the score above and before the next tile of each strip
-     kept_rows         int2[][ROW_STRIDE]: lower edges of every `ROWS_EVERY`th strip
-     kept_columns      int2[][COLUMN_STRIDE]: right edges of every `COLUMNS_EVERY`th tile
+     top_in, left_in   the first row of the region begins a strip of the query
+     left              int2[m]
      best              int[3][n_strips + n_tiles], 0 at first: highest score, sum of its places, its row; of the tiles
                        of each strip and of those of each column, and of all that were known when they were filled
-     last_row          int[n]: scores of the last row (LOCAL 0)
      progress          not used
-     path              int[N_PATH], where the path that comes from i, j ends; letters uchar[m + n], filled from its end
-
-     facts, words      see common/group_meetings.h
 
    Macros: see common/long_pair_vectors.h; TRACED 1 builds `trace`, for regions with tiles of TRACED_COLUMNS of which
    all edges are kept.
@@ -69,13 +59,11 @@ CALL int walk_tile(path_t *path, __local const uchar *kept, int row, int column)
     return 1;
 }
 
-__kernel void trace(__global const uchar *query, __global const uchar *target, __global const char *scores,
-                    __global const int *plan, __global const int2 *top_in, __global const int2 *left_in,
-                    __global int2 *kept_rows, __global int2 *kept_columns, const int i, const int j, const int gap,
-                    __global int *path, __global uchar *letters)
+__kernel void trace(PART_PARAMETERS, const int i, const int j, const int gap, __global int *path,
+                    __global uchar *letters)
 {
     __local marks kept[TRACED_COLUMNS * VECTORS];
-    const part_t g = part_of(query, target, scores, plan, top_in, left_in, kept_rows, kept_columns);
+    const part_t g = part_of(PART);
     __global uchar *const last = letters + g.m + g.n;
     path_t p = {i, j, gap, last};
     int goes_on = 1;
@@ -205,14 +193,11 @@ CALL void take_tile(const part_t *g, const edges_t *e, int strip, int tile)
     }
 }
 
-__kernel void fill(__global const int *facts, volatile __global int *words, __global const uchar *query,
-                   __global const uchar *target, __global const char *scores, __global const int *plan,
-                   __global const int2 *top_in, __global const int2 *left_in, __global int2 *kept_rows,
-                   __global int2 *kept_columns, GROUPS_SHARE int2 *top, __global int2 *left, __global int *corners,
-                   __global int *best, __global int *last_row, volatile __global int *progress, const int first,
-                   const int last)
+__kernel void fill(__global const int *facts, volatile __global int *words, PART_PARAMETERS, GROUPS_SHARE int2 *top,
+                   __global int2 *left, __global int *corners, __global int *best, __global int *last_row,
+                   volatile __global int *progress, const int first, const int last)
 {
-    const part_t g = part_of(query, target, scores, plan, top_in, left_in, kept_rows, kept_columns);
+    const part_t g = part_of(PART);
     const edges_t e = {top, left, corners, best, last_row};
     __local int told[2];
     meeting_t meeting;

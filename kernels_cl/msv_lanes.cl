@@ -4,17 +4,9 @@
    needs its best cell, because it leads back to the begin of the model through J; that is the only
    thing the lanes tell each other but for the cell at each lane's left edge.
 
-   Buffers
-     codes     uchar[n_residues]             letter codes, sequence after sequence
-     offsets   int[...]                      where each begins
-     lists     int[][stride]                 by model, the sequences to be scored
-     counts    uint[]                        how many there are
-     moves     uchar[...]                    by sequence: cost of leaving N, C and J
-     models    model_t[n_models]             see common/models.h; numbers: cost from B to any node, bias
+   Buffers: those of msv_vector.cl, but
      tables    of each model uint[N_CODES][NODE_FOURS][LANES]   costs of each letter, four nodes a word, the first
                                              lowest; 255 at nodes beyond the model
-     next      uint[n_models]                in: 0; the next place in the list to be taken
-     levels    uchar[][stride]               out: by model and place in its list, score of J at the end; 255 on overflow
 
    Macros
      NODES     nodes a lane
@@ -42,8 +34,8 @@
 #define MOST_UNROLLED_NODES 32
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) LANE_ATTRIBUTES
-void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *lists,
-               __global const uint *counts, const uint stride, __global const uchar *moves,
+void msv_score(__global const uchar *codes, __global const int *offsets, __global const uchar *moves,
+               __global const int *lists, __global const uint *counts, const uint stride,
                __global const model_t *models, const uint n_models, __global const uchar *tables,
                __global uint *next, __global uchar *levels)
 {

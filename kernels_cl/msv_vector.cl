@@ -6,9 +6,9 @@
    Buffers
      codes     uchar[n_residues]            letter codes, sequence after sequence
      offsets   int[...]                     where each begins
+     moves     uchar[...]                   by sequence: cost of leaving N, C and J
      lists     int[][stride]                by model, the sequences to be scored
      counts    uint[]                       how many there are
-     moves     uchar[...]                   by sequence: cost of leaving N, C and J
      models    model_t[n_models]            see common/models.h; 16 * vectors >= M; numbers: cost from B to any node, bias
      tables    of each model uchar[N_CODES][vectors][16]  cost of each letter; 255 at nodes beyond it
      next      int[n_models]                in: 0; the next to be taken
@@ -59,8 +59,8 @@ int next_row(uchar16 *cells, const int vectors, const uchar16 begin, const uchar
     return highest_cost(best);
 }
 
-__kernel void msv_score(__global const uchar *codes, __global const int *offsets, __global const int *lists,
-                        __global const uint *counts, const uint stride, __global const uchar *moves,
+__kernel void msv_score(__global const uchar *codes, __global const int *offsets, __global const uchar *moves,
+                        __global const int *lists, __global const uint *counts, const uint stride,
                         __global const model_t *models, const uint n_models, __global const uchar *tables,
                         __global int *next, __global uchar *levels)
 {

@@ -202,16 +202,7 @@ CALL void both_ways(const hmm_team_t *p, const lane_steps_t *f, __global float *
 }
 
 __kernel LANE_ATTRIBUTES __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void pair_hmm(__global const uchar *queries, __global const uchar *targets, __global const int8 *pairs,
-              const uint n, __global const uchar *letters, const int n_letters, __global const float *odds,
-              __global const float *steps, __global uint *next, __global float *scratch, const ulong room,
-              __global float *results,
-#if COUNTS
-              __global float *matches)
-#else
-              const float least, const uint n_entries, __global int2 *entries, __global float *values,
-              __global uint2 *found, __global float *gaps)
-#endif
+void pair_hmm(PAIR_HMM_PARAMETERS(float))
 {
     __local int exchange[LANES], n_found;
     __local uint taken, first;

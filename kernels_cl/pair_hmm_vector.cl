@@ -230,16 +230,7 @@ CALL void open_pair(hmm_pair_t *p, int8 place, __global const uchar *queries, __
     fill_odds(p, odds + place.s5 * n_letters * n_letters);
 }
 
-__kernel void pair_hmm(__global const uchar *queries, __global const uchar *targets, __global const int8 *pairs,
-                       const uint n, __global const uchar *letters, const int n_letters, __global const float *odds,
-                       __global const float *steps, __global uint *next, __global float8 *scratch, const ulong room,
-                       __global float *results,
-#if COUNTS
-                       __global float *matches)
-#else
-                       const float least, const uint n_entries, __global int2 *entries, __global float *values,
-                       __global uint2 *found, __global float *gaps)
-#endif
+__kernel void pair_hmm(PAIR_HMM_PARAMETERS(float8))
 {
     scratch += get_global_id(0) * room;
     for (uint row = atomic_inc(next); row < n; row = atomic_inc(next)) {

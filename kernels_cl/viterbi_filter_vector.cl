@@ -4,16 +4,9 @@
    common/viterbi_filter_striped.h. Only where E could add to B, or where deletes may go on from lane to lane, a row
    is looked at again.
 
-   Buffers
-     codes      uchar[n_residues]     letter codes, sequence after sequence
-     offsets    int[n_rows + 1]       where each begins
-     moves      short[n_rows]         score from N, C or J on to the next state
-     lists      int[][stride]         by model, those to be scored
-     counts     uint[]                how many there are
-     models     model_t[n_models]     see common/models.h; of each at most VECTORS in a row
+   Buffers: those of forward_vector.cl, but
+     moves      short[n_rows]   score from N, C or J on to the next state
      tables     of each model transitions, reach, emissions: see common/viterbi_filter_striped.h
-     next       uint[n_models]        in: 0; the next place in the list to be taken
-     scores     float[][stride]       out: nats, by model and place in its list; not a number without residues
 
    Macros
      LANES, VECTORS, FIXED, SEQUENCES, PLAIN   see common/viterbi_filter_striped.h

@@ -4,17 +4,10 @@
    (LANES * NODES >= M): node lane * NODES + k is at [k][lane] of a row of directions. Deletes go through
    the lanes by a max-plus prefix scan, as in viterbi_lanes.cl.
 
-   Buffers
-     codes        uchar[n_residues]                 letter codes, sequence after sequence
-     offsets      int[n + 1]                        where each begins
+   Buffers: those of viterbi_trace_item.cl without rows, but
      transitions  int[N_TRANSITIONS][NODES][LANES]
      emissions    int[N_CODES][2][NODES][LANES]     match, insert
-     special      int[N_SPECIALS]
-     cells        uchar[n_residues][NODES][LANES]   scratch: CELL_* of each cell
-     flags        uchar[n_residues + n]             scratch: FLAG_* of each row; row 0 of a sequence included
-     exits        int[n_residues + n]               scratch: the highest node (from 1) whose M leads to E
-     steps        int[n_residues]                   out: STEP_* of each residue (common/plan7_traceback.h)
-     possible     uchar[n]                          out: 0 where the path meets an impossible state
+     cells        uchar[n_residues][NODES][LANES]
 
    Macros
      LANES, LANE_BACKEND  see common/lanes.h

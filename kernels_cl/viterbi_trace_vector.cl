@@ -3,17 +3,10 @@
    As viterbi_trace_item.cl, with the model striped over explicit vectors (common/striped.h): node
    lane * VECTORS + q is at [q][lane] of a row of directions.
 
-   Buffers
-     codes        uchar[n_residues]                   letter codes, sequence after sequence
-     offsets      int[n + 1]                          where each begins
-     transitions, delete_prefix, emissions                see common/striped.h
-     special      int[N_SPECIALS]
+   Buffers: those of viterbi_trace_item.cl without rows, but
+     transitions, delete_prefix, emissions     see common/striped.h
      next         int[1]                              in: 0; the next sequence to be taken
-     cells        uchar[n_residues][VECTORS][LANES]   scratch: CELL_* of each cell
-     flags        uchar[n_residues + n]               scratch: FLAG_* of each row; row 0 of a sequence included
-     exits        int[n_residues + n]                 scratch: the highest node (from 1) whose M leads to E
-     steps        int[n_residues]                     out: STEP_* of each residue (common/plan7_traceback.h)
-     possible     uchar[n]                            out: 0 where the path meets an impossible state
+     cells        uchar[n_residues][VECTORS][LANES]
 
    Macros
      LANES, VECTORS  see common/striped.h

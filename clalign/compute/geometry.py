@@ -1,8 +1,12 @@
-"""How many work-items a kernel is launched with, and how lanes work together on a device."""
+"""How many work-items a kernel is launched with, and how lanes share the nodes of a model on a device."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from clalign.values.devices import Device
 
@@ -20,6 +24,13 @@ COMMON_PLATFORMS = ("clover", "rusticl")
 
 Geometry = tuple[int, int]
 """Work-items of a launch, and of a work-group."""
+
+
+def spread(table: npt.NDArray[Any], lanes: int, per_lane: int, fill: int) -> npt.NDArray[Any]:
+    """Pad the nodes of a table (last axis) with `fill` and fold them to [lanes, per_lane]."""
+    padded = np.full((*table.shape[:-1], lanes * per_lane), fill, table.dtype)
+    padded[..., : table.shape[-1]] = table
+    return padded.reshape(*table.shape[:-1], lanes, per_lane)
 
 
 def lane_backend(device: Device) -> dict[str, int]:

@@ -79,7 +79,6 @@ class Rehearsal:
         self, source: str, entry: str, defines: Mapping[str, object], n_items: int, group: int | None,
         *arguments: Argument, offset: int = 0,
     ) -> None:  # fmt: skip
-        """Take note of a kernel."""
         choice = ProgramChoice.of(source, defines)
         if choice not in self.programs:
             self.programs[choice] = set()
@@ -90,7 +89,6 @@ class Rehearsal:
         """Never stop."""
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
-        """Return no buffer, as all that follow."""
         return self._buffer(array.nbytes)
 
     loaded = share = upload
@@ -102,11 +100,9 @@ class Rehearsal:
         return NO_TABLES
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
-        """Return no buffers."""
         return self._buffer(batch.codes.nbytes), self._buffer(batch.offsets.nbytes)
 
     def allocate(self, n_bytes: int) -> Buffer:
-        """Return no buffer."""
         return self._buffer(n_bytes)
 
     results = zeros = allocate
@@ -119,13 +115,11 @@ class Rehearsal:
         return _NoBuffer(n_bytes)
 
     def download(self, buffer: Buffer, shape: Shape, dtype: type[Number]) -> npt.NDArray[Number]:
-        """Return zeros."""
         return np.zeros(shape, dtype)
 
     def fetch(
         self, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
     ) -> Callable[[], npt.NDArray[Number]]:
-        """Return what gives zeros."""
         return lambda: np.zeros(shape() if callable(shape) else shape, dtype)
 
     def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
@@ -147,11 +141,9 @@ class Rehearsal:
         """Do nothing."""
 
     def reached(self) -> Callable[[], bool]:
-        """Return that nothing is to be waited for."""
         return lambda: True
 
     def second_queue(self) -> Self:
-        """Return this session."""
         return self
 
     def join(self, other: Self) -> None:
@@ -166,11 +158,9 @@ class Rehearsal:
         raise NotImplementedError(f"{stage.name} is only started, not run.")
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
-        """Return none: nothing is built here."""
         return []
 
     def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
-        """Take note of programs."""
         for choice in choices:
             self.launch(choice.source, "", choice.defines, 0, None)
 

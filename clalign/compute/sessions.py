@@ -298,16 +298,12 @@ class ReferenceSession:
 
     @property
     def kernel_seconds(self) -> float:
-        """Time that all results took."""
         return sum(self.seconds_by_kernel.values())
 
     def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
-        """Run the reference of a stage."""
         return self.start(stage, batch, model)()
 
     def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
-        """Return what computes the reference of a stage when it is asked for the result."""
-
         def result() -> Result:
             began = time.perf_counter()
             try:
@@ -322,11 +318,9 @@ class ReferenceSession:
         """Do nothing: the reference has no programs."""
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
-        """Return none."""
         return []
 
     def reached(self) -> Callable[[], bool]:
-        """Return that nothing is to be waited for."""
         return lambda: True
 
     def second_queue(self) -> Self:

@@ -71,13 +71,11 @@ class Witness:
         self._session.launch(source, entry, defines, n_items, group, *more, **options)
 
     def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
-        """Return what a stage computes."""
         result = stage.start(cast("KernelSession", self), batch, model)()
         self._session.finish()
         return result
 
     def second_queue(self) -> KernelSession:
-        """Open a second command queue on the same device."""
         self._queues.append(self._session.second_queue())
         return self._queues[-1]
 

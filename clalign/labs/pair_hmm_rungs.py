@@ -79,7 +79,9 @@ PAIR_HMM_RUNGS = (
     PairHmmRung("sequential", "one core, cell after cell, whole tables"),
     PairHmmRung("cells", "1: a work-item a cell, a launch a diagonal", PairHmmLadderChoices()),
     PairHmmRung("local", "2: the same, terms are added in local memory", PairHmmLadderChoices("local")),
-    PairHmmRung("states", "3: the same, a work-item a state of a cell", PairHmmLadderChoices("local", "state", 480)),
+    PairHmmRung(
+        "states", "3: the same, a work-item a state of a cell", PairHmmLadderChoices("local", "state", group=480)
+    ),
     PairHmmRung("lanes", "the program's kernel: all pairs at once, a work-group a pair"),
     PairHmmRung("vector", "the program's kernel: all pairs at once, a core a pair, explicit vectors"),
 )

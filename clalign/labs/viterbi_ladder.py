@@ -115,14 +115,9 @@ def basic_rate(bench: Bench, model: IntegerProfile) -> float:
     n = BASIC.group * bench.device.n_compute_units
     lengths = np.full(n, PROBE_RESIDUES, np.int64)
     batch = data.batch_of(random_codes(np.random.default_rng(0), int(lengths.sum())), lengths)
-    stage = ViterbiLadderStage(_within(BASIC, bench.device))
+    stage = ViterbiLadderStage(BASIC.within(bench.device))
     bench.session.run(stage, batch, model)
     return n * PROBE_RESIDUES * model.length / max(bench.times(stage, batch, model, 1).kernel, 1e-6)
-
-
-def _within(choices: LadderChoices, device: Device) -> LadderChoices:
-    """Return the choices with a work-group that the device allows."""
-    return replace(choices, group=min(choices.group, device.max_work_group))
 
 
 def expected_scores(bench: Bench, job: data.LadderData) -> Values:
@@ -141,7 +136,7 @@ def expected_scores(bench: Bench, job: data.LadderData) -> Values:
 
 def _rung(bench: Bench, rung: Rung, job: data.LadderData, expected: Values) -> dict[str, Any]:
     """Check and time one rung; what cannot run says why."""
-    choices = rung.choices and _within(rung.choices, bench.device)
+    choices = rung.choices and rung.choices.within(bench.device)
     if choices is None:
         stage = rung.program_stage(bench.session, job.batch, job.model)
         found = not_run(stage) if isinstance(stage, str) else _measured(bench, stage, job, expected)
@@ -223,7 +218,7 @@ def _granularity(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
     ]
     rows = []
     for name, per_launch, choices in kinds:
-        stage = ViterbiLadderStage(_within(choices, bench.device))
+        stage = ViterbiLadderStage(choices.within(bench.device))
         found = _measured(bench, stage, short, expected, 1 if choices.granularity == "fine" else None)
         published = {"coarse": "coarse", "medium, 1 row": "medium", "fine, 1 node": "fine"}.get(name)
         rows.append({
@@ -244,7 +239,7 @@ def _granularity(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
 def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int) -> list[dict[str, Any]]:
     """Time the basic rung on the four published sets; the speed of each second is compared with the one before."""
     sets = data.divergence_sets(np.random.default_rng(seed), n_residues)
-    stage, rows = ViterbiLadderStage(_within(BASIC, bench.device)), []
+    stage, rows = ViterbiLadderStage(BASIC.within(bench.device)), []
     for name, (text, batch) in sets.items():
         part = replace(job, batch=batch)
         found = _measured(bench, stage, part, bench.session.run(VITERBI, batch, job.model).values)

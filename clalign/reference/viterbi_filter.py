@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.values.local_profiles import (
+    HIGHEST_WORD,
     LOOP_COST,
     NEVER_WORD,
     WORD_BASE,
@@ -37,7 +38,6 @@ from clalign.values.local_profiles import (
 )
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
-HIGHEST_WORD = 32767
 ROWS_BETWEEN_CHECKS = 1000
 
 Row = npt.NDArray[np.int64]

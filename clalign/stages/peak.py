@@ -78,25 +78,22 @@ class PeakStage(Stage[PeakLoad, object, Ints]):
     name = "peak"
 
     def reference(self, batch: PeakLoad, model: object, check: Check = nothing_to_check) -> Ints:
-        """Compute the lanes with numpy."""
         from clalign.reference.peak import peak_values
 
         del model
         return peak_values(batch.n_items, batch.width, batch.rounds, batch.start, batch.steps, check)
 
     def start(self, session: KernelSession, batch: PeakLoad, model: object) -> Callable[[], Ints]:
-        """Start the chains on an OpenCL session; return what waits for the lanes' results."""
         del model
         results = session.allocate(4 * batch.n_lanes)
+        device, group = session.device, min(GROUP, session.device.max_work_group)
+        if device.kind == "cpu" or batch.n_items % group:
+            group = 1
         session.launch(
-            "peak_item", "peak_rate", {"WIDTH": batch.width}, batch.n_items, self._group(session.device, batch.n_items),
+            "peak_item", "peak_rate", {"WIDTH": batch.width}, batch.n_items, group,
             session.upload(batch.start), session.upload(batch.steps), np.int32(batch.rounds), results,
         )  # fmt: skip
         return session.fetch(results, batch.n_lanes, np.int32)
-
-    def _group(self, device: Device, n_items: int) -> int:
-        group = min(GROUP, device.max_work_group)
-        return group if device.kind != "cpu" and n_items % group == 0 else 1
 
 
 PEAK = PeakStage()

@@ -2,8 +2,8 @@
 
 `LocalProfile` is what all stages share, in natural logarithms. `byte_scores` (SSV, MSV),
 `word_scores` (Viterbi filter) and `odds` (Forward, Backward) are the forms that a stage computes
-with, rounded as HMMER 3.3.2 rounds, so that integers are the same as there. What depends on the
-length of a target is in `LengthTerms`.
+with, rounded as HMMER 3.3.2 rounds, so that integers are the same as there; they are computed in
+`clalign.values.profile_shelves`. What depends on the length of a target is in `LengthTerms`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.values.alphabets import N_CODES, STOP_CODE, Alphabet, code_of
-from clalign.values.profiles import DM, II, IM, MI, MM, Hmm, Hmmer3Settings
+from clalign.values.profiles import Hmm, Hmmer3Settings
 
 if TYPE_CHECKING:
     from clalign.values.profile_shelves import Shelved
@@ -48,8 +48,8 @@ BYTE_E_MOVE = 3
 LOOP_COST = np.float32(3.0)
 """What the filters pay in nats, all at once, for the loops of N, J and C that they take as free."""
 
-NEVER_WORD = -32768
-"""Minus infinity of the 16-bit scores."""
+NEVER_WORD, HIGHEST_WORD = -32768, 32767
+"""Minus infinity of the 16-bit scores, and the highest of them."""
 
 NEVER_BYTE = 255
 """The cost of what cannot be, among the 8-bit scores."""
@@ -117,8 +117,8 @@ class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
     background : float32[K]
     composition : float32[K]
         Mean emissions of the model, for the bias filter.
-    shelved : Shelved or None
-        Where its scores are, if they were computed together with those of other models.
+    shelved : Shelved
+        Where its scores are, beside those of the models that it was made together with.
     """
 
     hmm: Hmm
@@ -128,7 +128,7 @@ class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
     occupancy: Floats
     background: Floats
     composition: Floats
-    shelved: Shelved | None = None
+    shelved: Shelved
 
     @property
     def length(self) -> int:
@@ -142,74 +142,8 @@ class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
         return self.hmm.settings
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """Return what a copy is made of: one that stands on a shelf is taken from the copy of the shelf."""
-        if self.shelved is None:
-            return object.__reduce_ex__(self, protocol)
+        """Return what a copy is made of: it is taken from the copy of the shelf."""
         return self.shelved.shelf.profile, (self.shelved.place,)
-
-
-def to_local_profile(hmm: Hmm, compute_composition: bool = False) -> LocalProfile:
-    """Return the search profile of a HMMER3 model.
-
-    Parameters
-    ----------
-    hmm : Hmm
-    compute_composition : bool
-        Compute the mean emissions that a file does not say. Otherwise they are zero, as in HMMER: its bias filter then
-        knows no composition but the background's, and costs every target about one nat less than the null model.
-
-    References
-    ----------
-    Eddy, PLoS Comput. Biol. 4, e1000069 (2008): the local profile and its uniform fragment
-    lengths; HMMER 3.3.2 user's guide.
-    """
-    null = background(hmm.alphabet)
-    with np.errstate(divide="ignore"):
-        odds = np.log(hmm.match.astype(np.float64) / null.astype(np.float64)).astype(np.float32)
-        transitions = np.log(hmm.transitions.astype(np.float64)).astype(np.float32).T.copy()
-        occupied = occupancy(hmm)
-        left = np.arange(hmm.length, 0, -1, dtype=np.float32)
-        total = np.cumsum(occupied[1:] * left, dtype=np.float32)[-1]
-        begin = np.log((occupied / total).astype(np.float64)).astype(np.float32)
-    transitions[:, [0, hmm.length]] = -np.inf
-    begin[0] = -np.inf
-    settings = hmm.settings
-    assert isinstance(settings, Hmmer3Settings)
-    composition = settings.composition
-    if composition is None:
-        composition = mean_composition(hmm) if compute_composition else np.zeros(hmm.alphabet.size, np.float32)
-    return LocalProfile(
-        hmm=hmm,
-        match=letter_scores(odds, null, hmm.alphabet),
-        transitions=transitions,
-        begin=begin,
-        occupancy=occupied,
-        background=null,
-        composition=composition,
-    )
-
-
-def occupancy(hmm: Hmm) -> Floats:
-    """Return the probability that the match state of each node is visited (float32[M + 1], 0 first)."""
-    t = hmm.transitions
-    occupied = np.zeros(hmm.length + 1, np.float32)
-    occupied[1] = t[0, MI] + t[0, MM]
-    for k in range(2, hmm.length + 1):
-        stay = occupied[k - 1] * (t[k - 1, MM] + t[k - 1, MI])
-        occupied[k] = float(stay) + (1.0 - float(occupied[k - 1])) * float(t[k - 1, DM])
-    return occupied
-
-
-def mean_composition(hmm: Hmm) -> Floats:
-    """Return the mean emissions over match and insert states by how often they are used (float32[K])."""
-    t = hmm.transitions.astype(np.float64)
-    occupied = occupancy(hmm).astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inserted = np.nan_to_num(t[:, MI] / t[:, IM], nan=0.0, posinf=0.0)
-    inserted[1:] *= occupied[1:]
-    total = occupied[1:] @ hmm.match[1:].astype(np.float64) + inserted @ hmm.insert.astype(np.float64)
-    composition: Floats = (total / total.sum()).astype(np.float32)
-    return composition
 
 
 def letter_scores(odds: Floats, null: Floats, alphabet: Alphabet) -> Floats:
@@ -270,16 +204,9 @@ class ByteScores(Struct, frozen=True):
 
 def byte_scores(profile: LocalProfile) -> ByteScores:
     """Return the 8-bit scores of a profile, equal to HMMER's."""
-    if profile.shelved is not None:
-        return profile.shelved.byte_scores()
-    m = profile.length
-    canonical = [code_of(letter) for letter in profile.hmm.alphabet.canonical]
-    highest = np.maximum(profile.match[canonical, 1:].max(), np.float32(0))
-    bias = int(np.minimum(rounded(highest, BYTE_SCALE), 255))
-    plain = -rounded(profile.match, BYTE_SCALE)
-    costs = np.where(plain > 255 - bias, NEVER_BYTE, plain + bias).astype(np.uint8)
-    entry = np.log(np.float32(2.0) / (np.float32(m) * np.float32(m + 1)))
-    return ByteScores(costs, bias, int(np.minimum(-rounded(entry, BYTE_SCALE), 255)))
+    costs, bias, begin = profile.shelved.shelf.byte_scores
+    place = profile.shelved.place
+    return ByteScores(costs[:, profile.shelved.nodes], int(bias[place]), int(begin[place]))
 
 
 class WordScores(Struct, frozen=True):
@@ -300,17 +227,13 @@ class WordScores(Struct, frozen=True):
 
 def word_scores(profile: LocalProfile) -> WordScores:
     """Return the 16-bit scores of a profile, equal to HMMER's."""
-    if profile.shelved is not None:
-        return profile.shelved.word_scores()
-    highest = np.zeros((7, 1))
-    highest[II] = -1
-    transitions = np.minimum(words_of(profile.transitions), highest).astype(np.int16)
-    return WordScores(words_of(profile.match), transitions, words_of(profile.begin))
+    scores, nodes = profile.shelved.shelf.word_scores, profile.shelved.nodes
+    return WordScores(scores.match[:, nodes], scores.transitions[:, nodes], scores.begin[nodes])
 
 
 def words_of(values: Floats) -> Words:
     """Return scores in nats in the 16-bit form."""
-    words: Words = np.clip(rounded(values, WORD_SCALE), NEVER_WORD, 32767).astype(np.int16)
+    words: Words = np.clip(rounded(values, WORD_SCALE), NEVER_WORD, HIGHEST_WORD).astype(np.int16)
     return words
 
 
@@ -331,9 +254,8 @@ class Odds(Struct, frozen=True):
 
 def odds(profile: LocalProfile) -> Odds:
     """Return the odds ratios of a profile."""
-    if profile.shelved is not None:
-        return profile.shelved.odds()
-    return Odds(np.exp(profile.match), np.exp(profile.transitions), np.exp(profile.begin))
+    odds, nodes = profile.shelved.shelf.odds, profile.shelved.nodes
+    return Odds(odds.match[:, nodes], odds.transitions[:, nodes], odds.begin[nodes])
 
 
 def composition_odds(profile: LocalProfile) -> Floats:
@@ -341,12 +263,7 @@ def composition_odds(profile: LocalProfile) -> Floats:
 
     Letters that cannot be matched have 1.
     """
-    if profile.shelved is not None:
-        return profile.shelved.composition_odds()
-    ratios = np.ones(N_CODES, np.float32)
-    for code, chosen in enumerate(members_of(profile.hmm.alphabet)):
-        if chosen:
-            ratios[code] = profile.composition[chosen].sum() / profile.background[chosen].sum()
+    ratios: Floats = profile.shelved.shelf.composition_odds[profile.shelved.place]
     return ratios
 
 

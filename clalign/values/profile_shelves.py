@@ -1,10 +1,15 @@
-"""Search profiles of many HMMER3 models, made together.
+"""Search profiles of HMMER3 models, made together; one that is asked for alone stands on a shelf of its own.
 
 What a model is searched with is a few numbers for each node and letter, and to compute them for one model
 after the other takes longer than to search a proteome with it. On a shelf the nodes of many models stand side
 by side in the same arrays, which are computed in one go; what runs along the nodes of a model, such as
 occupancy, is computed for all models at a time, node after node. Each model's profile is a view of these
-arrays, and every number is the same as if it had been made alone.
+arrays, and no number depends on the other models.
+
+References
+----------
+Eddy, PLoS Comput. Biol. 4, e1000069 (2008): the local profile and its uniform fragment lengths; HMMER 3.3.2 user's
+guide.
 """
 
 from __future__ import annotations
@@ -27,19 +32,17 @@ from clalign.values.local_profiles import (
     BYTE_SCALE,
     NEVER_BYTE,
     Bytes,
-    ByteScores,
     Floats,
     LocalProfile,
     Odds,
     WordScores,
     background,
     letter_scores,
-    mean_composition,
     members_of,
     rounded,
     words_of,
 )
-from clalign.values.profiles import DM, II, MI, MM, Hmm, Hmmer3Settings
+from clalign.values.profiles import DM, II, IM, MI, MM, Hmm, Hmmer3Settings
 
 Places = npt.NDArray[np.int64]
 
@@ -162,7 +165,7 @@ class ProfileShelf:
 
     @cached_property
     def composition_odds(self) -> Floats:
-        """What `local_profiles.composition_odds` gives for each model (float32[n, N_CODES])."""
+        """How much likelier each letter is in the composition than in the background (float32[n, N_CODES])."""
         ratios, null = np.ones((len(self), N_CODES), np.float32), background(self.alphabet)
         for code, chosen in enumerate(members_of(self.alphabet)):
             if chosen:
@@ -176,26 +179,6 @@ class Shelved(Struct, frozen=True, eq=False):
 
     shelf: ProfileShelf
     place: int
-
-    def byte_scores(self) -> ByteScores:
-        """Return its 8-bit scores."""
-        costs, bias, begin = self.shelf.byte_scores
-        return ByteScores(costs[:, self.nodes], int(bias[self.place]), int(begin[self.place]))
-
-    def word_scores(self) -> WordScores:
-        """Return its 16-bit scores."""
-        scores, nodes = self.shelf.word_scores, self.nodes
-        return WordScores(scores.match[:, nodes], scores.transitions[:, nodes], scores.begin[nodes])
-
-    def odds(self) -> Odds:
-        """Return its odds ratios."""
-        odds, nodes = self.shelf.odds, self.nodes
-        return Odds(odds.match[:, nodes], odds.transitions[:, nodes], odds.begin[nodes])
-
-    def composition_odds(self) -> Floats:
-        """Return the ratios of its composition."""
-        ratios: Floats = self.shelf.composition_odds[self.place]
-        return ratios
 
     @property
     def nodes(self) -> slice:
@@ -213,7 +196,7 @@ class Shelves:
     hmms : sequence of Hmm
         Those of HMMER2 stand on no shelf, and those of different alphabets on different ones.
     compute_composition : bool
-        As for `local_profiles.to_local_profile`.
+        As for `shelf_of`.
 
     Attributes
     ----------
@@ -256,20 +239,21 @@ class Shelves:
 
 
 def shelf_of(hmms: Sequence[Hmm], compute_composition: bool = False) -> ProfileShelf:
-    """Return the profiles of some HMMER3 models, each equal to that of `local_profiles.to_local_profile`.
+    """Return the search profiles of some HMMER3 models.
 
     Parameters
     ----------
     hmms : sequence of Hmm
         Of one alphabet.
     compute_composition : bool
-        As for `to_local_profile`.
+        Compute the mean emissions that a file does not say. Otherwise they are zero, as in HMMER: its bias filter then
+        knows no composition but the background's, and costs every target about one nat less than the null model.
     """
     alphabet = hmms[0].alphabet
     null = background(alphabet)
     starts = np.concatenate([[0], np.cumsum([hmm.length + 1 for hmm in hmms])]).astype(np.int64)
     probabilities = np.concatenate([hmm.transitions for hmm in hmms])
-    occupied = _occupancy(probabilities, starts)
+    occupied = occupancy(probabilities, starts)
     with np.errstate(divide="ignore"):
         emissions = np.concatenate([hmm.match for hmm in hmms]).astype(np.float64)
         odds = np.log(emissions / null.astype(np.float64)).astype(np.float32)
@@ -282,6 +266,23 @@ def shelf_of(hmms: Sequence[Hmm], compute_composition: bool = False) -> ProfileS
     match[:, starts[:-1]] = -np.inf
     composition = np.stack([_composition(hmm, compute_composition) for hmm in hmms])
     return ProfileShelf(tuple(hmms), starts, match, transitions, begin, occupied, composition)
+
+
+def to_local_profile(hmm: Hmm, compute_composition: bool = False) -> LocalProfile:
+    """Return the search profile of one model; see `shelf_of`."""
+    return shelf_of([hmm], compute_composition).profile(0)
+
+
+def mean_composition(hmm: Hmm) -> Floats:
+    """Return the mean emissions over match and insert states by how often they are used (float32[K])."""
+    t = hmm.transitions.astype(np.float64)
+    occupied = occupancy(hmm.transitions, np.array([0, hmm.length + 1])).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inserted = np.nan_to_num(t[:, MI] / t[:, IM], nan=0.0, posinf=0.0)
+    inserted[1:] *= occupied[1:]
+    total = occupied[1:] @ hmm.match[1:].astype(np.float64) + inserted @ hmm.insert.astype(np.float64)
+    composition: Floats = (total / total.sum()).astype(np.float32)
+    return composition
 
 
 def _composition(hmm: Hmm, compute: bool) -> Floats:
@@ -310,8 +311,8 @@ def by_step(starts: Places, backward: bool = False) -> tuple[Places, Places, Pla
     return taken, (sizes[model] - 1 - along if backward else along), model
 
 
-def _occupancy(probabilities: Floats, starts: Places) -> Floats:
-    """Return what `local_profiles.occupancy` gives for each model, side by side."""
+def occupancy(probabilities: Floats, starts: Places) -> Floats:
+    """Return the probability that the match state of each node is visited, side by side (float32[N]; 0 at nodes 0)."""
     taken, step, model = by_step(starts)
     entered = (probabilities[:, MM] + probabilities[:, MI])[taken]
     resumed = probabilities[:, DM].astype(np.float64)[taken]

@@ -7,9 +7,7 @@
    Macros
      ROWS     rows of a lane, a multiple of 4
      LETTERS  letters that scores are given for
-     LOCAL    1: no score is below 0
-     TRACED   1: what decides on the way back is kept, see common/pair_directions.h
-     SABOTAGE 1 plants a fault, for the test of the tests */
+     LOCAL, TRACED, SABOTAGE   see common/long_pair_plan.h */
 
 #include "common/lane_ints.h"
 #include "common/pair_directions.h"
@@ -19,15 +17,6 @@
 #endif
 #ifndef LETTERS
 #define LETTERS 6
-#endif
-#ifndef LOCAL
-#define LOCAL 1
-#endif
-#ifndef TRACED
-#define TRACED 0
-#endif
-#ifndef SABOTAGE
-#define SABOTAGE 0
 #endif
 
 #define STRIP (LANES * ROWS) /* rows of a tile */

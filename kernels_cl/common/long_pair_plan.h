@@ -3,10 +3,23 @@
    An edge is a row or column of int2: a score, and what the gap is worth that enters the next cell, along the target (to
    the right) or along the query (downwards). The first of an edge is that before the first column or row.
 
-   Macros: STRIP  rows of a tile */
+   Macros
+     STRIP    rows of a tile
+     LOCAL    1: no score is below 0
+     TRACED   1: what decides on the way back is kept, see common/pair_directions.h
+     SABOTAGE 1 plants a fault, for the test of the tests */
 
 #ifndef STRIP
 #define STRIP 128
+#endif
+#ifndef LOCAL
+#define LOCAL 1
+#endif
+#ifndef TRACED
+#define TRACED 0
+#endif
+#ifndef SABOTAGE
+#define SABOTAGE 0
 #endif
 
 #include "common/group_meetings.h"
@@ -38,9 +51,14 @@ typedef struct {
 
 enum { PATH_ROW, PATH_COLUMN, PATH_GAP, PATH_ENDS, PATH_LETTERS, N_PATH };
 
-CALL part_t part_of(__global const uchar *query, __global const uchar *target, __global const char *scores,
-                    __global const int *plan, __global const int2 *top_in, __global const int2 *left_in,
-                    __global int2 *kept_rows, __global int2 *kept_columns)
+/* What the kernels begin with (see kernels_cl/long_pair_lanes.cl). */
+#define PART_PARAMETERS                                                                         \
+    __global const uchar *query, __global const uchar *target, __global const char *scores,     \
+    __global const int *plan, __global const int2 *top_in, __global const int2 *left_in,        \
+    __global int2 *kept_rows, __global int2 *kept_columns
+#define PART query, target, scores, plan, top_in, left_in, kept_rows, kept_columns
+
+CALL part_t part_of(PART_PARAMETERS)
 {
     part_t g;
     g.m = plan[ROWS_OF_REGION], g.n = plan[COLUMNS_OF_REGION], g.columns = plan[TILE_COLUMNS];

@@ -4,9 +4,7 @@
    Macros
      VECTORS         vectors of a column, a multiple of 4
      WIDTH           16 or 32: bits of what no score of a tile may be further from that of its corner
-     LOCAL           1: no score is below 0
-     TRACED          1: what decides on the way back is kept, see common/pair_directions.h
-     SABOTAGE        1 plants a fault, for the test of the tests */
+     LOCAL, TRACED, SABOTAGE   see common/long_pair_plan.h */
 
 #define LANES 16
 #ifndef VECTORS
@@ -18,17 +16,8 @@
 #ifndef WIDTH
 #define WIDTH 16
 #endif
-#ifndef LOCAL
-#define LOCAL 1
-#endif
-#ifndef TRACED
-#define TRACED 0
-#endif
 #ifndef TRACED_COLUMNS
 #define TRACED_COLUMNS 128
-#endif
-#ifndef SABOTAGE
-#define SABOTAGE 0
 #endif
 
 #include "common/long_pair_plan.h"

@@ -33,6 +33,20 @@
 #define FUSED(a, b, c) fma(a, b, c)
 #endif
 
+/* What both shapes of the kernel are given (see kernels_cl/pair_hmm_vector.cl); `number_t` is what scratch is made of. */
+#define PAIR_HMM_PARAMETERS(number_t)                                                                \
+    __global const uchar *queries, __global const uchar *targets, __global const int8 *pairs,        \
+    const uint n, __global const uchar *letters, const int n_letters, __global const float *odds,    \
+    __global const float *steps, __global uint *next, __global number_t *scratch, const ulong room,  \
+    __global float *results, RESULTS_OF_PAIRS
+#if COUNTS
+#define RESULTS_OF_PAIRS __global float *matches
+#else
+#define RESULTS_OF_PAIRS                                                                             \
+    const float least, const uint n_entries, __global int2 *entries, __global float *values,         \
+    __global uint2 *found, __global float *gaps
+#endif
+
 #define N_STATES (1 + 2 * SETS) /* M, I_k, D_k */
 #define N_STEPS 8
 #define MOST_LETTERS 20

@@ -56,12 +56,12 @@ def test_a_rehearsal_tells_what_filters_need() -> None:
     noted: list[ProgramChoice] = []
     rehearsal = Rehearsal(device, noted.append)
     for profile in profiles:
-        FILTERS.start(rehearsal, probe_batch(4, longest=200), FilterModel(profile, FilterLimits()))
+        FILTERS.start(rehearsal, probe_batch(4, longest=200), [FilterModel(profile, FilterLimits())])
     assert noted == list(rehearsal.programs)
     with OpenCLSession(device) as session:
         session.build_ahead(noted)
         for profile in profiles:
-            session.run(FILTERS, random_batch(rng, profile, 6, 40), FilterModel(profile, FilterLimits()))
+            session.run(FILTERS, random_batch(rng, profile, 6, 40), [FilterModel(profile, FilterLimits())])
         assert {choice for choice, _ in session._kernels} == set(noted)
         assert {(choice, entry) for choice in noted for entry in rehearsal.programs[choice]} == set(session._kernels)
 
@@ -74,7 +74,7 @@ def test_lengths_of_profiles_share_programs_on_cards() -> None:
     for _ in range(2):
         for length in np.clip(rng.lognormal(4.9, 0.6, 50), 30, 640).astype(int).tolist():
             profile = random_local_profile(rng, length)
-            FILTERS.start(needed, probe_batch(2), FilterModel(profile, FilterLimits()))
+            FILTERS.start(needed, probe_batch(2), [FilterModel(profile, FilterLimits())])
         counts.append(len(needed.programs))
     assert counts[0] <= 50
     assert counts[1] - counts[0] <= 10

@@ -407,8 +407,8 @@ class Faulty(ReferenceSession):
 
         def result() -> Any:
             found = wait()
-            if stage is FILTERS and len(found.msv) > 1:
-                found.msv[1] += np.float32(0.231)
+            if stage is FILTERS and len(found[0].msv) > 1:
+                found[0].msv[1] += np.float32(0.231)
             return found
 
         return result

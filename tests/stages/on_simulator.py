@@ -17,11 +17,11 @@ import pyopencl as cl
 from clalign.compute.meetings import METHODS, Meetings
 from clalign.compute.opencl import discover
 from clalign.compute.opencl.session import OpenCLSession
-from clalign.stages.hmmer3 import filter_cascade, viterbi_filter
+from clalign.stages.hmmer3 import filters, viterbi_filter
 from clalign.stages.hmmer3.bias_filter import BiasFilterStage
 from clalign.stages.hmmer3.decoding import DecodingStage
 from clalign.stages.hmmer3.envelope import EnvelopeStage
-from clalign.stages.hmmer3.filters import FILTERS_OF_MANY, Filtered, FilterModel
+from clalign.stages.hmmer3.filters import FILTERS, Filtered, FilterModel
 from clalign.stages.hmmer3.forward import FORWARD, ForwardStage
 from clalign.stages.hmmer3.msv import MSV, MsvStage
 from clalign.stages.hmmer3.sampling import SamplingModel, SamplingStage
@@ -181,11 +181,11 @@ def filters_of_several(is_cut: bool = False) -> tuple[Any, Any, Any]:
     SSV.shape = "item"
     if is_cut:
         viterbi_filter.LEAST_PIECE, viterbi_filter.PIECE_SHARE, viterbi_filter.MOST_PAIR_NODES = 24, 1.2, 4
-        filter_cascade.FEW_SEQUENCES = 2
+        filters.FEW_SEQUENCES = 2
     shelf = shelf_of([random_local_hmm(RNG, n_nodes) for n_nodes in (21, 3, 19, 90 if is_cut else 20)])
     profiles = [*map(shelf.profile, (3, 1, 0, 2)), LOCAL_PROFILE]
     limits = FilterLimits(0.5, 0.3, 0.2)
-    return FILTERS_OF_MANY, profile_batch(), [FilterModel(profile, limits) for profile in profiles]
+    return FILTERS, profile_batch(), [FilterModel(profile, limits) for profile in profiles]
 
 
 CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {

@@ -13,6 +13,7 @@ from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER, BiasFilterStage
 from clalign.stages.hmmer3.row_lists import RowList, length_buffers
 from clalign.values.local_profiles import LocalProfile
+from clalign.values.profile_shelves import to_local_profile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_profile, swissprot_batch
 
@@ -36,7 +37,7 @@ def test_random_cases(session: Session, defines: dict[str, int], seed: int, n_no
 
 
 def composed_of(profile: LocalProfile, composition: npt.NDArray[np.float32]) -> LocalProfile:
-    return replace(profile, composition=composition)
+    return to_local_profile(replace(profile.hmm, settings=replace(profile.settings, composition=composition)))
 
 
 def test_long_stretches_of_one_letter(any_session: Session) -> None:

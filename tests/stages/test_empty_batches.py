@@ -13,7 +13,7 @@ from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER
 from clalign.stages.hmmer3.decoding import DECODING
 from clalign.stages.hmmer3.envelope import ENVELOPE
-from clalign.stages.hmmer3.filters import FILTERS, FILTERS_OF_MANY, FilterModel
+from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.hmmer3.forward import FORWARD
 from clalign.stages.hmmer3.msv import MSV
 from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel
@@ -79,8 +79,8 @@ CASES: dict[str, Callable[[int], Case]] = {
     "bias_filter": lambda n: (BIAS_FILTER, sequences(n), LOCAL_PROFILE),
     "viterbi_filter": lambda n: (VITERBI_FILTER, sequences(n), LOCAL_PROFILE),
     "forward": lambda n: (FORWARD, sequences(n), LOCAL_PROFILE),
-    "filters": lambda n: (FILTERS, sequences(n), LIMITS),
-    "filters_of_many": lambda n: (FILTERS_OF_MANY, sequences(n), [LIMITS, LIMITS]),
+    "filters": lambda n: (FILTERS, sequences(n), [LIMITS]),
+    "filters_of_many": lambda n: (FILTERS, sequences(n), [LIMITS, LIMITS]),
     "decoding": lambda n: (DECODING, sequences(n), RowProfiles.alone(LOCAL_PROFILE, n)),
     "envelope": lambda n: (ENVELOPE, parts(n), RowProfiles.alone(LOCAL_PROFILE, n)),
     "sampling": lambda n: (SAMPLING, parts(n), SamplingModel(RowProfiles.alone(LOCAL_PROFILE, n), 7)),

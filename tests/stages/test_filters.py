@@ -8,11 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.stages.hmmer3.filter_cascade import FEW_SEQUENCES
-from clalign.stages.hmmer3.filters import FILTERS, FILTERS_OF_MANY, PASSED_FORWARD, Filtered, FilterModel
+from clalign.stages.hmmer3.filters import FEW_SEQUENCES, FILTERS, PASSED_FORWARD, Filtered, FilterModel
 from clalign.values.filters import FilterLimits, least_difference, pvalue
-from clalign.values.local_profiles import to_local_profile
-from clalign.values.profile_shelves import shelf_of
+from clalign.values.profile_shelves import shelf_of, to_local_profile
 from clalign.values.profiles import Hmmer3Settings
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile
@@ -37,10 +35,10 @@ def test_as_the_plain_filters(session: Session, n_nodes: int, limits: FilterLimi
     profile = random_local_profile(rng, n_nodes)
     batch = random_batch(rng, profile, 24, 90)
     model = FilterModel(profile, limits)
-    expected = FILTERS.reference(batch, model)
+    expected = FILTERS.reference_of(batch, model)
     if n_nodes > 1:
         assert PASSED_FORWARD in expected.reached
-    assert_same(session.run(FILTERS, batch, model), expected)
+    assert_same(session.run(FILTERS, batch, [model])[0], expected)
 
 
 @pytest.mark.parametrize("n_copies", [1, 5], ids=["later filters for some", "all for all"])
@@ -55,14 +53,14 @@ def test_many_models_at_once_as_each_alone(any_session: Session, limits: FilterL
     batch = SequenceBatch.from_texts(["", *(one.residues(k) for one in related for k in range(5)), ""] * n_copies)
     assert (len(batch) > FEW_SEQUENCES) == (n_copies > 1)
     models = [FilterModel(profile, limits) for profile in profiles]
-    together = any_session.run(FILTERS_OF_MANY, batch, models)
+    together = any_session.run(FILTERS, batch, models)
     assert {len(found.rows) > 0 for found in together} == {True, False} or not limits.bias
     for found, model in zip(together, models, strict=True):
         found.check()
-        alone = any_session.run(FILTERS, batch, model)
+        alone = any_session.run(FILTERS, batch, [model])[0]
         for name in ("msv", "rows", "bias", "viterbi", "forward", "reached"):
             assert np.array_equal(getattr(found, name), getattr(alone, name), equal_nan=name not in ("rows", "reached"))
-        assert_same(found, FILTERS.reference(batch, model))
+        assert_same(found, FILTERS.reference_of(batch, model))
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -73,7 +71,7 @@ def test_random_cases(session: Session, seed: int) -> None:
     limits = FilterLimits(*np.sort(rng.random(3))[::-1].tolist(), bias=bool(rng.integers(2)))
     batch = random_batch(rng, profile, 12, 80)
     model = FilterModel(profile, limits)
-    assert_same(session.run(FILTERS, batch, model), FILTERS.reference(batch, model))
+    assert_same(session.run(FILTERS, batch, [model])[0], FILTERS.reference_of(batch, model))
 
 
 def test_everything_may_pass(any_session: Session) -> None:
@@ -81,7 +79,7 @@ def test_everything_may_pass(any_session: Session) -> None:
     rng = np.random.default_rng(5)
     profile = random_local_profile(rng, 25)
     batch = SequenceBatch.from_texts([profile.hmm.consensus * 2] * 300)
-    found = any_session.run(FILTERS, batch, FilterModel(profile, FilterLimits()))
+    found = any_session.run(FILTERS, batch, [FilterModel(profile, FilterLimits())])[0]
     assert found.rows.tolist() == list(range(300))
     assert (found.reached == PASSED_FORWARD).all()
 
@@ -91,7 +89,7 @@ def test_nothing_passes(any_session: Session) -> None:
     profile = random_local_profile(rng, 25)
     for batch in (SequenceBatch.from_texts([]), SequenceBatch.from_texts(["", "", "*", "GGG"])):
         model = FilterModel(profile, FilterLimits(1e-30, 1e-30, 1e-30))
-        for found in (any_session.run(FILTERS, batch, model), *any_session.run(FILTERS_OF_MANY, batch, [model] * 3)):
+        for found in (*any_session.run(FILTERS, batch, [model]), *any_session.run(FILTERS, batch, [model] * 3)):
             assert len(found.rows) == 0
             assert np.isnan(found.msv).tolist() == (batch.lengths == 0).tolist()
 
@@ -102,7 +100,7 @@ def test_long_targets_of_long_models_take_msv(session: Session) -> None:
     profile = to_local_profile(random_local_hmm(rng, 900))
     batch = SequenceBatch.from_texts([random_codes(rng, 12_000), random_codes(rng, 300), "B" * 200, "ZJ" * 90])
     model = FilterModel(profile, FilterLimits())
-    assert_same(session.run(FILTERS, batch, model), FILTERS.reference(batch, model))
+    assert_same(session.run(FILTERS, batch, [model])[0], FILTERS.reference_of(batch, model))
 
 
 def test_least_difference_is_the_boundary() -> None:

@@ -141,8 +141,8 @@ def test_what_cannot_run_says_why(session: Session) -> None:
     batch = random_pairs(np.random.default_rng(3), [4], AMINO_LETTERS)
     with pytest.raises(OptionError, match="work-items"):
         session.run(too_large, batch, PairHmms.same(MODEL, 1))
-    assert PairHmmLadderChoices("local", "state", 512).within(device).group == 256
-    assert PairHmmLadderStage(PairHmmLadderChoices("local", "state", 256)).macros(device)["GROUP"] == 255
+    assert PairHmmLadderChoices("local", "state", group=512).within(device).group == 256
+    assert PairHmmLadderStage(PairHmmLadderChoices("local", "state", group=256)).macros(device)["GROUP"] == 255
 
 
 @pytest.mark.parametrize("given", [{"cell": "texture"}, {"item": "row"}, {"group": 2}])

@@ -12,17 +12,10 @@ from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.row_lists import RowList, length_buffers
 from clalign.stages.hmmer3.viterbi_filter import LEAST_PIECE, VITERBI_FILTER, ViterbiFilterStage
 from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, MOST_ABOVE, PairSteps, pair_steps
-from clalign.stages.hmmer3.viterbi_filter_tables import can_merge_steps
+from clalign.stages.hmmer3.viterbi_filter_tables import mergeable
 from clalign.values.alphabets import AMINO
-from clalign.values.local_profiles import (
-    LOOP_COST,
-    WORD_E_MOVE,
-    WORD_SCALE,
-    LocalProfile,
-    length_terms,
-    to_local_profile,
-    word_scores,
-)
+from clalign.values.local_profiles import LOOP_COST, WORD_E_MOVE, WORD_SCALE, LocalProfile, length_terms, word_scores
+from clalign.values.profile_shelves import to_local_profile
 from clalign.values.profiles import DD, DM, MD, MI, MM
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
@@ -92,6 +85,16 @@ def odd_profile(rng: np.random.Generator, n_nodes: int) -> LocalProfile:
     return to_local_profile(hmm)
 
 
+def can_merge_steps(profile: LocalProfile) -> bool:
+    """Return whether the form that merges steps suits a model."""
+    return bool(mergeable(word_scores(profile), np.array([0, profile.length + 1]))[0])
+
+
+def pairs_of(profile: LocalProfile) -> PairSteps | None:
+    """Return the scores of a model for the form that packs two in a word."""
+    return pair_steps(word_scores(profile), np.array([0, profile.length + 1]))[0]
+
+
 @pytest.mark.parametrize(("shape", "defines"), FEW_SHAPES)
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([2, 3, 40, 45]))
 @UNLIMITED
@@ -99,7 +102,7 @@ def test_odd_models(shaped_session: Session, shape: str, defines: dict[str, int]
     rng = np.random.default_rng(seed)
     profile = odd_profile(rng, n_nodes)
     batch = random_batch(rng, profile, 8, 40)
-    if defines.get("PLAIN") or shape == "lanes" or can_merge_steps(word_scores(profile)):
+    if defines.get("PLAIN") or shape == "lanes" or can_merge_steps(profile):
         assert n_differing(ViterbiFilterStage(shape, **defines), shaped_session, batch, profile) == 0
     assert n_differing(VITERBI_FILTER, shaped_session, batch, profile) == 0
 
@@ -107,11 +110,11 @@ def test_odd_models(shaped_session: Session, shape: str, defines: dict[str, int]
 def test_odd_models_are_told_apart() -> None:
     """Of the odd models some, but not all, suit the forms that merge steps or pack two scores in a word."""
     rng = np.random.default_rng(4)
-    scores = [word_scores(odd_profile(rng, 20)) for _ in range(40)]
-    assert 5 < sum(can_merge_steps(s) for s in scores) < 35
-    assert 5 < sum(pair_steps(s) is not None for s in scores) < 35
-    assert all(can_merge_steps(word_scores(random_local_profile(rng, n))) for n in (1, 2, 3, 50))
-    assert all(pair_steps(word_scores(random_local_profile(rng, n))) is not None for n in (1, 2, 3, 50))
+    profiles = [odd_profile(rng, 20) for _ in range(40)]
+    assert 5 < sum(can_merge_steps(profile) for profile in profiles) < 35
+    assert 5 < sum(pairs_of(profile) is not None for profile in profiles) < 35
+    assert all(can_merge_steps(random_local_profile(rng, n)) for n in (1, 2, 3, 50))
+    assert all(pairs_of(random_local_profile(rng, n)) is not None for n in (1, 2, 3, 50))
 
 
 def highest_deletes(pairs: PairSteps) -> npt.NDArray[np.int64]:
@@ -130,7 +133,7 @@ def highest_deletes(pairs: PairSteps) -> npt.NDArray[np.int64]:
 @example(seed=1873, n_nodes=13)
 @settings(max_examples=60, deadline=None)
 def test_no_sum_of_two_packed_scores_wraps_around(seed: int, n_nodes: int) -> None:
-    pairs = pair_steps(word_scores(odd_profile(np.random.default_rng(seed), n_nodes)))
+    pairs = pairs_of(odd_profile(np.random.default_rng(seed), n_nodes))
     if pairs is None:
         return
     to_match, from_insert, from_delete, begin, stay, on = pairs.steps
@@ -164,7 +167,7 @@ def deleting_profile() -> LocalProfile:
 def test_the_highest_deletes_do_not_wrap_around(session: Session) -> None:
     """An M that only just counts is followed by a delete over a node into whose D no M goes, and that by the best M."""
     profile = deleting_profile()
-    pairs = pair_steps(word_scores(profile))
+    pairs = pairs_of(profile)
     assert pairs is not None
     assert 27_500 < highest_deletes(pairs).max() <= 32_767
     batch = SequenceBatch.from_texts([text + "A" * 10_000 for text in ("WWWW", "WWWWY")])
@@ -198,7 +201,7 @@ def profile_that_wraps_around() -> LocalProfile:
 def test_scores_beyond_those_that_wrap_around(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     """Wherever in a block of rows M becomes too high, what comes after it counts."""
     profile = profile_that_wraps_around()
-    pairs = pair_steps(word_scores(profile))
+    pairs = pairs_of(profile)
     assert pairs is not None
     assert pairs.trusted < 32767
     texts = ["A" * before + "WCHMWCWY" + "A" * 100 for before in range(60, 96)]
@@ -266,7 +269,7 @@ def test_long_sequences_are_cut_where_nothing_is_lost(session: Session) -> None:
     """Weak domains lie across every place where a piece may end; only one of them decides the score."""
     rng = np.random.default_rng(8)
     profile = random_local_profile(rng, 10)
-    pairs = pair_steps(word_scores(profile))
+    pairs = pairs_of(profile)
     assert pairs is not None
     assert pairs.longest_alignment is not None
     assert pairs.longest_alignment < LEAST_PIECE
@@ -288,7 +291,7 @@ def test_bound_of_alignments_holds() -> None:
     rng = np.random.default_rng(9)
     bounds = []
     for n_nodes in (1, 10, 100):
-        pairs = pair_steps(word_scores(random_local_profile(rng, n_nodes)))
+        pairs = pairs_of(random_local_profile(rng, n_nodes))
         assert pairs is not None
         assert pairs.longest_alignment is not None
         bounds.append(pairs.longest_alignment)

@@ -143,15 +143,10 @@ class OpenCLSession:
         )
 
     def demand(self, is_so: bool | np.bool_, what: str) -> None:
-        """Raise `DeviceError` unless something is so that must be so of every result.
-
-        Stages look at what they have fetched before they take it apart.
-        """
         if not is_so:
             raise self.wrong(what)
 
     def reached(self) -> Callable[[], bool]:
-        """Return what tells, without waiting, whether everything that was started until now is done."""
         last = self._queue.last
 
         def is_reached() -> bool:
@@ -219,8 +214,6 @@ class OpenCLSession:
             return self._transfers.share(np.ascontiguousarray(array))
 
     def tables(self, name: str, key: object, make: MakeTables) -> AllTables:
-        """Return the tables of all models that `make` makes them for in one buffer, made once."""
-
         def sent() -> AllTables:
             models = make()
             with self._translated():
@@ -229,11 +222,9 @@ class OpenCLSession:
         return self.cached(name, key, sent)
 
     def residues(self, batch: SequenceBatch) -> tuple[cl.Buffer, cl.Buffer]:
-        """Return the letter codes and the offsets of a batch, kept for when it is used again."""
         return self.cached("residues", batch, lambda: (self.share(batch.codes), self.share(batch.offsets)))
 
     def allocate(self, n_bytes: int) -> cl.Buffer:
-        """Return a buffer with undefined content."""
         self._refuse_large(n_bytes)
         with self._translated():
             return new_buffer(self._context, self._pool, max(1, n_bytes))
@@ -253,16 +244,11 @@ class OpenCLSession:
             return self._transfers.results(n_bytes)
 
     def scratch(self, name: str, n_bytes: int) -> cl.Buffer:
-        """Return a buffer of at least so many bytes for what a launch needs while it runs.
-
-        It is kept under its name for the next launch in this session's queue; a second queue has its own.
-        """
         size = 1 << max(10, (n_bytes - 1).bit_length())
         size = n_bytes if 0 < self.device.max_buffer_bytes < size else size
         return self.cached(f"scratch {name} of {size}", self, lambda: self.allocate(size))
 
     def zeros(self, n_bytes: int) -> cl.Buffer:
-        """Return a buffer of zeros, which the kernels launched after this may write."""
         if self._transfers.in_place:
             self._refuse_large(n_bytes)
             with self._translated():
@@ -282,7 +268,6 @@ class OpenCLSession:
         return buffer
 
     def download(self, buffer: Buffer, shape: Shape, dtype: type[Number]) -> npt.NDArray[Number]:
-        """Return the content of a buffer, after everything launched before."""
         return self.fetch(buffer, shape, dtype)()
 
     def fetch(
@@ -311,7 +296,6 @@ class OpenCLSession:
         *arguments: Any,
         offset: int = 0,
     ) -> None:
-        """Enqueue a kernel, as `KernelSession` says."""
         kernel, n_arguments = self._kernel(source, entry, defines)
         if len(arguments) != n_arguments:
             raise TypeError(f"{entry} takes {n_arguments} arguments, not {len(arguments)}")
@@ -366,7 +350,6 @@ class OpenCLSession:
             return build_report(self._context, self.device, source, entry, defines)
 
     def finish(self) -> None:
-        """Wait for everything launched."""
         with self._translated(), tracing.span("wait", "waiting"):
             self._queue.finish()
         self._count_kernels()

@@ -24,20 +24,12 @@ from clalign.engines.plan7.tables import BATCHES
 from clalign.engines.plan7.targets import SearchableBatch, Targets
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
-from clalign.stages.hmmer3.filters import FILTERS, FILTERS_OF_MANY, PASSED_FORWARD, Filtered, FilterModel
+from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
 from clalign.values.envelopes import RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
-from clalign.values.local_profiles import (
-    BYTE_BASE,
-    BYTE_E_MOVE,
-    BYTE_SCALE,
-    LN_2,
-    LOOP_COST,
-    LocalProfile,
-    byte_scores,
-    to_local_profile,
-)
+from clalign.values.local_profiles import BYTE_BASE, BYTE_E_MOVE, BYTE_SCALE, LN_2, LOOP_COST, LocalProfile, byte_scores
+from clalign.values.profile_shelves import to_local_profile
 from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm
 from clalign.values.sequences import SequenceBatch
 
@@ -122,9 +114,8 @@ class Hmmer3Search(Struct, frozen=True):
 
     def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Found]:
         """Start sending a batch through the filters; return what waits for the result."""
-        reduced = self.targets.reduced(batch)
-        wait = session.start(FILTERS, reduced.batch, self.model)
-        return lambda: self.found(reduced, wait())
+        wait = start_many([self], session, batch)
+        return lambda: wait()[0]
 
     def found(self, reduced: SearchableBatch, filtered: Filtered) -> Found:
         """Return what became of a batch in the filters, as it is kept."""
@@ -264,7 +255,7 @@ class Hmmer3Search(Struct, frozen=True):
 def start_many(searches: Sequence[Hmmer3Search], session: Session, batch: SequenceBatch) -> Callable[[], list[Found]]:
     """Start sending a batch through the filters of some profiles that were made together; return what waits for all."""
     reduced = searches[0].targets.reduced(batch)
-    wait = session.start(FILTERS_OF_MANY, reduced.batch, [search.model for search in searches])
+    wait = session.start(FILTERS, reduced.batch, [search.model for search in searches])
     return lambda: [search.found(reduced, filtered) for search, filtered in zip(searches, wait(), strict=True)]
 
 

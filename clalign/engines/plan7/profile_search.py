@@ -142,9 +142,9 @@ def start_many(searches: Sequence[Any], session: Session, batch: SequenceBatch) 
 
 
 def _shelf_of(search: Any) -> object:
-    """Return where the profile of a search stands with others; None for one that stands alone."""
+    """Return where the profile of a search stands with others; None for one of HMMER2."""
     is_newer = isinstance(search, hmmer3_search.Hmmer3Search)
-    return search.profile.shelved.shelf if is_newer and search.profile.shelved is not None else None
+    return search.profile.shelved.shelf if is_newer else None
 
 
 def _alone(searches: Sequence[Any], session: Session, batch: SequenceBatch) -> Callable[[], list[Scored[Any]]]:

@@ -61,7 +61,7 @@ def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> N
             n_seen += 1
             local = shelves.profile(place)
             if local is not None:
-                FILTERS.start(session, batch, FilterModel(local, limits))
+                FILTERS.start(session, batch, [FilterModel(local, limits)])
             else:
                 _rehearse_older(session, batch, hmm, is_traced=n_seen <= MOST_TRACED)
         n_together = min(8 * n_together, MOST_TOGETHER)  # what the first one needs is not to wait for the others

@@ -19,7 +19,7 @@ from clalign.engines.plan7.targets import targets_of
 from clalign.execution.units import Scored
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import JobContext, building
-from clalign.stages.hmmer3.filters import FILTERS, FILTERS_OF_MANY, Filtered, FilterModel
+from clalign.stages.hmmer3.filters import FILTERS, Filtered, FilterModel
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.devices import REFERENCE, Device
@@ -162,7 +162,8 @@ def _check_random_hmmer3(session: Session, context: JobContext) -> dict[str, Any
         batch = random_batch(rng, profile, 6, 90)
         model = FilterModel(profile, OPEN_LIMITS)
         several.append((model, batch))
-        n_wrong += not _same_filters(session.run(FILTERS, batch, model), FILTERS.reference(batch, model))
+        (found_alone,) = session.run(FILTERS, batch, [model])
+        n_wrong += not _same_filters(found_alone, FILTERS.reference_of(batch, model))
         found = define_domains(session, batch, profile)()
         expected = define_domains(ReferenceSession(REFERENCE, session.check), batch, profile)()
         n_wrong += sum(_differs(a, b) for a, b in zip(found, expected, strict=True))
@@ -180,8 +181,8 @@ def _n_other_together(session: Session, several: Sequence[tuple[FilterModel, Seq
     """Return with how many models the filters give something else if all of them are started at a time."""
     texts = [batch.residues(row) for _, batch in several for row in range(len(batch))]
     batch, models = SequenceBatch.from_texts(texts * TIMES_TOGETHER), [model for model, _ in several]
-    together = session.run(FILTERS_OF_MANY, batch, models)
-    alone = [session.run(FILTERS, batch, model) for model in models]
+    together = session.run(FILTERS, batch, models)
+    alone = [session.run(FILTERS, batch, [model])[0] for model in models]
     return sum(not _same_filters(a, b) for a, b in zip(together, alone, strict=True))
 
 

@@ -24,14 +24,12 @@ class DecodingStage(Stage[SequenceBatch, RowProfiles, list[Decoded]]):
     name = "decoding"
 
     def reference(self, batch: SequenceBatch, model: RowProfiles, check: Check = nothing_to_check) -> list[Decoded]:
-        """Decode target after target with the plain reference."""
         from clalign.reference.decoding import decode
 
         odds = [striped_odds(profile) for profile in model.profiles]
         return [decode(batch.residues(row), odds[model.of_row[row]], check) for row in range(len(batch))]
 
     def start(self, session: KernelSession, batch: SequenceBatch, model: RowProfiles) -> Callable[[], list[Decoded]]:
-        """Start decoding the batch on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
         n, n_residues = len(batch), int(batch.offsets[-1])

@@ -10,17 +10,30 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OutOfDeviceMemory
-from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, Problems, model_tables, part_table, portions
+from clalign.stages.hmmer3.local_tables import (
+    TEAM_VARIANTS,
+    Problems,
+    complete,
+    each_part,
+    model_tables,
+    part_table,
+    portions,
+)
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import Parts, Rescored, RowProfiles
 from clalign.values.local_profiles import letter_ratios
-from clalign.values.striped_odds import striped_odds
 
 VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
 Answers = list[Rescored | None]
+
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float32]
+Whole = npt.NDArray[np.int32]
+Written = tuple[Floats, Floats, Whole, Bytes, Bytes]
+"""What the kernel writes of all parts: scores, ratios, begins, states and posteriors."""
 
 _STATES, _DIGITS = (np.frombuffer(letters, np.uint8) for letters in (b"MID", b"0123456789*."))
 
@@ -34,18 +47,11 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
     name = "envelope"
 
     def reference(self, batch: Parts, model: RowProfiles, check: Check = nothing_to_check) -> Answers:
-        """Score and align part after part with the plain reference."""
         from clalign.reference.envelope import rescore
 
-        lengths, profiles = batch.batch.lengths[batch.rows], model.profiles
-        odds, of_part = [striped_odds(profile) for profile in profiles], model.of_row[batch.rows]
-        return [
-            rescore(batch.codes(n), int(batch.first[n]), int(lengths[n]), profiles[of_part[n]], odds[of_part[n]], check)
-            for n in range(len(batch))
-        ]
+        return [rescore(*part, check) for part in each_part(batch, model)]
 
     def start(self, session: KernelSession, batch: Parts, model: RowProfiles) -> Callable[[], Answers]:
-        """Start on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
         n, of_part = len(batch), model.of_row[batch.rows]
@@ -63,12 +69,8 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
         text_at = np.concatenate([[0], ends]).astype(np.int32)
         text = int(text_at[-1]), np.uint8
         sizes: list[tuple[int, Any]] = [
-            (n * 2, np.float32),
-            (n * len(kinds), np.float32),
-            (n * 3, np.int32),
-            text,
-            text,
-        ]
+            (n * 2, np.float32), (n * len(kinds), np.float32), (n * 3, np.int32), text, text
+        ]  # fmt: skip
         out = [session.results(size * np.dtype(kind).itemsize) for size, kind in sizes]
         table, places = session.upload(part_table(batch)), [session.upload(each) for each in (text_at, of_part)]
         tables, letters = model_tables(session, model).odds, (session.upload(kinds), np.int32(len(kinds)))
@@ -81,32 +83,21 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
         fetch = [session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True)]
 
         def collect() -> Answers:
-            found = [get() for get in fetch]
+            scores, ratios, begins, states, posteriors = (get() for get in fetch)
+            written = scores, ratios, begins, states, posteriors
             done = np.setdiff1d(np.arange(n), left)
-            _demand_possible(session, batch, model, text_at, done, *found)
-            answers = rescored(batch, model, text_at, *found)
-            if len(left):
-                plain = self.reference(batch.select(left), model, session.check)
-                for place, answer in zip(left.tolist(), plain, strict=True):
-                    answers[place] = answer
-            return answers
+            _demand_possible(session, batch, model, text_at, done, written)
+            return complete(self, session, batch, model, rescored(batch, model, text_at, written), left)
 
         return collect
 
 
 def _demand_possible(
-    session: KernelSession,
-    parts: Parts,
-    model: RowProfiles,
-    text_at: npt.NDArray[np.int32],
-    done: npt.NDArray[np.int64],
-    scores: npt.NDArray[np.float32],
-    ratios: npt.NDArray[np.float32],
-    begins: npt.NDArray[np.int32],
-    states: npt.NDArray[np.uint8],
-    posteriors: npt.NDArray[np.uint8],
-) -> None:
-    """Look at what the kernel wrote of the parts that it was given, as `rescored` takes it."""
+    session: KernelSession, parts: Parts, model: RowProfiles, text_at: Whole, done: npt.NDArray[np.int64],
+    written: Written,
+) -> None:  # fmt: skip
+    """Look at what the kernel wrote of the parts that it was given."""
+    scores, ratios, begins, states, posteriors = written
     residue, node, begin = begins.reshape(-1, 3)[done].T
     found = done[begin >= 0]
     residue, node, begin = residue[begin >= 0], node[begin >= 0], begin[begin >= 0]
@@ -127,17 +118,9 @@ def _demand_possible(
     session.demand(fits, "an alignment longer than its envelope or the profile")
 
 
-def rescored(
-    parts: Parts,
-    model: RowProfiles,
-    text_at: npt.NDArray[np.int32],
-    scores: npt.NDArray[np.float32],
-    ratios: npt.NDArray[np.float32],
-    begins: npt.NDArray[np.int32],
-    states: npt.NDArray[np.uint8],
-    posteriors: npt.NDArray[np.uint8],
-) -> Answers:
+def rescored(parts: Parts, model: RowProfiles, text_at: Whole, written: Written) -> Answers:
     """Return what the kernel wrote of each part."""
+    scores, ratios, begins, states, posteriors = written
     letters = letter_ratios(ratios.reshape(len(parts), -1), model.profiles[0])
     state_text, posterior_text = (text.tobytes().decode("ascii", "replace") for text in (states, posteriors))
     numbers, places = scores.reshape(-1, 2).tolist(), begins.reshape(-1, 3).tolist()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.geometry import spread
 from clalign.compute.sessions import KernelSession, Tables
-from clalign.stages.hmmer3 import shelf_tables
-from clalign.values.local_profiles import LocalProfile, odds
+from clalign.stages.hmmer3.model_groups import node_tables
+from clalign.values.local_profiles import LocalProfile, Odds
+from clalign.values.profile_shelves import Places, ProfileShelf, by_step
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Table = npt.NDArray[np.float32]
@@ -18,22 +18,17 @@ Wide = npt.NDArray[np.float64]
 VECTOR_LANES = 8
 
 
-def exit_weights(transitions: Wide) -> Wide:
-    """Return what each M adds to E with all the deletes that leave from it: float64[M + 1], 1 and more."""
-    n = transitions.shape[1]
-    deletes = np.zeros(n + 1)  # what D of each node adds to E with those after it
-    weights = np.ones(n)
-    for k in range(n - 1, 0, -1):
-        weights[k] += transitions[MD, k] * deletes[k + 1]
-        deletes[k] = 1 + transitions[DD, k] * deletes[k + 1]
-    return weights
-
-
-def spread(table: npt.NDArray[Any], lanes: int, per_lane: int) -> Table:
-    """Pad the nodes (last axis) with zeros and fold them to [lanes, per_lane]."""
-    padded = np.zeros((*table.shape[:-1], lanes * per_lane), np.float32)
-    padded[..., : table.shape[-1]] = table
-    return padded.reshape(*table.shape[:-1], lanes, per_lane)
+def exit_weights(odds: Odds, starts: Places) -> Wide:
+    """Return what each M adds to E with all the deletes that leave from it, side by side (float64[N])."""
+    taken, step, model = by_step(starts, backward=True)
+    opened, on = (odds.transitions[kind].astype(np.float64)[taken] for kind in (MD, DD))
+    weights, deletes = np.ones(taken.shape), np.zeros(taken.shape[1])
+    for k in range(len(taken)):
+        weights[k] += opened[k] * deletes
+        deletes = 1 + on[k] * deletes
+    found: Wide = weights[step, model]
+    found[starts[:-1]] = 1
+    return found
 
 
 def forward_tables(
@@ -47,9 +42,9 @@ def forward_tables(
     delete_prefix : float32[log2(lanes), lanes]
     emissions : float32[N_CODES, lanes, per_lane]
     """
-    columns, found = _columns(session, profile)
+    columns, found = node_tables(session, "forward columns", profile, _columns)
     per_lane = per_lane or -(-profile.length // lanes)
-    transitions = spread(columns, lanes, per_lane)
+    transitions = spread(columns, lanes, per_lane, 0)
     products = np.cumprod(transitions[6].astype(np.float64), axis=1)
     before = np.concatenate([np.ones((lanes, 1)), products[:, :-1]], axis=1)
     delete_prefix = [products[:, -1]]
@@ -57,22 +52,21 @@ def forward_tables(
         distance, last = 2 ** (len(delete_prefix) - 1), delete_prefix[-1]
         delete_prefix.append(last * np.concatenate([np.zeros(distance), last[:-distance]]))
     entering = (before * transitions[4]).astype(np.float32)
-    emissions = spread(found, lanes, per_lane)
+    emissions = spread(found, lanes, per_lane, 0)
     return np.concatenate([transitions, entering[None]]), np.stack(delete_prefix).astype(np.float32), emissions
 
 
-def _columns(session: KernelSession, profile: LocalProfile) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return seven columns of transitions (float[7, M]) and the emissions (float[N_CODES, M]) of a model."""
-    if profile.shelved is not None:
-        found = shelf_tables.forward_columns(session, profile.shelved)
-        return found.transitions, found.emissions
-    ratios = odds(profile)
-    t = ratios.transitions.astype(np.float64)
-    weights = exit_weights(t)
+def _columns(shelf: ProfileShelf) -> tuple[Table, Table]:
+    """Return seven columns of transitions (float32[7, N]) and the emissions (float32[N_CODES, N]) of all nodes."""
+    odds, weights = shelf.odds, exit_weights(shelf.odds, shelf.starts)
+    t = odds.transitions.astype(np.float64)
     columns = [
-        ratios.begin, t[MM] / weights, t[IM] * t[MI] / weights, t[II], t[DM], t[MD] / weights, t[DD],
+        odds.begin, t[MM] / weights, t[IM] * t[MI] / weights, t[II], t[DM], t[MD] / weights, t[DD],
     ]  # fmt: skip
-    return np.stack(columns)[:, 1:], (ratios.match * weights)[:, 1:]
+    emissions = np.zeros_like(odds.match)
+    for code in shelf.codes:
+        emissions[code] = odds.match[code] * weights
+    return np.stack(columns).astype(np.float32), emissions
 
 
 def striped_tables(session: KernelSession, profile: LocalProfile) -> Tables:

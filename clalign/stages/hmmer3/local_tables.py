@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,12 @@ TEAM_VARIANTS: tuple[dict[str, object], ...] = (
 
 Whole = npt.NDArray[np.int32]
 Wide = npt.NDArray[np.int64]
+
+Answer = TypeVar("Answer")
+Model = TypeVar("Model")
+
+PlainPart = tuple[npt.NDArray[np.uint8], int, int, LocalProfile, StripedOdds]
+"""Codes, first residue in the target, residues of the target, profile and its odds."""
 
 Scratch = Callable[["Problems", Wide], tuple[Wide, ...]]
 """Returns the bytes a lane of scratch memory that each problem needs, buffer by buffer, given those of the slots."""
@@ -118,6 +124,25 @@ def part_table(parts: Parts) -> Whole:
     """Return first code, length and length of the target of each part (int32[n, 3])."""
     first = parts.batch.offsets[parts.rows] + parts.first
     return np.stack([first, parts.lengths, parts.batch.lengths[parts.rows]], axis=1).astype(np.int32)
+
+
+def each_part(batch: Parts, model: RowProfiles) -> Iterator[PlainPart]:
+    """Yield what the plain references take of each part."""
+    lengths, odds = batch.batch.lengths[batch.rows], [striped_odds(profile) for profile in model.profiles]
+    for n, k in enumerate(model.of_row[batch.rows].tolist()):
+        yield batch.codes(n), int(batch.first[n]), int(lengths[n]), model.profiles[k], odds[k]
+
+
+def complete(
+    stage: Stage[Parts, Model, list[Answer]], session: KernelSession, batch: Parts, model: Model,
+    answers: list[Answer], left: Whole,
+) -> list[Answer]:  # fmt: skip
+    """Return the answers with those of the parts that the device has not the memory for, by the plain reference."""
+    if len(left):
+        plain = stage.reference(batch.select(left), model, session.check)
+        for place, answer in zip(left.tolist(), plain, strict=True):
+            answers[place] = answer
+    return answers
 
 
 class Problems(Struct, frozen=True):

@@ -1,23 +1,38 @@
-"""Several models in one launch: a kernel is told where the tables of each begin."""
+"""Several models in one launch: a kernel is told where the tables of each begin.
+
+Tables are made for all models of a shelf at a time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.geometry import Geometry, in_groups_of_models, one_a_core
-from clalign.compute.sessions import AllTables, Argument, Buffer, KernelSession
-from clalign.stages.hmmer3.shelf_tables import MakeEach
+from clalign.compute.sessions import AllTables, Argument, Buffer, KernelSession, Tables
 from clalign.values.devices import Device
 from clalign.values.local_profiles import LocalProfile
+from clalign.values.profile_shelves import ProfileShelf
+
+Table = npt.NDArray[Any]
 
 MODEL = np.dtype([
     ("number", "<u4"), ("vectors", "<i4"), ("before", "<u4"), ("tables", "<u4", 3), ("numbers", "<u4", 5)
 ])  # fmt: skip
 """``model_t`` of ``common/models.h``."""
+
+
+def node_tables(
+    session: KernelSession, name: str, profile: LocalProfile, make: Callable[[ProfileShelf], tuple[Table, ...]]
+) -> tuple[Table, ...]:
+    """Return the part of nodes 1 to M (last axis) of tables that `make` makes once of all nodes of a shelf."""
+    shelf, nodes = profile.shelved.shelf, profile.shelved.nodes
+    inner = slice(nodes.start + 1, nodes.stop)
+    return tuple(table[..., inner] for table in session.cached(name, shelf, lambda: make(shelf)))
 
 
 class Form(Struct, frozen=True):
@@ -41,7 +56,7 @@ class Form(Struct, frozen=True):
 
     defines: Mapping[str, int]
     name: str
-    make: MakeEach
+    make: Callable[[LocalProfile], Tables]
     vectors: int = 0
     numbers: tuple[np.generic, ...] = ()
     room: int = 0
@@ -103,8 +118,8 @@ def together(
     found: dict[tuple[object, ...], list[tuple[int, LocalProfile, Form]]] = {}
     for number in range(len(profiles)) if chosen is None else chosen:
         profile, form = profiles[number], form_of(profiles[number])
-        shelf = profile if profile.shelved is None else profile.shelved.shelf
-        found.setdefault((*form.defines.items(), form.name, id(shelf)), []).append((number, profile, form))
+        key = (*form.defines.items(), form.name, id(profile.shelved.shelf))
+        found.setdefault(key, []).append((number, profile, form))
     for group in found.values():
         numbers, those, forms = zip(*sorted(group, key=lambda one: -one[2].vectors), strict=True)
         tables, places = _tables(session, those, forms[0], is_passing)
@@ -159,16 +174,11 @@ class _Passing:
 def _tables(
     session: KernelSession, profiles: Sequence[LocalProfile], form: Form, is_passing: bool
 ) -> tuple[AllTables, list[int]]:
-    """Return the tables of models of one shelf, or of one that stands alone, and the places of these models in them.
+    """Return the tables of models of one shelf, and the places of these models in them.
 
     Those of all models on the shelf are made together, once; `is_passing` ones are made of just these models.
     """
-    if is_passing:
-        tables = session.tables(form.name, _Passing(), lambda: [form.make(one) for one in profiles])
-        return tables, [*range(len(profiles))]
-    shelved = [profile.shelved for profile in profiles if profile.shelved is not None]
-    if not shelved:  # the same one, maybe several times
-        return session.tables(form.name, profiles[0], lambda: [form.make(profiles[0])]), [0] * len(profiles)
-    shelf = shelved[0].shelf
-    tables = session.tables(form.name, shelf, lambda: [form.make(shelf.profile(k)) for k in range(len(shelf))])
-    return tables, [one.place for one in shelved]
+    shelf, places = profiles[0].shelved.shelf, [profile.shelved.place for profile in profiles]
+    made, key = (places, _Passing()) if is_passing else ([*range(len(shelf))], shelf)
+    tables = session.tables(form.name, key, lambda: [form.make(shelf.profile(place)) for place in made])
+    return tables, [*range(len(places))] if is_passing else places

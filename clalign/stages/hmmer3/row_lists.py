@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Buffer, KernelSession, Stage
+from clalign.compute.geometry import Geometry
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, together
+from clalign.values.devices import Device
 from clalign.values.local_profiles import LengthTerms, LocalProfile, length_terms
 from clalign.values.sequences import SequenceBatch
+
+Scores = npt.NDArray[Any]
 
 
 class RowList(Struct, frozen=True):
@@ -41,6 +47,11 @@ class RowList(Struct, frozen=True):
     def room(self) -> int:
         """Places of all lists."""
         return self.most * self.n_models
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The lists, how many places of each are taken, and how many there are, as kernels take them."""
+        return self.rows, self.count, np.uint32(self.most)
 
 
 def all_rows(session: KernelSession, batch: SequenceBatch) -> RowList:
@@ -87,28 +98,53 @@ def length_buffers(session: KernelSession, batch: SequenceBatch) -> LengthBuffer
     return session.cached("length terms", batch, make)
 
 
-class ScoringStage(Stage[SequenceBatch, LocalProfile, npt.NDArray[Any]]):
-    """A stage that scores listed rows of a batch; alone it scores all of them."""
+class ScoringStage(Stage[SequenceBatch, LocalProfile, Scores]):
+    """A stage that scores listed rows of a batch; alone it scores all of them.
 
-    dtype: type[np.generic] = np.float32
-    """Of a score."""
+    A subclass says what a sequence scores and how its kernel takes a model. The arguments of the kernel are codes and
+    offsets, the terms of the lengths, the lists, the models, and the buffer of the scores.
+    """
+
+    entry: ClassVar[str]
+    """Name of the kernel."""
+
+    dtype: ClassVar[type[np.generic]] = np.float32
+    """Type of a score."""
 
     @abstractmethod
-    def enqueue(
-        self,
-        session: KernelSession,
-        batch: SequenceBatch,
-        profiles: Sequence[LocalProfile],
-        chosen: RowList,
-        terms: LengthBuffers,
-    ) -> Buffer:
-        """Enqueue the kernels for the listed rows; return the buffer that gets their scores (dtype[chosen.room])."""
+    def _score(self, codes: npt.NDArray[np.uint8], profile: LocalProfile, check: Check) -> float:
+        """Return what the plain reference scores a sequence (`codes`: uint8[L])."""
 
-    def start(
-        self, session: KernelSession, batch: SequenceBatch, model: LocalProfile
-    ) -> Callable[[], npt.NDArray[Any]]:
-        """Start scoring the batch on an OpenCL session; return what waits for the scores (dtype[n])."""
+    @abstractmethod
+    def _terms(self, terms: LengthBuffers) -> tuple[Buffer, ...]:
+        """Return the terms of the lengths that the kernel reads."""
+
+    @abstractmethod
+    def _form(self, session: KernelSession, profile: LocalProfile) -> Form:
+        """Return how the kernel takes a model."""
+
+    def _geometry(self, device: Device, chosen: RowList) -> Callable[[Together], Geometry]:
+        return geometry_on(device, self.shape_on(device), chosen.most)
+
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
+        values = [self._score(batch.residues(row), model, check) for row in range(len(batch))]
+        return np.array(values, self.dtype)
+
+    def start(self, session: KernelSession, batch: SequenceBatch, model: LocalProfile) -> Callable[[], Scores]:
         if len(batch) == 0:
             return lambda: np.empty(0, self.dtype)
         scores = self.enqueue(session, batch, [model], all_rows(session, batch), length_buffers(session, batch))
         return session.fetch(scores, len(batch), self.dtype)
+
+    def enqueue(
+        self, session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile], chosen: RowList,
+        terms: LengthBuffers,
+    ) -> Buffer:  # fmt: skip
+        """Enqueue the kernels for the listed rows; return the buffer that gets their scores (dtype[chosen.room])."""
+        scores = session.allocate(np.dtype(self.dtype).itemsize * chosen.room)
+        is_passing = chosen.chosen is not None or "NODES" in self.defines
+        groups = together(session, profiles, partial(self._form, session), chosen.chosen, is_passing)
+        kernel = f"{self.name}_{self.shape_on(session.device)}", self.entry
+        head = (*session.residues(batch), *self._terms(terms), *chosen.arguments)
+        launch(session, kernel, self._geometry(session.device, chosen), groups, head, (scores,))
+        return scores

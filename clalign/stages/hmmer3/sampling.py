@@ -14,6 +14,8 @@ from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_che
 from clalign.stages.hmmer3.local_tables import (
     TEAM_VARIANTS,
     Problems,
+    complete,
+    each_part,
     letter_tables,
     model_tables,
     part_table,
@@ -21,7 +23,6 @@ from clalign.stages.hmmer3.local_tables import (
 )
 from clalign.values.envelopes import N_SAMPLES, Parts, Resolved, RowProfiles, generator_start
 from clalign.values.null2 import null2_scores
-from clalign.values.striped_odds import striped_odds
 
 VARIANTS = {"sampling_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
@@ -55,19 +56,11 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
     name = "sampling"
 
     def reference(self, batch: Parts, model: SamplingModel, check: Check = nothing_to_check) -> list[Resolved]:
-        """Sample part after part with the plain reference."""
         from clalign.reference.sampling import resolve, sample
 
-        lengths, profiles = batch.batch.lengths[batch.rows], model.profiles.profiles
-        odds, of_part = [striped_odds(profile) for profile in profiles], model.profiles.of_row[batch.rows]
-        return [
-            resolve(sample(batch.codes(n), int(batch.first[n]), int(lengths[n]), profiles[of_part[n]], odds[of_part[n]],
-                           generator_start(model.seed), check))
-            for n in range(len(batch))
-        ]  # fmt: skip
+        return [resolve(sample(*part, generator_start(model.seed), check)) for part in each_part(batch, model.profiles)]
 
     def start(self, session: KernelSession, batch: Parts, model: SamplingModel) -> Callable[[], list[Resolved]]:
-        """Start on an OpenCL session; return what waits for the answers."""
         if not len(batch):
             return list
         states = np.array([generator_start(model.seed) for _ in range(len(batch))], np.uint32)
@@ -80,12 +73,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
             if most > room:
                 wait, undone = self._start(session, batch, model.profiles, states, -(-most // 8) * 8)
                 factors, counts, envelopes = wait()
-            answers = resolved(batch, factors, counts, envelopes)
-            if len(undone):
-                plain = self.reference(batch.select(undone), model, session.check)
-                for place, answer in zip(undone.tolist(), plain, strict=True):
-                    answers[place] = answer
-            return answers
+            return complete(self, session, batch, model, resolved(batch, factors, counts, envelopes), undone)
 
         return collect
 

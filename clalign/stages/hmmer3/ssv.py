@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.geometry import one_each
+from clalign.compute.geometry import one_each, spread
 from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, nothing_to_check
-from clalign.stages.hmmer3 import shelf_tables
-from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, together
+from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, node_tables, together
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
-from clalign.values.local_profiles import MOST_COST, ByteScores, LocalProfile, byte_scores, members_of
+from clalign.values.local_profiles import MOST_COST, LocalProfile, byte_scores, members_of
+from clalign.values.profile_shelves import ProfileShelf
 from clalign.values.sequences import SequenceBatch, longest_first
 
 Extremes = npt.NDArray[np.int32]
@@ -57,27 +57,20 @@ class SsvCells(Struct, frozen=True):
     unscored: Buffer
 
 
-def bytes_of(session: KernelSession, profile: LocalProfile) -> ByteScores:
-    """Return the 8-bit scores of a profile, made once."""
-    return session.cached("byte scores", profile, lambda: byte_scores(profile))
-
-
-def byte_numbers(session: KernelSession, profile: LocalProfile) -> tuple[int, int]:
-    """Return the cost from B to any node and the bias of the 8-bit scores of a profile."""
-    if profile.shelved is None:
-        scores = bytes_of(session, profile)
-        return scores.begin, scores.bias
-    _, bias, begin = profile.shelved.shelf.byte_scores
-    return int(begin[profile.shelved.place]), int(bias[profile.shelved.place])
-
-
 def biased_scores_of(session: KernelSession, profile: LocalProfile) -> npt.NDArray[np.int8]:
     """Return bias less cost of each letter at each node (int8[N_CODES, M])."""
-    if profile.shelved is not None:
-        return shelf_tables.biased_scores(session, profile.shelved)
-    scores = bytes_of(session, profile)
-    biased_scores = scores.bias - scores.costs[:, 1:].astype(np.int32)
-    return np.maximum(biased_scores, -MOST_COST).astype(np.int8)
+    return node_tables(session, "biased scores", profile, _biased_scores)[0]
+
+
+def _biased_scores(shelf: ProfileShelf) -> tuple[npt.NDArray[np.int8]]:
+    costs, bias, _ = shelf.byte_scores
+    of_node = bias.astype(np.int16)[shelf.owner]
+    scores = np.full(costs.shape, -MOST_COST, np.int8)
+    for code in shelf.codes:
+        scores[code] = np.maximum(of_node - costs[code], -MOST_COST)
+    if len(unmatched := np.setdiff1d(np.arange(len(costs)), shelf.codes)):
+        scores[unmatched] = np.maximum(of_node - costs[unmatched[0]], -MOST_COST)
+    return (scores,)
 
 
 class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
@@ -87,7 +80,6 @@ class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
     gpu_shape = "item"
 
     def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Extremes:
-        """Score the batch with the plain reference."""
         from clalign.reference.ssv import ssv_extreme
 
         scores = byte_scores(model)
@@ -130,9 +122,7 @@ def _enqueue_vector(
     def make(one: LocalProfile) -> Tables:
         lanes = _vector_lanes(tuning, one, choices)
         vectors = -(-one.length // lanes)
-        biased_scores = np.full((N_CODES, lanes * vectors), -MOST_COST, np.int8)
-        biased_scores[:, : one.length] = biased_scores_of(session, one)
-        return [biased_scores.reshape(N_CODES, lanes, vectors).transpose(0, 2, 1)]
+        return [spread(biased_scores_of(session, one), lanes, vectors, -MOST_COST).transpose(0, 2, 1)]
 
     n = len(batch)
     extremes = session.allocate(4 * n * len(profiles))

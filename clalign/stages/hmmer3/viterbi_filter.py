@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -17,8 +16,8 @@ from clalign.compute.geometry import (
     room_for,
     stepped,
 )
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tables, nothing_to_check
-from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, together
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tables
+from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, together
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, PairSteps, pairs_of, skewed_tables
 from clalign.stages.hmmer3.viterbi_filter_tables import (
@@ -30,8 +29,6 @@ from clalign.values.alphabets import N_CODES
 from clalign.values.devices import Device
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
-
-Scores = npt.NDArray[np.float32]
 
 Choices = Mapping[str, int]
 
@@ -82,30 +79,40 @@ class ViterbiFilterStage(ScoringStage):
     """The Viterbi filter's score of every sequence of a batch in nats; exact on every device."""
 
     name = "viterbi_filter"
+    entry = "viterbi_filter"
 
-    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
-        """Score the batch with the plain reference."""
+    def _score(self, codes: npt.NDArray[np.uint8], profile: LocalProfile, check: Check) -> float:
         from clalign.reference.viterbi_filter import viterbi_filter_score
 
-        offsets = batch.offsets
-        values = [viterbi_filter_score(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
-        return np.array(values, np.float32)
+        return viterbi_filter_score(codes, profile, check)
+
+    def _terms(self, terms: LengthBuffers) -> tuple[Buffer, ...]:
+        return (terms.word_move,)
+
+    def _form(self, session: KernelSession, profile: LocalProfile) -> Form:
+        """Return how the shape for CPUs takes a model."""
+        lanes = self.defines.get("LANES", VECTOR_LANES)
+        vectors = -(-profile.length // lanes)
+        plain = bool(self.defines.get("PLAIN", not merges_steps(session, profile)))
+        fixed = vectors <= FEW_VECTORS
+        room = vectors if fixed else room_for(vectors, COMMON_VECTORS)
+        defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **self.defines}
+        make = partial(striped_tables, session, lanes, plain)
+        return Form(defines, f"striped words {lanes} {plain}", make, vectors)
 
     def enqueue(
-        self,
-        session: KernelSession,
-        batch: SequenceBatch,
-        profiles: Sequence[LocalProfile],
-        chosen: RowList,
+        self, session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile], chosen: RowList,
         terms: LengthBuffers,
-    ) -> Buffer:
-        """Enqueue the kernels for the chosen rows; return the buffer that gets their scores (float32[chosen.room])."""
+    ) -> Buffer:  # fmt: skip
+        if self.shape_on(session.device) == "vector":
+            return super().enqueue(session, batch, profiles, chosen, terms)
         scores = session.allocate(4 * chosen.room)
-        codes, offsets = session.residues(batch)
-        rows = _Rows(batch, codes, offsets, terms.word_move, chosen, scores)
-        launch_rows = _launch_vector if self.shape_on(session.device) == "vector" else _launch_lanes
-        launch_rows(session, profiles, rows, self.defines)
+        rows = _Rows(batch, *session.residues(batch), terms.word_move, chosen, scores)
+        _launch_lanes(session, profiles, rows, self.defines)
         return scores
+
+
+VITERBI_FILTER = ViterbiFilterStage()
 
 
 class _Rows(Struct, frozen=True):
@@ -119,32 +126,9 @@ class _Rows(Struct, frozen=True):
     scores: Buffer
 
     @property
-    def lists(self) -> tuple[Argument, ...]:
-        """The lists, how many places of each are taken, and how many there are."""
-        return self.chosen.rows, self.chosen.count, np.uint32(self.chosen.most)
-
-    @property
     def head(self) -> tuple[Argument, ...]:
-        """What most kernels begin with."""
-        return self.codes, self.offsets, self.moves, *self.lists
-
-
-def _launch_vector(session: KernelSession, profiles: Sequence[LocalProfile], rows: _Rows, choices: Choices) -> None:
-    """Enqueue the shape for CPUs."""
-    lanes = choices.get("LANES", VECTOR_LANES)
-
-    def form_of(profile: LocalProfile) -> Form:
-        vectors = -(-profile.length // lanes)
-        plain = bool(choices.get("PLAIN", not merges_steps(session, profile)))
-        fixed = vectors <= FEW_VECTORS
-        room = vectors if fixed else room_for(vectors, COMMON_VECTORS)
-        defines = {"LANES": lanes, "VECTORS": room, "FIXED": int(fixed), "PLAIN": int(plain), **choices}
-        make = partial(striped_tables, session, lanes, plain)
-        return Form(defines, f"striped words {lanes} {plain}", make, vectors)
-
-    chosen, geometry = rows.chosen.chosen, geometry_on(session.device, "vector", rows.chosen.most)
-    groups = together(session, profiles, form_of, chosen, is_passing=chosen is not None)
-    launch(session, ("viterbi_filter_vector", "viterbi_filter"), geometry, groups, rows.head, (rows.scores,))
+        """The first arguments of most kernels."""
+        return self.codes, self.offsets, self.moves, *self.chosen.arguments
 
 
 def _launch_lanes(session: KernelSession, profiles: Sequence[LocalProfile], rows: _Rows, choices: Choices) -> None:
@@ -277,12 +261,9 @@ def _launch_skewed(session: KernelSession, rows: _Rows, group: Together, cut: _C
         session.launch("viterbi_filter_lanes", entry, group.defines, *geometry, *arguments)
 
     models, of_pieces = group.arguments[:2], (cut.counters, cut.pieces, np.uint32(cut.n_pieces))
-    start("cut", rows.offsets, *rows.lists, *models, *of_pieces, cut.spans, cut.bests)
+    start("cut", rows.offsets, *rows.chosen.arguments, *models, *of_pieces, cut.spans, cut.bests)
     start("viterbi_filter_skewed", *rows.head, *group.arguments, *of_pieces, cut.bests)
     start(
-        "finish", rows.offsets, rows.moves, *rows.lists, *models, *of_pieces, cut.spans, cut.bests, cut.again,
-        rows.scores,
+        "finish", rows.offsets, rows.moves, *rows.chosen.arguments, *models, *of_pieces, cut.spans, cut.bests,
+        cut.again, rows.scores,
     )  # fmt: skip
-
-
-VITERBI_FILTER = ViterbiFilterStage()

@@ -9,15 +9,14 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.sessions import KernelSession, Tables
-from clalign.stages.hmmer3.shelf_tables import HIGHEST_WORD
 from clalign.values.local_profiles import (
+    HIGHEST_WORD,
     NEVER_WORD,
     WORD_BASE,
     WORD_E_MOVE,
     LocalProfile,
     WordScores,
     length_terms,
-    word_scores,
 )
 from clalign.values.profile_shelves import Places
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
@@ -72,21 +71,17 @@ class PairSteps(Struct, frozen=True):
     longest_alignment: int | None
 
 
-def _longest_alignment(steps: Wide, match: Wide, begin: int, least: int) -> int | None:
-    """Return `PairSteps.longest_alignment`."""
-    inserted, stay = steps[1], steps[4]
-    most = MOST_ABOVE - least
-    cost = np.sort(-np.maximum(inserted, stay)[-inserted <= most])
-    if len(cost) and cost[0] <= 0:
-        return None
-    gain = int(np.maximum(match.max(axis=0), 0).sum())
-    spent = np.clip(gain + max(begin, int(steps[3].max())) - least - most * np.arange(len(cost)), 0, most)
-    n_inserted = int((spent // np.maximum(cost, 1) + 1)[spent > 0].sum())
-    return int(match.shape[1]) + n_inserted
+class _ShelfPairs(Struct, frozen=True):
+    """Numbers of `PairSteps` of all models of a shelf, side by side; those of nodes 0 are anything."""
+
+    steps: Wide
+    match: Whole
+    least: Wide
+    lowest: Wide
 
 
-def pair_steps(scores: WordScores) -> PairSteps | None:
-    """Return the scores of a model for the skewed form, or None if they do not fit 16 bits there.
+def pair_steps(scores: WordScores, starts: Places) -> list[PairSteps | None]:
+    """Return the scores of each model of a shelf for the skewed form, None for those that do not fit 16 bits there.
 
     Let `least` be the lowest step from B to M. An M that is less can be replaced by it: no step gains, so
     what comes from it is no more than what comes from B. A step or a match that costs more than
@@ -97,51 +92,6 @@ def pair_steps(scores: WordScores) -> PairSteps | None:
     than the highest M. D with the step into it is no more either, so without that step it is at most
     `MOST_ABOVE` - `lowest`; as `least` + `lowest` do not wrap around, that is at most 1.5 `MOST_ABOVE` + 16384.
     """
-    t, begin = scores.transitions.astype(np.int64), scores.begin[1:].astype(np.int64)
-    least = int(begin.min())
-    lowest = least - MOST_ABOVE
-    if least + lowest < NEVER_WORD or scores.match.max() > MOST_GAIN:
-        return None
-    t = np.maximum(t, lowest)
-    opened = np.append(0, t[MD, 1:-1])  # into D of nodes 1 to M, which is kept without it
-    from_delete = t[DM, 1:] + opened
-    on = t[DD, 1:] + opened - np.append(opened[1:], 0)
-    for impossible in (from_delete, on):
-        impossible[[0, -1]] = lowest  # the first node has no D, and that of the last goes nowhere
-    if min(from_delete.min(), on.min()) + least < NEVER_WORD:
-        return None
-    inserted = np.maximum(t[IM, 1:] + t[MI, 1:], lowest)
-    steps = np.stack([t[MM, 1:], inserted, from_delete, np.append(begin[1:], least), t[II, 1:], on])
-    match = np.maximum(scores.match[:, 1:].astype(np.int64), lowest)
-    trusted, longest = _trusted(from_delete, on, match), _longest_alignment(steps, match, int(begin[0]), least)
-    return PairSteps(steps, match, int(begin[0]), least, lowest, trusted, longest)
-
-
-def _trusted(from_delete: Wide, on: Wide, match: Wide) -> int:
-    """Return up to what M no sum wraps around at the upper end.
-
-    D, kept without the step into it, is more than the highest M by an excess that grows where going on gains;
-    what M of the next node can come from is more only where leaving D costs less than that.
-    """
-    excess, excesses = 0, []
-    for gain in on:
-        excesses.append(excess)
-        excess = max(0, excess + int(gain))
-    left = max(0, int((np.array(excesses) + from_delete).max()))
-    return HIGHEST_WORD - max(*excesses, excess, left + max(0, int(match.max())))
-
-
-class _ShelfPairs(Struct, frozen=True):
-    """Numbers of `PairSteps` of all models of a shelf, side by side; those of nodes 0 are anything."""
-
-    steps: Wide
-    match: Whole
-    least: Wide
-    lowest: Wide
-
-
-def pairs_of_shelf(scores: WordScores, starts: Places) -> list[PairSteps | None]:
-    """Return `pair_steps` of each model of a shelf, computed for all of them at a time."""
     first, lasts, sizes = starts[:-1], starts[1:] - 1, np.diff(starts)
     model = np.repeat(np.arange(len(sizes)), sizes)
     t, begin = scores.transitions.astype(np.int64), scores.begin.astype(np.int64)
@@ -165,7 +115,7 @@ def pairs_of_shelf(scores: WordScores, starts: Places) -> list[PairSteps | None]
     steps = np.stack([t[MM], np.maximum(t[IM] + t[MI], low), from_delete, next_begin, t[II], on])
     match = np.maximum(scores.match, np.maximum(low, NEVER_WORD).astype(np.int16))
     shelf = _ShelfPairs(steps, match, least, lowest)
-    trusted = _all_trusted(shelf, first, model, best)
+    trusted = _trusted(shelf, first, model, best)
     best[first] = 0
     longest = _longest_alignments(shelf, starts, model, np.add.reduceat(np.maximum(best, 0), first))
     found: list[PairSteps | None] = []
@@ -175,10 +125,12 @@ def pairs_of_shelf(scores: WordScores, starts: Places) -> list[PairSteps | None]
     return found
 
 
-def _all_trusted(shelf: _ShelfPairs, first: Wide, model: Wide, best: Wide) -> Wide:
-    """Return `_trusted` of each model.
+def _trusted(shelf: _ShelfPairs, first: Wide, model: Wide, best: Wide) -> Wide:
+    """Return up to what M no sum of each model wraps around at the upper end.
 
-    What D is more than the highest M before each node is what its steps have gained since they had gained least.
+    D, kept without the step into it, is more than the highest M by an excess that grows where going on gains: by what
+    its steps have gained since they had gained least. What M of the next node can come from is more only where leaving
+    D costs less than that.
     """
     gains, from_delete = shelf.steps[5].copy(), shelf.steps[2]
     gains[first] = 0
@@ -195,7 +147,7 @@ def _all_trusted(shelf: _ShelfPairs, first: Wide, model: Wide, best: Wide) -> Wi
 
 
 def _longest_alignments(shelf: _ShelfPairs, starts: Places, model: Wide, gain: Wide) -> list[int | None]:
-    """Return `_longest_alignment` of each model, given what the best letters gain."""
+    """Return `PairSteps.longest_alignment` of each model, given what the best letters gain."""
     first, n = starts[:-1], len(starts) - 1
     inserted, stay, next_begin = shelf.steps[1], shelf.steps[4], shelf.steps[3]
     most = MOST_ABOVE - shelf.least
@@ -218,13 +170,9 @@ def _longest_alignments(shelf: _ShelfPairs, starts: Places, model: Wide, gain: W
 
 
 def pairs_of(session: KernelSession, profile: LocalProfile) -> PairSteps | None:
-    """Return `pair_steps` of a model, computed once a session, and with those of the others on its shelf."""
-    if profile.shelved is None:
-        return session.cached("pairs", profile, lambda: pair_steps(word_scores(profile)))
+    """Return `pair_steps` of a model, computed once a session for all on its shelf."""
     shelf = profile.shelved.shelf
-    return session.cached("pairs", shelf, lambda: pairs_of_shelf(shelf.word_scores, shelf.starts))[
-        profile.shelved.place
-    ]
+    return session.cached("pairs", shelf, lambda: pair_steps(shelf.word_scores, shelf.starts))[profile.shelved.place]
 
 
 def skewed_tables(pairs: PairSteps | None, m: int, lanes: int, nodes: int) -> Tables:

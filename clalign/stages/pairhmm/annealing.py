@@ -76,7 +76,6 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
     def reference(
         self, batch: SparsePosteriors, model: AnnealingChoice, check: Check = nothing_to_check
     ) -> ColumnMerges:
-        """Anneal with the plain reference."""
         from clalign.reference.annealing import anneal
 
         return anneal(batch, model.gap_factor, model.is_dynamic, check, model.begin)
@@ -84,8 +83,6 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
     def start(
         self, session: KernelSession, batch: SparsePosteriors, model: AnnealingChoice
     ) -> Callable[[], ColumnMerges]:
-        """Return what anneals on an OpenCL session, launch after launch."""
-
         batch.check()
         if model.begin is not None and not _is_sound(model.begin, batch):
             raise ValueError("no alignment of these sequences")
@@ -96,7 +93,8 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
         return collect
 
     def _anneal(self, session: KernelSession, batch: SparsePosteriors, model: AnnealingChoice) -> ColumnMerges:
-        begin = model.begin or _single_residues(batch.lengths)
+        numbers, n_residues = creation_numbers(batch.lengths), int(batch.lengths.sum())
+        begin = model.begin or MultipleAlignment(offsets_of(batch.lengths), numbers, n_residues)
         before, members = ColumnMerges.into(begin), _residues(begin)
         n, least = len(members), np.float32(model.gap_factor)
         if not n:
@@ -107,7 +105,7 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
         merges, weights = (session.loaded(filled) for filled in _with_room(before, n))
         session.launch(
             SOURCE, "annealing_begin", self.defines, 1, 1, *posteriors[2:], session.upload(batch.pairs),
-            session.upload(offsets_of(batch.lengths).astype(np.int32)), session.upload(creation_numbers(batch.lengths)),
+            session.upload(offsets_of(batch.lengths).astype(np.int32)), session.upload(numbers),
             np.int32(len(batch)), least, edges, heap, state,
         )  # fmt: skip
         capacity = self.capacity or 1 << max(10, (len(batch.columns) // 4).bit_length())
@@ -157,11 +155,6 @@ def shared(session: KernelSession, posteriors: SparsePosteriors) -> tuple[np.int
     firsts, others = posteriors.row_offsets.astype(np.int32), posteriors.y_offsets.astype(np.int32)
     arrays = (posteriors.pair_numbers(), firsts, others, rows, entries, posteriors.y_gaps)
     return (np.int32(len(posteriors.lengths)), *(session.share(array) for array in arrays))
-
-
-def _single_residues(lengths: npt.NDArray[np.int64]) -> MultipleAlignment:
-    """Return the alignment whose columns are single residues, in the order of their numbers."""
-    return MultipleAlignment(offsets_of(lengths), creation_numbers(lengths), int(lengths.sum()))
 
 
 def _is_sound(alignment: MultipleAlignment, posteriors: SparsePosteriors) -> bool:

@@ -33,13 +33,11 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
     name = "pair_hmm"
 
     def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> ExpectedCounts:
-        """Compute the pairs with the plain reference."""
         found = no_counts(model)
         _set_plainly(found, Pairs.of(batch, model).rows, batch, model, check)
         return found
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], ExpectedCounts]:
-        """Start computing the pairs on an OpenCL session; return what waits for the counts."""
         pairs, counts = Pairs.of(batch, model), no_counts(model)
         if not len(pairs):
             return lambda: counts

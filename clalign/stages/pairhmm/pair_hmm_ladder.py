@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import asdict, replace
 
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OptionError
+from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS, ExpectedCountsStage, no_counts
 from clalign.stages.pairhmm.pair_hmm import END_MATCH, MANTISSA, N_RESULTS, Pairs, held_by_floats
 from clalign.stages.pairhmm.posteriors import POSTERIORS, Found, PosteriorsStage, joined
@@ -56,7 +56,7 @@ def nobody_counts(name: str) -> None:
     """Let the parts of a stage go by."""
 
 
-class PairHmmLadderChoices(Struct, frozen=True):
+class PairHmmLadderChoices(ChoicesBase, frozen=True):
     """One choice on every axis of `AXES`, and the work-group.
 
     Attributes
@@ -69,27 +69,15 @@ class PairHmmLadderChoices(Struct, frozen=True):
         Work-items a work-group; where they have states, rounded down to a multiple of 3.
     """
 
+    axes = AXES
+
     cell: str = "global"
     item: str = "cell"
-    group: int = 512
 
     def __post_init__(self) -> None:
-        for axis, choices in AXES.items():
-            if getattr(self, axis) not in choices:
-                raise OptionError(
-                    f"{getattr(self, axis)!r} is no choice for {axis}.", f"Choose one of: {', '.join(choices)}."
-                )
+        super().__post_init__()
         if self.group < N_STATES:
             raise OptionError("A work-group holds the states of a cell.", f"Give a number from {N_STATES} on.")
-
-    def within(self, device: Device) -> PairHmmLadderChoices:
-        """Return the choices with a work-group that a device allows."""
-        return replace(self, group=min(self.group, device.max_work_group))
-
-    def changed(self) -> dict[str, str | int]:
-        """Return the choices that are not those of the published beginning."""
-        usual = asdict(type(self)())
-        return {name: value for name, value in asdict(self).items() if value != usual[name]}
 
 
 class BothWays(Struct, frozen=True, eq=False):
@@ -115,7 +103,6 @@ class PairHmmLadderBase(Stage[PairBatch, PairHmms, BothWays]):
         self.lap = lap
 
     def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> BothWays:
-        """Compute the pairs with the plain reference."""
         return BothWays(POSTERIORS.reference(batch, model, check), EXPECTED_COUNTS.reference(batch, model, check))
 
     def _passed(self, session: KernelSession, name: str) -> None:
@@ -132,8 +119,6 @@ class AllPairsStage(PairHmmLadderBase):
         self.shape = shape
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], BothWays]:
-        """Return what computes the pairs on an OpenCL session."""
-
         def collect() -> BothWays:
             self._passed(session, "preparing")
             posteriors = PosteriorsStage(self.shape, **self.defines).start(session, batch, model)()
@@ -315,13 +300,9 @@ class PairHmmLadderStage(_OnePairStage):
     def obstacle(self, device: Device) -> str | None:
         """Return in words why a device cannot run these choices, or None if nothing is known against it."""
         c, macros = self.choices, self.macros(device)
-        if c.group > device.max_work_group:
-            return f"A work-group has {c.group:,} work-items; {device.name} allows {device.max_work_group:,}."
         numbers = (1 if c.item == "state" else N_STATES) * c.group if c.cell == "local" else 0
         local = max(8 * numbers, 32 * macros["SUM_GROUP"])
-        if local > device.local_bytes:
-            return f"A work-group needs {local:,} bytes of local memory; {device.name} has {device.local_bytes:,}."
-        return None
+        return group_obstacle(device, c.group, local)
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], BothWays]:
         """Return what computes the pairs on an OpenCL session.
@@ -331,9 +312,7 @@ class PairHmmLadderStage(_OnePairStage):
         OptionError
             If the device cannot run these choices, or the model has not three states.
         """
-        obstacle = self.obstacle(session.device)
-        if obstacle is not None:
-            raise OptionError(f"These choices cannot run: {obstacle}", "Choose others, or another device.")
+        refuse(self.obstacle(session.device))
         return super().start(session, batch, model)
 
     def _sweep(self, session: KernelSession, way: str, pair: _Pair, table: Buffer) -> None:

@@ -50,7 +50,6 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
         self.entries_per_residue = entries_per_residue
 
     def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> PosteriorBatch:
-        """Compute the pairs with the plain reference."""
         return joined(batch, self._plainly(Pairs.of(batch, model).rows.tolist(), batch, model, check))
 
     def _plainly(self, rows: Iterable[int], batch: PairBatch, model: PairHmms, check: Check) -> Found:
@@ -65,7 +64,6 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
         return found
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], PosteriorBatch]:
-        """Start computing the pairs on an OpenCL session; return what waits for the posteriors."""
         pairs = Pairs.of(batch, model)
         if not len(pairs):
             return lambda: joined(batch, {})

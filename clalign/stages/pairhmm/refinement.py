@@ -63,7 +63,6 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
     def reference(
         self, batch: SparsePosteriors, model: RefinementChoice, check: Check = nothing_to_check
     ) -> ResidueMoves:
-        """Refine with the plain reference."""
         from clalign.reference.refinement import refine
 
         return refine(batch, model.alignment, model.gap_factor, model.most_sweeps, check, model.n_kept)
@@ -71,8 +70,6 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
     def start(
         self, session: KernelSession, batch: SparsePosteriors, model: RefinementChoice
     ) -> Callable[[], ResidueMoves]:
-        """Return what refines on an OpenCL session, sweep after sweep."""
-
         batch.check()
         if not np.array_equal(np.diff(model.alignment.offsets), batch.lengths):
             raise ValueError("an alignment of other sequences")

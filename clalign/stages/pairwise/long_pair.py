@@ -19,7 +19,7 @@ from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_che
 from clalign.errors import Cancelled
 from clalign.stages.pairwise.long_pair_regions import Filled, Path, Region, Watch, fill, filling, follow
 from clalign.stages.pairwise.long_pair_state import Keeper, NothingKept
-from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scores_fit
+from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scores_fit, without_pairs
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import PairwiseQuery, Scoring
@@ -69,7 +69,6 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
     name = "long_pair"
 
     def reference(self, batch: PairBatch, model: LongPairChoice, check: Check = nothing_to_check) -> PairAlignment:
-        """Align the pair with the plain reference."""
         from clalign.reference.long_pair import alignment_by_rows
 
         def tell(cells: int) -> None:
@@ -146,9 +145,7 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
         query, target = _residues(batch)
         scoring, m, n = model.scoring, len(query), len(target)
         if not (m and n):
-            if scoring.mode != "global":
-                return PairAlignment(0, (0, 0), (0, 0), "")
-            return PairAlignment(scoring.unpaired(m + n), (0, m), (0, n), "I" * m + "D" * n)
+            return without_pairs(m, n, scoring)
         scores_fit(chosen_pairs(batch, np.array([0])), scoring, SCORE_BITS)
         region = self.matrix(session, query, target, scoring)
         watch = Watch(model.keeper)

@@ -26,7 +26,6 @@ class SmithWatermanStage(Stage[SequenceBatch, PairwiseQuery, PairScores]):
     gpu_shape = "item"
 
     def reference(self, batch: SequenceBatch, model: PairwiseQuery, check: Check = nothing_to_check) -> PairScores:
-        """Score the batch with the plain reference."""
         from clalign.reference.smith_waterman import pair_score
 
         values = np.empty(len(batch), np.int32)

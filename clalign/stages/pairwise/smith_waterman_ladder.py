@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import asdict, replace
 
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OptionError
+from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
 from clalign.values.pair_alignments import PairAlignment
@@ -59,7 +59,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 Ends = npt.NDArray[np.int32]
 
 
-class PairLadderChoices(Struct, frozen=True):
+class PairLadderChoices(ChoicesBase, frozen=True):
     """One choice on every axis of `AXES`, and the work-group.
 
     Attributes
@@ -74,17 +74,14 @@ class PairLadderChoices(Struct, frozen=True):
         Work-items a work-group, rounded down to a power of 2.
     """
 
+    axes = AXES
+
     scores: str = "global"
     maximum: str = "host"
     path: str = "host"
-    group: int = 512
 
     def __post_init__(self) -> None:
-        for axis, choices in AXES.items():
-            if getattr(self, axis) not in choices:
-                raise OptionError(
-                    f"{getattr(self, axis)!r} is no choice for {axis}.", f"Choose one of: {', '.join(choices)}."
-                )
+        super().__post_init__()
         if self.group < 1:
             raise OptionError("A work-group holds at least one work-item.", "Give a number above 0.")
         if self.maximum == "host" and (self.scores, self.path) != ("global", "host"):
@@ -92,15 +89,6 @@ class PairLadderChoices(Struct, frozen=True):
                 "The host finds the best cell only in whole matrices of scores, and before any path is walked.",
                 "Let the device find it.",
             )
-
-    def within(self, device: Device) -> PairLadderChoices:
-        """Return the choices with a work-group that a device allows."""
-        return replace(self, group=min(self.group, device.max_work_group))
-
-    def changed(self) -> dict[str, str | int]:
-        """Return the choices that are not those of the published beginning."""
-        usual = asdict(type(self)())
-        return {name: value for name, value in asdict(self).items() if value != usual[name]}
 
 
 class _Job(Struct, frozen=True):
@@ -160,7 +148,6 @@ class _PairLadderStage(Stage[PairBatch, Scoring, list[PairAlignment]]):
     name = "smith_waterman_ladder"
 
     def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> list[PairAlignment]:
-        """Align the pairs with the plain reference."""
         return SMITH_WATERMAN_TRACE.reference(batch, model, check)
 
     def start(self, session: KernelSession, batch: PairBatch, model: Scoring) -> Callable[[], list[PairAlignment]]:
@@ -230,18 +217,12 @@ class PairLadderStage(_PairLadderStage):
     def obstacle(self, device: Device, height: int) -> str | None:
         """Return in words why a device cannot run these choices, or None if nothing is known against it."""
         c = self.choices
-        if c.group > device.max_work_group:
-            return f"A work-group has {c.group:,} work-items; {device.name} allows {device.max_work_group:,}."
         local = (12 * _rounded(height) if c.scores == "local" else 0) + (8 * c.group if c.maximum == "device" else 0)
-        if local > device.local_bytes:
-            return f"A work-group needs {local:,} bytes of local memory; {device.name} has {device.local_bytes:,}."
-        return None
+        return group_obstacle(device, c.group, local)
 
     def parts(self, session: KernelSession, job: _Job) -> Iterator[tuple[Ends, list[str]]]:
         """Yield as many pairs at once as the device has room for."""
-        obstacle = self.obstacle(session.device, job.height)
-        if obstacle is not None:
-            raise OptionError(f"These choices cannot run: {obstacle}", "Choose others, or another device.")
+        refuse(self.obstacle(session.device, job.height))
         c = self.choices
         bytes_a_pair = (4 if c.scores == "global" else 2) * job.height * job.width
         step = max(1, int(session.device.max_buffer_bytes * MATRICES_SHARE) // bytes_a_pair)

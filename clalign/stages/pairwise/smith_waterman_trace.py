@@ -9,7 +9,7 @@ import numpy as np
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.pairwise.smith_waterman_pieces import cut_pairs
 from clalign.stages.pairwise.smith_waterman_trace_lanes import start_lanes
-from clalign.stages.pairwise.smith_waterman_trace_plan import Traces, chosen_pairs
+from clalign.stages.pairwise.smith_waterman_trace_plan import Traces, chosen_pairs, without_pairs
 from clalign.stages.pairwise.smith_waterman_trace_vector import start_vector
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
@@ -39,7 +39,6 @@ class SmithWatermanTraceStage(Stage[PairBatch, Scoring, Alignments]):
     name = "smith_waterman_trace"
 
     def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> Alignments:
-        """Align the pairs with the plain reference."""
         from clalign.reference.long_pair import alignment_by_rows
 
         found = []
@@ -50,7 +49,6 @@ class SmithWatermanTraceStage(Stage[PairBatch, Scoring, Alignments]):
         return found
 
     def start(self, session: KernelSession, batch: PairBatch, model: Scoring) -> Callable[[], Alignments]:
-        """Start aligning the pairs on an OpenCL session; return what waits for the alignments."""
         lengths = batch.queries.lengths[batch.query_rows], batch.targets.lengths[batch.target_rows]
         filled = np.flatnonzero((lengths[0] > 0) & (lengths[1] > 0))
         shape = self.shape_on(session.device)
@@ -65,19 +63,12 @@ class SmithWatermanTraceStage(Stage[PairBatch, Scoring, Alignments]):
             alignments = traces.alignments()
             if len(filled) == len(batch):
                 return alignments
-            complete = [_without_pairs(int(m), int(n), model) for m, n in zip(*lengths, strict=True)]
+            complete = [without_pairs(int(m), int(n), model) for m, n in zip(*lengths, strict=True)]
             for row, alignment in zip(filled.tolist(), alignments, strict=True):
                 complete[row] = alignment
             return complete
 
         return collect
-
-
-def _without_pairs(m: int, n: int, scoring: Scoring) -> PairAlignment:
-    """Return the alignment of two sequences, one of them empty."""
-    if scoring.mode != "global":
-        return PairAlignment(0, (0, 0), (0, 0), "")
-    return PairAlignment(scoring.unpaired(m + n), (0, m), (0, n), "I" * m + "D" * n)
 
 
 SMITH_WATERMAN_TRACE = SmithWatermanTraceStage()

@@ -47,6 +47,9 @@ MEMORY_SHARE = 0.25
 MOST_SCORE_BITS = 25
 """Scores share 31 bits with the row that they are in."""
 
+SCRATCH, ITEM_BYTES = ("above", "left", "ends", "cells"), (8, 8, 16, 4)
+"""The scratch buffers of a launch, and the bytes of what they are made of."""
+
 Choices = Mapping[str, int]
 
 
@@ -105,7 +108,7 @@ class _Plan(Struct, frozen=True):
         """Return the rows of pairs that are done together: those of one block first, like sizes together."""
         rows, columns = self.blocks(pairs)
         order = np.lexsort((-(rows * columns), rows * columns > 1))
-        needed = (self.sizes(pairs) * [[8], [8], [16], [4]]).sum(axis=0)[order]
+        needed = (np.array(ITEM_BYTES) @ self.sizes(pairs))[order]
         limit = min(MOST_SCRATCH, int(self.session.device.max_buffer_bytes * MEMORY_SHARE) or MOST_SCRATCH)
         is_first = np.concatenate([[True], np.diff((rows * columns > 1)[order])])
         cuts, room = [], limit
@@ -124,8 +127,8 @@ class _Plan(Struct, frozen=True):
         ends = np.cumsum(m + of_targets)
         bases = np.concatenate([np.cumsum(sizes, axis=1) - sizes, ends[None, :]]).T
         scratch = [
-            session.scratch(name, n_bytes)
-            for name, n_bytes in zip(("above", "left", "ends", "cells"), _scratch_bytes(sizes), strict=True)
+            session.scratch(name, max(1, size * n_each))
+            for name, size, n_each in zip(SCRATCH, ITEM_BYTES, sizes.sum(axis=1).tolist(), strict=True)
         ]
         results, gaps = session.results(4 * N_RESULTS * n), session.allocate(4 * n)
         paths = session.results(int(ends[-1]))
@@ -199,8 +202,3 @@ def _lane_rows(pairs: Pairs, lanes: int) -> int:
     steps = n + lanes - 1
     costs = [int((-(-m // (rows * lanes)) * (rows + 1) * steps).sum()) for rows in LANE_ROWS]
     return LANE_ROWS[int(np.argmin(costs))]
-
-
-def _scratch_bytes(sizes: npt.NDArray[np.int64]) -> list[int]:
-    """Return the bytes of the scratch buffers."""
-    return [max(1, n_bytes) for n_bytes in (sizes.sum(axis=1) * [8, 8, 16, 4]).tolist()]

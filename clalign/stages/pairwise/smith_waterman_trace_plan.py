@@ -60,6 +60,13 @@ def chosen_pairs(batch: PairBatch, rows: Rows) -> Pairs:
     return Pairs(batch, spans)
 
 
+def without_pairs(m: int, n: int, scoring: Scoring) -> PairAlignment:
+    """Return the alignment of two sequences, one of them empty."""
+    if scoring.mode != "global":
+        return PairAlignment(0, (0, 0), (0, 0), "")
+    return PairAlignment(scoring.unpaired(m + n), (0, m), (0, n), "I" * m + "D" * n)
+
+
 class Traces(Struct, frozen=True):
     """What the kernels found.
 

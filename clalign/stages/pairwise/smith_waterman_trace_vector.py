@@ -174,7 +174,8 @@ class _Plan(Struct, frozen=True):
         spans = np.where(places[:, None] >= 0, pairs.spans[places], 0).astype(np.int32)
         ends = np.cumsum(spans[:, 1].astype(np.int64) + spans[:, 3])
         n_items = max(1, min(session.device.n_compute_units, len(sizes)))
-        room = int(_room(sizes[:, 0], sizes[:, 1], block).max()) + _slots_room(block)
+        # The slots of one block come after those of the pairs (see `lay_out_slots` of the kernel).
+        room = int(_room(sizes[:, 0], sizes[:, 1], block).max()) + 8 * block + 2 * block * block
         results, paths = session.results(4 * N_RESULTS * n), session.results(int(ends[-1]))
         session.launch(
             "smith_waterman_trace_vector", "smith_waterman_trace", defines, n_items, 1,
@@ -234,8 +235,3 @@ def _room(rows: Whole, columns: Whole, block: int) -> Whole:
     n, m = columns * block, rows * block
     room: Whole = m + n + 2 * (rows + 1) * (n + 1) + 2 * (columns + 1) * m + rows * columns
     return room
-
-
-def _slots_room(block: int) -> int:
-    """Return the room, in scores of a lane, for one block (see `lay_out_slots` of the kernel)."""
-    return 8 * block + 2 * block * block

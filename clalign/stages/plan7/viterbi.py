@@ -33,7 +33,6 @@ class ViterbiStage(Stage[SequenceBatch, IntegerProfile, Scores]):
     name = "viterbi"
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
-        """Score the batch with the plain reference."""
         from clalign.reference.viterbi import viterbi_score
 
         offsets = batch.offsets
@@ -41,7 +40,6 @@ class ViterbiStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         return Scores(batch.targets, np.array(values, np.int32))
 
     def start(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
-        """Start scoring the batch on an OpenCL session; return what waits for the scores."""
         if len(batch) == 0:
             return lambda: Scores(batch.targets, np.empty(0, np.int32))
         shape = self.shape_for(session, batch, model)

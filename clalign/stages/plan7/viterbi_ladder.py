@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.errors import OptionError
+from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_tables import N_TRANSITIONS, emission_table, special_table, transition_table
 from clalign.values.alphabets import N_CODES
@@ -72,7 +72,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 Values = npt.NDArray[np.int32]
 
 
-class LadderChoices(Struct, frozen=True):
+class LadderChoices(ChoicesBase, frozen=True, kw_only=True):
     """One choice on every axis of `AXES`, and two sizes.
 
     Attributes
@@ -100,6 +100,8 @@ class LadderChoices(Struct, frozen=True):
         Work-items a work-group.
     """
 
+    axes = AXES
+
     scheduling: str = "off"
     unroll: int = 1
     copies: str = "plain"
@@ -113,23 +115,9 @@ class LadderChoices(Struct, frozen=True):
     group: int = 256
 
     def __post_init__(self) -> None:
-        for axis, choices in AXES.items():
-            if getattr(self, axis) not in choices:
-                raise OptionError(
-                    f"{getattr(self, axis)!r} is no choice for {axis}.",
-                    f"Choose one of: {', '.join(map(str, choices))}.",
-                )
+        super().__post_init__()
         if min(self.group, self.rows_per_launch) < 1:
             raise OptionError("A work-group and a launch hold at least one.", "Give a number above 0.")
-
-    def to_dict(self) -> dict[str, str | int]:
-        """Return the choices as plain data."""
-        return asdict(self)
-
-    def changed(self) -> dict[str, str | int]:
-        """Return the choices that are not the basic ones."""
-        usual = asdict(type(self)())
-        return {name: value for name, value in asdict(self).items() if value != usual[name]}
 
 
 BASIC = LadderChoices()
@@ -168,7 +156,6 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         self.choices = choices
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
-        """Score the batch with the plain reference."""
         return VITERBI.reference(batch, model, check)
 
     def macros(self, n_nodes: int, n_letters: int) -> dict[str, int]:
@@ -193,16 +180,13 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
     def obstacle(self, device: Device, n_nodes: int, n_letters: int) -> str | None:
         """Return in words why a device cannot run these choices, or None if nothing is known against it."""
         c = self.choices
-        if c.group > device.max_work_group:
-            return f"A work-group has {c.group:,} work-items; {device.name} allows {device.max_work_group:,}."
+        if (too_large := group_obstacle(device, c.group, self.local_bytes(n_nodes, n_letters))) is not None:
+            return too_large
         if c.rows == "private" and c.granularity != "coarse":
             return "Private memory does not last from one launch to the next."
         constant = 4 * N_TRANSITIONS * (n_nodes + 1)
         if c.transitions == "constant" and constant > CONSTANT_BYTES:
             return f"The transitions take {constant:,} bytes; {CONSTANT_BYTES:,} are sure to fit constant memory."
-        local = self.local_bytes(n_nodes, n_letters)
-        if local > device.local_bytes:
-            return f"A work-group needs {local:,} bytes of local memory; {device.name} has {device.local_bytes:,}."
         stack = 4 * n_slots(n_nodes) * c.group
         if c.rows == "private" and device.kind == "cpu" and stack > STACK_BYTES:
             return f"The private rows of a work-group take {stack:,} bytes, more than the stack of a thread holds."
@@ -232,9 +216,7 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         layout: _Layout = session.cached(
             f"ladder {c.sequences} {halves} {limit}", batch, lambda: _layout(batch, c.sequences, halves, limit)
         )
-        obstacle = self.obstacle(session.device, model.length, len(layout.letters))
-        if obstacle is not None:
-            raise OptionError(f"These choices cannot run: {obstacle}", "Choose others, or another device.")
+        refuse(self.obstacle(session.device, model.length, len(layout.letters)))
         queues = [session]
         if halves == 2:
             queues.append(session.cached("second queue", SECOND_QUEUE, session.second_queue))

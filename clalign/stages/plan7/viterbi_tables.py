@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import asdict
 
+from clalign.compute.geometry import spread
 from clalign.compute.sessions import Buffer, KernelSession
 from clalign.stages.plan7.reweighting import NEVER, ReweightedScores, reweighted
 from clalign.values.alphabets import N_CODES
@@ -38,14 +37,6 @@ def special_table(profile: IntegerProfile) -> Table:
     return np.array(list(asdict(profile.special).values()), np.int32)
 
 
-def spread(table: npt.NDArray[Any], lanes: int, per_lane: int, fill: int = IMPOSSIBLE) -> Table:
-    """Pad the nodes (last axis) with `fill` and fold them to [lanes, per_lane]."""
-    padded = np.full((*table.shape[:-1], lanes * per_lane), fill, np.int32)
-    padded[..., : table.shape[-1]] = table
-    folded: Table = padded.reshape(*table.shape[:-1], lanes, per_lane)
-    return folded
-
-
 def delete_prefix(leaving_delete: Table, n_steps: int) -> Table:
     """Return what deletes pay to cross nodes: int32[per_lane + n_steps, lanes] (see the vector kernel)."""
     sums = np.cumsum(leaving_delete.astype(np.int64), axis=1)
@@ -63,8 +54,8 @@ def vector_tables(session: KernelSession, model: IntegerProfile, lanes: int) -> 
 
     def make() -> list[Buffer]:
         per_lane = -(-model.length // lanes)
-        transitions = spread(transition_table(model), lanes, per_lane)
-        emissions = spread(emission_table(model), lanes, per_lane)
+        transitions = spread(transition_table(model), lanes, per_lane, IMPOSSIBLE)
+        emissions = spread(emission_table(model), lanes, per_lane, IMPOSSIBLE)
         sums = delete_prefix(transitions[7], lanes.bit_length() - 1)
         arrays = [transitions.transpose(2, 0, 1), sums, emissions.transpose(0, 3, 1, 2), special_table(model)]
         return [session.upload(array) for array in arrays]
@@ -77,8 +68,8 @@ def lanes_tables(session: KernelSession, model: IntegerProfile, lanes: int) -> l
 
     def make() -> list[Buffer]:
         per_lane = -(-model.length // lanes)
-        transitions = spread(transition_table(model), lanes, per_lane)
-        emissions = spread(emission_table(model), lanes, per_lane)
+        transitions = spread(transition_table(model), lanes, per_lane, IMPOSSIBLE)
+        emissions = spread(emission_table(model), lanes, per_lane, IMPOSSIBLE)
         arrays = [transitions.transpose(0, 2, 1), emissions.transpose(0, 1, 3, 2), special_table(model)]
         return [session.upload(array) for array in arrays]
 
@@ -147,8 +138,8 @@ def reweighted_vector_tables(
             (scores.begin + scores.start, 2 * NEVER), (scores.match_to_match, NEVER), (scores.insert_to_match, NEVER),
             (scores.delete_to_match, NEVER), (scores.insert_to_insert, 0), (scores.match_to_delete, NEVER),
         )  # fmt: skip
-        steps = np.stack([spread(values, lanes, per_lane, fill) for values, fill in rows])
-        emissions = spread(np.stack([scores.match, scores.insert], axis=1), lanes, per_lane, 0)
+        steps = np.stack([spread(values, lanes, per_lane, fill) for values, fill in rows]).astype(np.int32)
+        emissions = spread(np.stack([scores.match, scores.insert], axis=1).astype(np.int32), lanes, per_lane, 0)
         special = np.array([scores.single, scores.again - scores.start, scores.leave], np.int32)
         arrays = [steps.transpose(2, 0, 1), emissions.transpose(0, 3, 1, 2), special]
         return [session.upload(array) for array in arrays]

@@ -51,7 +51,6 @@ class ViterbiTraceStage(Stage[SequenceBatch, IntegerProfile, Paths]):
     name = "viterbi_trace"
 
     def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Paths:
-        """Trace the batch with the plain reference."""
         from clalign.reference.viterbi_trace import viterbi_trace
 
         offsets = batch.offsets

@@ -88,7 +88,6 @@ class BitonicSortStage(Stage[Keys, Meetings | None, Order]):
     name = "bitonic_sort"
 
     def reference(self, batch: Keys, model: Meetings | None, check: Check = nothing_to_check) -> Order:
-        """Sort with numpy."""
         from clalign.reference.bitonic_sort import sorted_order
 
         del model, check
@@ -116,7 +115,6 @@ class BitonicSortStage(Stage[Keys, Meetings | None, Order]):
         return Rounds(session, how, kernel, len(rounds)), order
 
     def start(self, session: KernelSession, batch: Keys, model: Meetings | None) -> Callable[[], Order]:
-        """Start the rounds; return what waits for the order."""
         if batch.dtype not in (np.uint32, np.uint64) or len(batch) > MOST_KEYS:
             raise OptionError(
                 f"{len(batch):,} keys of {batch.dtype} cannot be sorted.",

@@ -34,7 +34,6 @@ class RelayStage(Stage[Numbers, int, Numbers]):
         self.how = how
 
     def reference(self, batch: Numbers, model: int, check: Check = nothing_to_check) -> Numbers:
-        """Compute the same with numpy."""
         from clalign.reference.relay import relayed
 
         return relayed(batch, model, check)
@@ -53,7 +52,6 @@ class RelayStage(Stage[Numbers, int, Numbers]):
         return Rounds(session, how, MeetingKernel(SOURCE, "relay", (both,), self.defines), model), found
 
     def start(self, session: KernelSession, batch: Numbers, model: int) -> Callable[[], Numbers]:
-        """Start the rounds; return what waits for the numbers."""
         rounds, found = self.prepared(session, batch, model, self.how)
         rounds.start()
         return lambda: found(rounds.finish())
