@@ -80,12 +80,13 @@ def test_frequent_families_get_the_colors_that_differ_most() -> None:
 
 def test_queries_are_sorted_and_filtered(families: Path) -> None:
     model = QueriesModel()
-    model.set_lines(read_overview(families).lines)
+    lines = read_overview(families).lines
+    model.show_lines(lines)
     assert [(line.name, line.n_hits) for line in model.lines] == [("Made-3", 5), ("Other", 1), ("None-3", 0)]
-    place = next(place for place, column in enumerate(COLUMNS) if column[0] == "Hits")
-    model.sort_by(place, descending=False)
+    place = next(place for place, column in enumerate(COLUMNS) if column.title == "Hits")
+    model.sort(place)
     assert [line.n_hits for line in model.lines] == [0, 1, 5]
-    model.set_filter("pf00002", hide_empty=True)
+    model.show_lines(lines, "pf00002", hide_empty=True)
     assert [line.name for line in model.lines] == ["Other"]
     assert model.tsv().splitlines()[1].startswith("Other\t1\t1\t")
 

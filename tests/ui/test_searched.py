@@ -65,7 +65,7 @@ def test_the_overview_tells_what_is_not_searched(qtbot: Any, page: SearchPage) -
     qtbot.waitUntil(lambda: view.content is not None)
     assert view.words.text() == "2 of 3 profiles have hits; 1 not searched yet, 1 only in part"
     QTest.mouseClick(view.with_hits, LEFT, pos=QPoint(8, view.with_hits.height() // 2))
-    place = next(place for place, column in enumerate(COLUMNS) if column[0] == SEARCHED_COLUMN)
+    place = next(place for place, column in enumerate(COLUMNS) if column.title == SEARCHED_COLUMN)
     assert not view.table.isColumnHidden(place)
     assert [view.model.index(row, place).data() for row in range(3)] == ["100", "50", "0"]
     assert [view.model.index(row, place + 1).data() for row in range(3)] == ["5", "1", "—"]

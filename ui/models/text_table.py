@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,10 @@ class TextColumn:
         What a cell says.
     mark : callable or None
         Severity of the icon in a cell, or an empty string.
+    value : callable or None
+        What rows are sorted by; None where a row has no value, which then stands last.
+    large_first : bool
+        Whether the largest stands first when the column is sorted first.
     """
 
     title: str
@@ -38,6 +42,8 @@ class TextColumn:
     width: int = 90
     mark: Callable[[Row], str] | None = None
     stretch: bool = False
+    value: Callable[[Row], Any] | None = None
+    large_first: bool = False
 
     def plain(self, row: Row) -> str:
         """Return what a cell says as programs read it."""
@@ -66,24 +72,63 @@ class TextTable(QAbstractTableModel):
         super().__init__(parent)
         self.columns = columns
         self.rows: list[Row] = []
+        self._given: list[Row] = []
+        self._order: tuple[int, bool] = (-1, False)
         self._is_dim = is_dim
         self._tick = tick
 
     def set_rows(self, rows: list[Row]) -> None:
-        """Show other rows."""
+        """Show other rows, in the order that was chosen."""
+        self._given = rows
         if len(rows) == len(self.rows):
-            self.rows = rows
+            self.rows = self._in_order()
             if rows:
                 self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(self.columns) - 1))
             return
         self.beginResetModel()
-        self.rows = rows
+        self.rows = self._in_order()
         self.endResetModel()
+
+    @property
+    def can_be_sorted(self) -> bool:
+        """Whether its columns have values to sort by."""
+        return all(column.value is not None for column in self.columns)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column; -1 restores the order in which the rows came. Selected rows stay selected."""
+        self._order = column, order == Qt.SortOrder.DescendingOrder
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        rows = [self.rows[index.row()] for index in before]
+        self.rows = self._in_order()
+        places = {id(row): place for place, row in enumerate(self.rows)}
+        after = [self.index(places[id(row)], index.column()) for row, index in zip(rows, before, strict=True)]
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged.emit()
+
+    def _in_order(self) -> list[Row]:
+        column, descending = self._order
+        value = self.columns[column].value if column >= 0 else None
+        if value is None:
+            return self._given
+        known = [row for row in self._given if value(row) is not None]
+        unknown = [row for row in self._given if value(row) is None]
+        return [*sorted(known, key=value, reverse=descending), *unknown]
+
+    @property
+    def copied(self) -> Sequence[TextColumn]:
+        """The columns that stand in text."""
+        return self.columns
+
+    def heading(self, column: TextColumn) -> str:
+        """Return the heading of a column."""
+        return column.title
 
     def tsv(self) -> str:
         """Return the table as tab-separated text with a header line."""
-        lines = ["\t".join(column.title for column in self.columns)]
-        lines += ["\t".join(column.plain(row) for column in self.columns) for row in self.rows]
+        columns = self.copied
+        lines = ["\t".join(map(self.heading, columns))]
+        lines += ["\t".join(column.plain(row) for column in columns) for row in self.rows]
         return "\n".join(lines) + "\n"
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
@@ -133,9 +178,11 @@ class TextTable(QAbstractTableModel):
             return None
         column = self.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.title
+            return self.heading(column)
         if role == Qt.ItemDataRole.ToolTipRole:
             return column.tip
+        if role == Qt.ItemDataRole.InitialSortOrderRole:
+            return int(column.large_first)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             flag = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
             return int(flag | Qt.AlignmentFlag.AlignVCenter)

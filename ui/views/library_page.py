@@ -20,12 +20,15 @@ MARKS = {"done": "good", "elsewhere": "note", "unreadable": "stop"}
 
 COLUMNS = (
     TextColumn("Name", "Its own name, or that of its inputs", lambda r: r["name"], width=260, stretch=True,
-               mark=lambda r: MARKS.get(r["state"], "caution")),
-    TextColumn("Command", "What made it", lambda r: r["kind"], width=110),
-    TextColumn("State", "What became of it", lambda r: state_words(r), width=130),
-    TextColumn("Hits", "Reported hits of all queries", lambda r: hit_words(r), right=True, width=80),
-    TextColumn("Made", "When it was begun", lambda r: formatting.moment(r["created"]), width=130),
-    TextColumn("Size", "Of the run file", lambda r: formatting.size(r["n_bytes"]), right=True, width=80),
+               mark=lambda r: MARKS.get(r["state"], "caution"), value=lambda r: r["name"].casefold()),
+    TextColumn("Command", "What made it", lambda r: r["kind"], width=110, value=lambda r: r["kind"]),
+    TextColumn("State", "What became of it", lambda r: state_words(r), width=130, value=lambda r: state_words(r)),
+    TextColumn("Hits", "Reported hits of all queries", lambda r: hit_words(r), right=True, width=80,
+               value=lambda r: r["n_hits"], large_first=True),
+    TextColumn("Made", "When it was begun", lambda r: formatting.moment(r["created"]), width=130,
+               value=lambda r: r["created"], large_first=True),
+    TextColumn("Size", "Of the run file", lambda r: formatting.size(r["n_bytes"]), right=True, width=80,
+               value=lambda r: r["n_bytes"], large_first=True),
 )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent, QStandardItemModel
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -20,7 +19,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QTableView,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -80,9 +78,6 @@ def button(text: str, call: Callable[[], object], role: str = "", tip: str = "")
     made.clicked.connect(lambda: call())
     return made
 
-
-TITLE_PADDING = 6
-"""Pixels left and right of the title of a column: more than in the style sheet, so that titles stand apart."""
 
 HANDLE = 7
 """Pixels of an edge that can be dragged, of which a hairline in the middle is drawn."""
@@ -419,40 +414,6 @@ def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
     for shown in buttons:
         box.addWidget(shown, 0, Qt.AlignmentFlag.AlignTop)
     return made
-
-
-def title_width(table: QTableView, place: int) -> int:
-    """Return the pixels that the title of a column needs; Qt's hint has room for an arrow in every column."""
-    header = table.horizontalHeader()
-    title = header.model().headerData(place, Qt.Orientation.Horizontal)
-    return header.fontMetrics().horizontalAdvance(str(title or "")) + 2 * TITLE_PADDING
-
-
-def show_titles(table: QTableView, widths: dict[int, tuple[int, int]]) -> None:
-    """Let titles of columns stand whole; a column that somebody made wider or narrower stays.
-
-    Parameters
-    ----------
-    widths : dict
-        By place: the usual width in pixels, and that which the column was given last, which is renewed.
-    """
-    for place, (usual, given) in widths.items():
-        if table.columnWidth(place) == given:
-            widths[place] = usual, max(usual, title_width(table, place))
-            table.setColumnWidth(place, widths[place][1])
-
-
-def set_up_rows(table: QTableView, several: bool = False) -> None:
-    """Let a table scroll smoothly and have rows chosen, one or several at a time."""
-    modes = QAbstractItemView.SelectionMode
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setSelectionMode(modes.ExtendedSelection if several else modes.SingleSelection)
-    table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    table.setShowGrid(False)
-    table.setWordWrap(False)
-    table.setTabKeyNavigation(False)
-    table.setFont(theme.tabular(table.font()))
 
 
 class AskedView(QWidget):

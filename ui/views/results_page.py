@@ -16,7 +16,6 @@ from ..models.hit_changes import HitChanges
 from ..models.hit_pages import ALL_PROFILES
 from ..models.result_tabs import OF_SEVERAL, TABS
 from ..models.run_view import RunView
-from ..models.searched import unsearched_words
 from .choices import QueryChooser
 from .explain_sheet import ExplainSheet
 from .facts_paragraph import FACTS, WORDS, FactsParagraph
@@ -437,7 +436,7 @@ class ResultsPage(QWidget):
         run = self.run
         if run.histogram is None:
             return
-        left = None if len(run.histogram.counts) else unsearched_words(run)
+        left = None if len(run.histogram.counts) else run.unsearched_words()
         for view in self._plots():
             view.show_histogram(run.histogram, run.sentence(), ". ".join(left or ()))
         self.show_counts()

@@ -11,7 +11,6 @@ from shiboken6 import isValid
 from ... import formatting
 from ...desk.app_context import Controller
 from ...formatting import told
-from ...models.searched import unsearched_words
 from ...models.text_table import Row
 from ...settings import write_whole
 from .funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
@@ -48,7 +47,7 @@ class FunnelController(Controller):
             view.say("One profile at a time", "Choose a profile to see how many sequences passed its filters.", run)
         elif run.card["origin"] == "hmmer2":
             view.say(*HMMER2_WORDS)
-        elif run.share_searched() == 0.0 and (words := unsearched_words(run)):
+        elif run.share_searched() == 0.0 and (words := run.unsearched_words()):
             view.say(*words)
         else:
             path, profile, sentence = run.path, run.profile, run.funnel_sentence()
