@@ -198,7 +198,6 @@ def test_layouts_are_chosen_saved_and_brought_back(window: MainWindow, press: Ca
     window.use_layout("align")
     assert not window.docks["data"].isVisible()
     window.docks["device"].show()
-    window.rails.want("device", True)
     window.own_layouts()
     window.sheets.sheet.field.setText("My/way: ä")
     press(window.sheets.sheet, "Save")

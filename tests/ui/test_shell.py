@@ -1,4 +1,4 @@
-"""The frame of the window: its size, its rails, its messages."""
+"""The frame of the window: its size, its docks, its messages."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,27 +40,6 @@ def test_no_page_makes_the_window_larger(
             assert window.minimumSizeHint().width() <= 900
 
 
-def test_rails_come_over_the_pages_where_room_is_scarce(qtbot: Any, window: MainWindow, press: Any) -> None:
-    window.resize(1000, 700)
-    assert not window.docks["data"].isVisible()
-    data = next(b for b in window.rails.bars[True].findChildren(IconButton) if b.toolTip() == "Data")
-    QTest.mouseClick(data, LEFT)
-    assert window.data.isVisible()
-    assert window.rails.drawer.isAncestorOf(window.data)
-    QTest.mouseClick(data, LEFT)
-    assert not window.data.isVisible()
-    window.controller.focus_data()
-    assert window.data.tree.hasFocus()
-    QTest.keyClick(window.data.tree, Qt.Key.Key_Escape)
-    assert not window.data.isVisible()
-    window.controller.focus_data()
-    QTest.mouseClick(window.start.viewport(), LEFT, pos=QPoint(500, 20))
-    assert not window.data.isVisible(), "a click beside it closes it"
-    window.resize(1300, 700)
-    assert window.docks["data"].isVisible()
-    assert window.docks["data"].isAncestorOf(window.data)
-
-
 def test_details_open_when_there_is_something_to_say(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
     """The first hit of a finished search is chosen, and shown."""
     qtbot.waitUntil(lambda: page.run.hit is not None)
@@ -74,6 +53,18 @@ def test_details_open_when_there_is_something_to_say(qtbot: Any, window: MainWin
     window.controller.show_start()
     window.controller.close_source(str(page.run.path))
     assert not window.docks["details"].isVisible()
+
+
+def test_details_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
+    qtbot.waitUntil(window.docks["details"].isVisible)
+    window.resize(1000, 700)
+    assert not window.docks["details"].isVisible()
+    assert window.docks["data"].isVisible()
+    window.toggle_dock("details")
+    assert window.docks["details"].isVisible(), "who asks for them gets them"
+    window.toggle_dock("details")
+    window.resize(1300, 700)
+    assert window.docks["details"].isVisible()
 
 
 def test_details_are_away_at_first(window: MainWindow) -> None:

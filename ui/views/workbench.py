@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from .. import theme
 from ..models.workspace import Workspace
@@ -12,16 +14,16 @@ from ..settings import Settings
 from .docks import DataDock, DevicePicker
 from .message_bar import MessageBar
 from .parts import label
-from .rails import Place, Rails, SideDock
 from .sheet import SheetHost
 from .start_page import StartPage, Welcome
 from .tour_bar import TourBar
 
-DOCKS = {
-    "data": Place("Data", "file-tree-outline", Qt.DockWidgetArea.LeftDockWidgetArea),
-    "device": Place("Device", "chip", Qt.DockWidgetArea.LeftDockWidgetArea),
-    "details": Place("Details", "text-box-search-outline", Qt.DockWidgetArea.RightDockWidgetArea),
-}
+LEFT, RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
+DOCKS = {"data": ("Data", LEFT), "device": ("Device", LEFT), "details": ("Details", RIGHT)}
+"""Title and place of each dock."""
+
+NARROW = 1270
+"""Pixels of the window below which Details would leave the pages too little room for all tabs of results."""
 
 LEAST_STAGE = QSize(360, 240)
 """Pixels of the page in the center. What the tabs behind it need must not make the window larger than the screen when
@@ -98,16 +100,50 @@ class Workbench(QMainWindow):
         from .details import Details
 
         self.data, self.devices, self.details = DataDock(self.workspace), DevicePicker(self.workspace), Details()
+        self.docks: dict[str, QDockWidget] = {}
+        features = QDockWidget.DockWidgetFeature
         widgets = (self.data, self.devices, self.details)
-        contents = {name: (place, widget) for (name, place), widget in zip(DOCKS.items(), widgets, strict=True)}
-        self.rails = Rails(self, contents)
-        self.rails.say("details", False)
-        self.details.something_said.connect(lambda said: self.rails.say("details", said))
+        for (name, (title, area)), widget in zip(DOCKS.items(), widgets, strict=True):
+            dock = self.docks[name] = QDockWidget(title, self)
+            dock.setObjectName(name)
+            dock.setWidget(widget)
+            dock.setFeatures(features.DockWidgetClosable | features.DockWidgetMovable)
+            self.addDockWidget(area, dock)
+        self._says_something = self._details_fit = False
+        self._wants_details = True
+        self.docks["details"].hide()
+        self.details.something_said.connect(self._fill_details)
+
+    def _fill_details(self, says_something: bool) -> None:
+        self._says_something = says_something
+        self._fit_details()
+
+    def _fit_details(self) -> None:
+        """Show Details while something is selected and the pages keep enough room, unless the user has closed them."""
+        fit, dock = self._says_something and self.width() >= NARROW, self.docks["details"]
+        if fit != self._details_fit:
+            self._details_fit, is_open = fit, not dock.isHidden()
+            if not fit:
+                self._wants_details = is_open
+            dock.setVisible(fit and (self._wants_details or is_open))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the pages their room."""
+        super().resizeEvent(event)
+        self._fit_details()
 
     @property
-    def docks(self) -> dict[str, SideDock]:
-        """The docks by their names."""
-        return self.rails.docks
+    def wanted_docks(self) -> list[str]:
+        """The names of the docks that the user has open; of Details, whether they open when something is selected."""
+        shown = {name: not dock.isHidden() for name, dock in self.docks.items()}
+        shown["details"] |= not self._details_fit and self._wants_details
+        return [name for name, is_shown in shown.items() if is_shown]
+
+    def arrange_docks(self, names: Collection[str]) -> None:
+        """Open some docks, and close the others."""
+        self._wants_details = "details" in names
+        for name, dock in self.docks.items():
+            dock.setVisible(name in names and (name != "details" or self._details_fit))
 
     def _make_status(self) -> None:
         self.device_words = QPushButton("Looking for devices…")
@@ -121,18 +157,16 @@ class Workbench(QMainWindow):
 
     def reset_layout(self) -> None:
         """Put the docks where they are at first."""
-        self.rails.reset()
+        for name, dock in self.docks.items():
+            self.addDockWidget(DOCKS[name][1], dock)
+        self.arrange_docks(DOCKS)
         self.resizeDocks([self.docks["data"], self.docks["details"]], [250, 300], Qt.Orientation.Horizontal)
         self.resizeDocks([self.docks["data"], self.docks["device"]], [400, 260], Qt.Orientation.Vertical)
 
     def show_dock(self, name: str) -> None:
         """Bring a dock into view."""
-        self.rails.show(name)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the pages the room."""
-        super().resizeEvent(event)
-        self.rails.fit()
+        self.docks[name].show()
+        self.docks[name].raise_()
 
     def fit_screen(self) -> None:
         """Be no larger than the screen, its frame included, and on it."""
