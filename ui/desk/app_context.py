@@ -53,7 +53,7 @@ class AppContext(QObject):
         self.pages: dict[str, ResultsPage] = {}
         self.notes = QUndoStack(self)
         self.notes.setUndoLimit(MAX_NOTES_UNDONE)
-        self.notes.indexChanged.connect(lambda _: self.update_actions())
+        self.notes.indexChanged.connect(self.update_actions)
         self._files: Reader | None = None
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
         self.inspector.fault_met.connect(self.say_fault)
