@@ -61,6 +61,7 @@ class FormLines(QWidget):
         words = label(name, wrap=True)
         words.setFixedWidth(LABELS)
         words.setBuddy(field)
+        field.setAccessibleName(name)
         self._names.append(words)
         self.grid.addWidget(words, place, 0)
         self.grid.addWidget(field, place, 1)
@@ -125,7 +126,6 @@ class OptionForm(QWidget):
             words = made.add(place, field.metadata["label"], editor)
             for widget in (words, editor):
                 widget.setToolTip(field.metadata["help"].format(found=self._found))
-            editor.setAccessibleName(field.metadata["label"])
             self._editors[field.name] = editor
             made.grid.addLayout(self._last(field), place, 2)
         return made
