@@ -178,7 +178,7 @@ class Tour:
     def sort(self, key: str) -> None:
         """Sort the table."""
         table = self.page.hits.table
-        table.sort_column(table._place(key))
+        table.sort_column(table.kind.place(key))
 
     def filter(self, text: str) -> Callable[[], bool]:
         """Filter the table."""

@@ -138,7 +138,7 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
     assert palette.shown_texts() == ["Export hits…"]
     palette.field.clear()
     QTest.keyClicks(palette.field, "export")
-    assert "no hits" in palette._note.text().lower() or "Open a run" in palette._note.text()
+    assert "no hits" in palette.note.text().lower() or "Open a run" in palette.note.text()
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()
     QTest.keyClick(palette.field, Qt.Key.Key_Escape)

@@ -251,7 +251,7 @@ def test_without_hits_the_best_sequence_can_be_explained(
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
     qtbot.waitUntil(lambda: page.empty.isVisible(), timeout=30000)
-    assert "by the MSV filter: SEQ_0003, 4.1 bits" in page.empty._words.text()
+    assert "by the MSV filter: SEQ_0003, 4.1 bits" in page.empty.words.text()
     press(page.empty, "Explain the best one")
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)

@@ -311,7 +311,7 @@ def test_a_slow_order_is_told_and_can_be_given_up(
     panel.show()
     model.set_profile(0, CARDS)
     qtbot.waitUntil(lambda: model.n_shown == 200)
-    first, column = model.row_at(0), panel.table._place("name")
+    first, column = model.row_at(0), panel.table.kind.place("name")
     panel.table.sort_column(column)
     qtbot.waitUntil(panel.waiting.isVisible)
     assert panel.counts.text() == "Sorting and filtering 200 hits…"

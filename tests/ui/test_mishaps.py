@@ -42,9 +42,9 @@ def test_a_run_that_is_damaged_inside_is_told(qtbot: Any, window: MainWindow, ma
 def assert_refused(page: ResultsPage, reason: str) -> None:
     """Check that a page shows why its run is refused, and offers nothing that cannot work."""
     assert page.waiting.isVisible()
-    assert reason in page.waiting._words.text()
-    assert str(page.run.path) not in page.waiting._words.text(), "it stands above"
-    assert page._summary.text() == str(page.run.path)
+    assert reason in page.waiting.words.text()
+    assert str(page.run.path) not in page.waiting.words.text(), "it stands above"
+    assert page.summary.text() == str(page.run.path)
     shown = [b.text() for b in page.findChildren(QAbstractButton) if b.isVisible()]
     assert shown == ["Try again"]
     window = page.window()
@@ -114,8 +114,8 @@ def test_a_message_goes_when_its_run_is_continued(
     os.kill(queue.worker.pid, signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
     page = loaded.controller.page
-    qtbot.waitUntil(page._unfinished_bar.isVisible, timeout=30000)
-    press(page._unfinished_bar, "Continue")
+    qtbot.waitUntil(page.unfinished_bar.isVisible, timeout=30000)
+    press(page.unfinished_bar, "Continue")
     assert not [m for m in loaded.messages.messages if m.severity == "stop"]
     qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
 
@@ -282,7 +282,7 @@ def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage
     window = page.window()
     for tab in ("profile", "hits"):  # the highest of the tabs has been looked at
         page.show_tab(tab)
-        qtbot.waitUntil(page._places[tab].isVisible)
+        qtbot.waitUntil(page.places[tab].isVisible)
         qtbot.waitUntil(lambda: window.controller.files.is_idle)
     window.resize(1280, 800)
     window.controller.say_fault("Something happened.", "Report it.", "\n".join(map(str, range(100))))

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QPushButton
 
 from clalign.runs.run_file import open_run
 from clalign.ui.desk import job_controller
@@ -35,7 +35,7 @@ def test_no_page_makes_the_window_larger(
         qtbot.waitUntil(lambda page=page: bool(page.run.cards), timeout=30000)
         for name in page.TABS:
             page.show_tab(name)
-            qtbot.waitUntil(page._places[name].isVisible)
+            qtbot.waitUntil(page.places[name].isVisible)
             assert (window.width(), window.height()) == (900, 600), name
             assert window.minimumSizeHint().width() <= 900
 
@@ -55,16 +55,21 @@ def test_details_open_when_there_is_something_to_say(qtbot: Any, window: MainWin
     assert not window.docks["details"].isVisible()
 
 
-def test_details_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
-    qtbot.waitUntil(window.docks["details"].isVisible)
+def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
+    docks = window.docks
+    qtbot.waitUntil(docks["details"].isVisible)
+    docks["device"].close()
+    assert not window.dock_bar.isVisible()
     window.resize(1000, 700)
-    assert not window.docks["details"].isVisible()
-    assert window.docks["data"].isVisible()
-    window.toggle_dock("details")
-    assert window.docks["details"].isVisible(), "who asks for them gets them"
-    window.toggle_dock("details")
+    assert not any(dock.isVisible() for dock in docks.values())
+    data = next(b for b in window.dock_bar.findChildren(IconButton) if b.toolTip() == "Data")
+    for is_open in (True, False):
+        QTest.mouseClick(data, LEFT)
+        assert docks["data"].isVisible() == is_open
+    window.controller.focus_data()
+    assert window.data.tree.hasFocus()
     window.resize(1300, 700)
-    assert window.docks["details"].isVisible()
+    assert [name for name, dock in docks.items() if dock.isVisible()] == ["data", "details"]
 
 
 def test_details_are_away_at_first(window: MainWindow) -> None:
@@ -203,7 +208,8 @@ def test_while_devices_are_looked_for_nothing_false_is_said_of_them(qtbot: Any, 
     space.devices_changed.emit()
     sheet = loaded.controller.search.sheet
     assert "still being looked for" in sheet.devices.itemText(0)
-    assert not [n for n in sheet._said() if "Reference" in n.text or "slow" in n.text]
+    said = [words.text() for words in sheet.findChildren(QLabel) if words.isVisible()]
+    assert not [text for text in said if "Reference" in text or "slow" in text]
 
 
 def test_a_typed_threshold_can_be_left_and_the_zoom_reset(qtbot: Any, page: ResultsPage) -> None:
@@ -215,7 +221,7 @@ def test_a_typed_threshold_can_be_left_and_the_zoom_reset(qtbot: Any, page: Resu
     assert editor is not None
     QTest.keyClicks(editor, "77")
     QTest.keyClick(editor, Qt.Key.Key_Escape)
-    assert plot._editor is None
+    assert plot.editor is None
     assert page.run.thresholds == before
     whole = plot.view.viewRange()[0]
     plot.view.setXRange(whole[0] - 5000, whole[1] + 5000)

@@ -227,10 +227,6 @@ class MainWindow(Workbench):
         menu.setToolTipsVisible(True)
         self.actions_.fill_menu(menu, "Alignment")
 
-    def toggle_dock(self, name: str) -> None:
-        """Show or hide a dock."""
-        self.docks[name].setVisible(self.docks[name].isHidden())
-
     def use_layout(self, name: str) -> None:
         """Arrange the docks for a kind of work."""
         self.arrange_docks(LAYOUTS[name].split())

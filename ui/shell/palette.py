@@ -84,10 +84,10 @@ class CommandPalette(QFrame):
         self._filter = _Filter(self)
         self._filter.setSourceModel(self._source)
         self.view.setModel(self._filter)
-        self._note = label("", "muted", wrap=True)
+        self.note = label("", "muted", wrap=True)
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 8, 8, 8)
-        for widget in (self.field, self.view, self._note):
+        for widget in (self.field, self.view, self.note):
             box.addWidget(widget)
         self.field.installEventFilter(self)
         self.field.textChanged.connect(self._narrow)
@@ -128,11 +128,11 @@ class CommandPalette(QFrame):
         self.view.setCurrentIndex(self._filter.index(0, 0))
         self._explain(self._filter.index(0, 0))
         if not self._filter.rowCount():
-            self._note.setText("No command has this name.")
+            self.note.setText("No command has this name.")
 
     def _explain(self, index: Index) -> None:
         action = index.data(ACTION_ROLE)
-        self._note.setText(action.toolTip() if action is not None else "")
+        self.note.setText(action.toolTip() if action is not None else "")
 
     def _run(self, index: Index) -> None:
         action = index.data(ACTION_ROLE)

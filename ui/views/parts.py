@@ -369,13 +369,13 @@ class EmptyPanel(QWidget):
 
     def __init__(self, icon: str, heading: str, text: str, *buttons: QPushButton) -> None:
         super().__init__()
-        self._heading, self._words = label(heading, "heading", wrap=True), label(text, "muted", wrap=True)
+        self.heading, self.words = label(heading, "heading", wrap=True), label(text, "muted", wrap=True)
         self._icon = IconLabel(icon, "muted", 40)
         box = QVBoxLayout(self)
         box.setSpacing(10)
         box.addStretch(2)
         box.addLayout(row(None, self._icon, None))
-        for words in (self._heading, self._words):
+        for words in (self.heading, self.words):
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             words.setMaximumWidth(420)
             words.setMinimumWidth(1)
@@ -393,8 +393,8 @@ class EmptyPanel(QWidget):
 
     def say(self, heading: str, text: str) -> None:
         """Change the words."""
-        self._heading.setText(escaped(heading))
-        self._words.setText(escaped(text))
+        self.heading.setText(escaped(heading))
+        self.words.setText(escaped(text))
 
     def show_icon(self, name: str, color: str) -> None:
         """Show another icon."""

@@ -76,9 +76,9 @@ class SpecSheet(Sheet):
         self._starts_when_ready = False
         self._foreseen: dict[str, dict[str, Any]] = {}
         self._typing = QTimer(self, singleShot=True, interval=FORESEE_MS)
-        self._typing.timeout.connect(self._ask_foreseen)
+        self._typing.timeout.connect(self.ask_foreseen)
         self.setFocusProxy(self.run_button)
-        self._notices, self._cautions = QVBoxLayout(), QVBoxLayout()
+        self._notices, self.cautions = QVBoxLayout(), QVBoxLayout()
         self._build(texts[1])
         self._connect()
         self.show_workspace()
@@ -94,7 +94,7 @@ class SpecSheet(Sheet):
         self.body.addWidget(self._where())
         self.body.addLayout(self._notices)
         self.body.addStretch(1)
-        self.foot.addLayout(self._cautions)  # which are seen without scrolling
+        self.foot.addLayout(self.cautions)  # which are seen without scrolling
         self.foot.addWidget(self.command)
         self.copies = (
             button("Copy as command", self.copy_command, "flat"), button("Copy as Python", self.copy_python, "flat")
@@ -218,7 +218,7 @@ class SpecSheet(Sheet):
         if not reason and not found:
             self._typing.start()
 
-    def _ask_foreseen(self) -> None:
+    def ask_foreseen(self) -> None:
         """Ask for what only a look at kept programs can tell, once nothing has changed for a moment."""
         space = self.workspace
         if self.spec is None or not self.run_button.isEnabled() or not space.devices_known or space.cluster:
@@ -232,13 +232,13 @@ class SpecSheet(Sheet):
         self.show_spec()
 
     def _show_notices(self, problem: str, found: list[Notice]) -> None:
-        for shown in (self._notices, self._cautions):
+        for shown in (self._notices, self.cautions):
             clear_layout(shown)
         if problem:
-            self._cautions.addWidget(notice_row("stop", problem))
+            self.cautions.addWidget(notice_row("stop", problem))
         for notice in found:
             buttons = [button(text, partial(self.action_asked.emit, name)) for name, text in notice.ways]
-            place = self._cautions if notice.severity in ("caution", "stop") else self._notices
+            place = self.cautions if notice.severity in ("caution", "stop") else self._notices
             place.addWidget(notice_row(notice.severity, notice.text, *buttons))
 
     def run_when_ready(self) -> None:

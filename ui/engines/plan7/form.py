@@ -81,7 +81,7 @@ class SearchForm(OptionForm):
 
     def offer_cutoffs(self, cutoffs: dict[str, float], is_one: bool = True) -> None:
         """Offer the cutoffs that every profile has, with their scores if there is one profile."""
-        choice = self._editors["cutoff"]
+        choice = self.editors["cutoff"]
         assert isinstance(choice, QComboBox)
         texts = next(field for field in self._fields if field.name == "cutoff").metadata["choices"]
         for place, (key, text) in enumerate(texts.items()):
