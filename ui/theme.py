@@ -96,7 +96,8 @@ QMenu::indicator { left: 6px; width: 14px; height: 14px; border: 1px solid $mute
 QMenu::indicator:checked { background: $accent; border-color: $accent; image: url("$icons/tick-$name.svg"); }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 QDockWidget { titlebar-close-icon: url("$icons/close-$name.svg"); }
-QDockWidget::close-button { background: transparent; border: none; icon-size: 12px; }
+QDockWidget::close-button { background: transparent; border: none; icon-size: 16px;
+    subcontrol-position: center right; right: 8px; }
 QDockWidget::title { padding: 7px 8px 5px 8px; background: $window; color: $muted; }
 QStatusBar { background: $window; color: $muted; border-top: 1px solid $border; }
 QStatusBar QLabel { padding-left: 10px; }

@@ -133,9 +133,9 @@ def test_a_table_is_saved(
     path = tmp_path / "list.tsv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     press(funnel, "Save…")
+    messages = funnel.window().messages
+    qtbot.waitUntil(lambda: any("Table written to" in message.text for message in messages.messages))
     assert len(path.read_text().splitlines()) == 9
-    messages = funnel.window().messages.messages
-    assert any("Table written to" in message.text for message in messages)
 
 
 def test_the_funnel_follows_a_running_search(

@@ -148,14 +148,6 @@ def test_enter_in_a_field_searches(qtbot: Any, loaded: MainWindow) -> None:
     assert loaded.controller.search.sheet is None
 
 
-def test_a_filter_that_nothing_passes_is_no_empty_table(qtbot: Any, page: ResultsPage) -> None:
-    assert not page.hits.none.isVisible()
-    page.hits.filter_box.setText("nothing_is_called_so")
-    qtbot.waitUntil(page.hits.none.isVisible, timeout=30000)
-    page.hits.filter_box.clear()
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200 and not page.hits.none.isVisible(), timeout=30000)
-
-
 def test_many_refused_files_are_told_in_one_message(
     qtbot: Any, window: MainWindow, tmp_path: Path, drop: Callable[[MainWindow, list[str]], None]
 ) -> None:
@@ -194,15 +186,6 @@ def test_the_line_of_a_job_goes_when_another_run_is_shown(
     controller.sources.open_paths([str(made_run())])
     assert not controller.queue.items
     assert not window.job_bar.isVisible()
-
-
-def test_older_messages_are_counted_and_closed_together(window: MainWindow, press: Press) -> None:
-    for number in range(8):
-        window.controller.say("stop", f"Something of kind {number} happened.")
-    press(window.messages, "Close all")
-    assert not window.messages.isVisible()
-    window.controller.say("note", "One more.")
-    assert window.messages.isVisible()
 
 
 def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files: dict[str, str]) -> None:

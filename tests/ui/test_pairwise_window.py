@@ -126,16 +126,6 @@ def test_without_statistics_there_are_no_columns_of_dashes(opened: Callable[[str
         assert page.run.hits.rule(1) == ""
 
 
-def test_no_tab_makes_the_window_wider(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]) -> None:
-    window.resize(1280, 800)
-    page = opened("proteins")
-    page.hits.table.choose_row(0)
-    for name in page.TABS:
-        page.show_tab(name)
-        qtbot.wait(50)
-        assert window.width() == 1280, name
-
-
 def test_a_click_on_a_bar_selects_its_hits(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     qtbot.waitUntil(lambda: page.run.histogram is not None and page.strip.plot.lines["report"].isVisible())

@@ -316,7 +316,7 @@ def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainW
         together.run.set_profile(ALL_PROFILES)
         qtbot.waitUntil(lambda: not table.isColumnHidden(table.kind.place("profile")))
         assert table.isColumnHidden(place) == is_hidden
-        assert table.horizontalHeader().length() == table.viewport().width()
+        qtbot.waitUntil(lambda: table.horizontalHeader().length() == table.viewport().width())
         together.run.set_profile(0)
         qtbot.waitUntil(lambda: table.isColumnHidden(table.kind.place("profile")))
         assert not table.isColumnHidden(place)

@@ -109,6 +109,9 @@ def test_messages_take_one_line_and_good_news_goes_by_itself(
     bar._pass_second()
     assert [m.text for m in bar.messages] == ["This could not be read."]
     assert [text for _, _, text in bar.history] == ["This could not be read.", "That was written.", "Something else."]
+    bar.say("stop", "Nor could that.")
+    press(bar, "Close all")
+    assert not bar.isVisible()
 
 
 def test_a_closed_message_leaves_the_focus_where_it_can_be_used(qtbot: Any, window: MainWindow) -> None:

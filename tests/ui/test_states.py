@@ -143,17 +143,6 @@ def test_a_run_that_is_read_says_so_and_offers_nothing(
     assert not isinstance(window.focusWidget(), QPushButton)
 
 
-def test_a_partial_run_offers_to_continue_once_it_is_read(
-    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
-) -> None:
-    window.controller.sources.open_paths([str(made_run(complete=False))])
-    page = window.controller.page
-    assert page is not None
-    assert page.run.state == "reading"
-    qtbot.waitUntil(lambda: page.run.state == "stopped")
-    assert page.unfinished_bar.isVisible()
-
-
 def test_filter_and_thresholds_are_cleared(window: MainWindow, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     own = dict(page.run.thresholds)

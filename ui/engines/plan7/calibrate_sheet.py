@@ -48,7 +48,7 @@ class CalibrateSheet(Sheet):
     search_asked = Signal()
 
     def __init__(self, source: Source, workspace: Workspace, output: Path) -> None:
-        super().__init__(f"Calibrate {source.name}", 640)
+        super().__init__(f"Calibrate {source.name}", 680)
         self.source = source
         self.fits: list[dict[str, Any]] = []
         self.devices = NarrowBox()

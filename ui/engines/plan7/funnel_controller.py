@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
-from ... import formatting
 from ...desk.app_context import Controller
 from ...formatting import told
 from ...models.text_table import Row
@@ -84,11 +83,5 @@ class FunnelController(Controller):
         """Write the sequences that are listed to a file."""
         proposed = str(self._app.export_folder / "sequences.tsv")
         name, _ = QFileDialog.getSaveFileName(self._app.window, "Save the table as", proposed, "Table (*.tsv)")
-        if not name:
-            return
-        try:
-            write_whole(Path(name), text)
-        except OSError as error:
-            self._app.say("stop", f"{name} could not be written because: {error.strerror}.")
-            return
-        self._app.say("good", f"Table written to {formatting.short_path(name)}.")
+        if name:
+            self._app.write_file(name, "Table", lambda: write_whole(Path(name), text))
