@@ -39,6 +39,18 @@ def place_of(page: LibraryPage, name: str) -> int:
     return next(place for place, found in enumerate(page.model.rows) if Path(found["path"]).stem == name)
 
 
+def test_runs_stay_selected_when_they_are_sorted_and_read_again(qtbot: Any, library: LibraryPage) -> None:
+    hits = next(place for place, column in enumerate(library.model.columns) if column.title == "Hits")
+    library.table.selectRow(place_of(library, "two"))
+    for expected in (["one", "two"], ["two", "one"]):
+        library.table.sort_column(hits)
+        assert [Path(found["path"]).stem for found in library.model.rows] == expected
+        assert [Path(path).stem for path in library.chosen()] == ["two"]
+        library.show_runs([*library.model.rows][::-1], 2)
+        assert [Path(found["path"]).stem for found in library.model.rows] == expected
+        assert [Path(path).stem for path in library.chosen()] == ["two"]
+
+
 def test_runs_are_named_found_and_opened(qtbot: Any, window: MainWindow, library: LibraryPage, press: Press) -> None:
     assert not library.buttons["rename"].isEnabled()
     library.table.selectRow(place_of(library, "two"))

@@ -112,7 +112,7 @@ class LibraryPage(QWidget):
         words = ("No run has these words", "Clear the search to see all.") if n_all else (
             "No runs", "Every search, comparison and alignment is kept here.")  # fmt: skip
         self.empty.say(*words)
-        for place, found in enumerate(rows):
+        for place, found in enumerate(self.model.rows):  # as they are sorted
             if found["path"] in chosen:
                 self.table.selectRow(place)
         self.show_choice()
