@@ -287,7 +287,8 @@ def test_the_sheet_tells_the_time_that_a_dry_run_tells(
     told = []
     for values in ({"without_filters": False}, {"without_filters": True}):
         sheet.form.set_values(values)
-        told.append(sheet.estimate.text())
+        sheet.show_spec()
+        told.append(sheet.estimate.text().partition(", and ")[0])  # kernels may be told by now
         assert told[-1] == time_words(estimate(models, cells, sheet.spec, [device]).seconds or 0)
     assert told[0].startswith("about ")
 
