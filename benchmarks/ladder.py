@@ -3,7 +3,7 @@
 First the laboratory runs whole, with its experiments, on a random model of the published family's length;
 its number of sequences, or another, is then used for random models of the lengths of all twenty families. The results
 are written after every family, and a file that is there already is continued, so a run can be cut into
-pieces. `docs/ladder_page.py` puts them into `docs/ladder.md`.
+pieces. `docs/notes/ladder_page.py` puts them into `docs/notes/ladder.md`.
 
     python benchmarks/ladder.py --device gpu --name h200
 """
@@ -18,10 +18,10 @@ from typing import Any
 
 from clalign.compute.opencl.choice import pick_device
 from clalign.jobs import Event, Job
+from clalign.labs.laboratory import row_text
 from clalign.labs.ladder_rungs import RUNGS
-from clalign.labs.ladder_tables import text_line
 from clalign.labs.published_ladder import FAMILIES, published_row
-from clalign.labs.viterbi_ladder import ViterbiLadderSpec, run_ladder
+from clalign.labs.viterbi_ladder import LADDER, ViterbiLadderSpec, run_ladder
 
 RESULTS = Path(__file__).parent / "results"
 KEPT = ("status", "reason", "equal", "kernel_seconds", "copy_seconds", "gcups", "speedup")
@@ -32,7 +32,7 @@ def watched() -> Job:
 
     def show(event: Event) -> None:
         if event.kind == "partial":
-            print(text_line(event.value["row"]), file=sys.stderr, flush=True)
+            print(row_text(LADDER.experiments[0].columns, event.value["row"]), file=sys.stderr, flush=True)
 
     return Job(show)
 

@@ -32,7 +32,7 @@ from clalign.errors import Cancelled, ClalignError, GroupsApart, OptionError
 from clalign.jobs import QuietContext
 from clalign.labs.meeting_programs import PROGRAMS, Work
 from clalign.labs.synchronization import SynchronizationSpec, run_synchronization, wrong_cells
-from clalign.labs.synchronization_tables import below, line
+from clalign.labs.synchronization_results import below, row_text
 
 PARTS = ("correct", "beyond", "repeated", "table")
 
@@ -74,9 +74,9 @@ class Watched(QuietContext):
 
     def partial(self, **facts: Any) -> None:
         if not self.rows:
-            print(line(None, self._methods))
+            print(row_text(None, self._methods))
         self.rows.append(facts["row"])
-        print(line(facts["row"], self._methods), flush=True)
+        print(row_text(facts["row"], self._methods), flush=True)
 
 
 def counts(most: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Amounts of memory, and rates of runs, the same everywhere: in decimal units, as disks and files have them."""
+"""Amounts of memory, times, and rates of runs, the same everywhere: in decimal units, as disks and files have them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 """Each a thousand of the one before."""
+
+THIN = "\u202f"
+"""Narrow no-break space before units, where there is a font that has it."""
 
 
 def size_text(n_bytes: float, blank: str = " ") -> str:
@@ -33,6 +36,15 @@ def rate_text(gcups: float, blank: str = " ") -> str:
         return f"{mantissa}e{int(exponent)}{blank}GCUPS"
     digits = 0 if gcups >= 100 else 1 if gcups >= 10 else 2 if gcups >= 0.1 else 4
     return f"{gcups:.{digits}f}{blank}GCUPS"
+
+
+def seconds_text(value: float, blank: str = " ") -> str:
+    """Return a measured time (seconds) with three digits, as in ``4.21 ms``."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if value >= size:
+            number = f"{value / size:.3g}" if value < 1000 * size else f"{round(value / size):,}"
+            return f"{number}{blank}{unit}"
+    return f"{value * 1e6:.3g}{blank}µs" if value else f"0{blank}s"
 
 
 def rate_of_run(n_cells: float, seconds: float) -> float:

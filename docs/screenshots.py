@@ -35,12 +35,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from clalign.databases.examples import load_examples, load_pair_examples
+from clalign.labs.register import LABORATORIES
 from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
 from clalign.ui.engines.plan7.profile_view import ProfileView
-from clalign.ui.engines.register import ladders
-from clalign.ui.models.documents import COMPARISON, SYNCHRONIZATION
 from clalign.ui.models.hit_pages import ALL_PROFILES
 from clalign.ui.settings import Settings
 from clalign.ui.shell.app import make_application, open_window
@@ -259,8 +258,8 @@ def photograph_laboratory(window: MainWindow, shots: Photographer, folder: Path)
     assert isinstance(page, RungPage)
     page.with_experiments.setChecked(False)
     page.run()
-    wait_until(lambda: not page.ladder.is_live, "The ladder")
-    page.table.selectRow(0)
+    wait_until(lambda: not page.view.is_live, "The ladder")
+    page.in_view.table.selectRow(0)
     shots.take("ladder")
     controller.labs.open("comparison")
     comparison = controller.labs.page
@@ -270,7 +269,7 @@ def photograph_laboratory(window: MainWindow, shots: Photographer, folder: Path)
     comparison.nodes.setText("60")
     comparison.residues.setText("60000")
     comparison.run()
-    wait_until(lambda: not comparison.comparison.is_live, "The comparison")
+    wait_until(lambda: not comparison.view.is_live, "The comparison")
     shots.take("comparison")
 
 
@@ -344,7 +343,7 @@ def photograph_rest(window: MainWindow, shots: Photographer, folder: Path) -> No
         form.sheet.form.toggle_more()
         shots.take(f"form-{name}-more")
     window.sheets.close_sheet()
-    for kind in (*ladders(), COMPARISON, SYNCHRONIZATION):
+    for kind in LABORATORIES:
         controller.labs.open(kind)
         shots.take(f"lab-{kind}")
     controller.search.profiles.open_profile(str(folder / "domains.hmm"))

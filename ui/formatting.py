@@ -12,15 +12,13 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+from clalign import sizes
 from clalign.control_characters import escaped
 from clalign.engines.engine import Engine, engines
 from clalign.errors import ClalignError
-from clalign.sizes import rate_text, size_text
 from clalign.values import sequences
 
-THIN = "\u202f"
-"""Narrow no-break space before units."""
-
+THIN = sizes.THIN
 
 TIP_LETTERS, TIP_LINES = 100, 20
 """How wide and how high a tooltip may be: descriptions of 60,000 letters exist."""
@@ -156,12 +154,12 @@ def duration(seconds: float) -> str:
 
 def size(n_bytes: float) -> str:
     """Return an amount of memory as everywhere, with a narrow blank."""
-    return size_text(n_bytes, THIN)
+    return sizes.size_text(n_bytes, THIN)
 
 
 def rate(gcups: float) -> str:
     """Return a speed in 10^9 cells a second, with the digits that the command line writes."""
-    return rate_text(gcups, THIN)
+    return sizes.rate_text(gcups, THIN)
 
 
 def moment(seconds: float, now: float | None = None) -> str:
@@ -188,10 +186,7 @@ def alphabet(name: str) -> str:
 
 def seconds(value: float) -> str:
     """Return a measured time with three digits: ``4.21 ms``."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if value >= size:
-            return f"{value / size:.3g}{THIN}{unit}" if value < 1000 * size else f"{count(value / size)}{THIN}{unit}"
-    return f"{value * 1e6:.3g}{THIN}µs" if value else f"0{THIN}s"
+    return sizes.seconds_text(value, THIN)
 
 
 def unit(alphabet: str) -> str:

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, put comparisons together, and show them."""
     from clalign.formats.writers import whole_file
     from clalign.labs.comparison_documents import merge_comparisons, read_comparison
-    from clalign.labs.comparison_tables import comparison_text
+    from clalign.labs.comparison_results import comparison_text
 
     if arguments.json:
         check_places((arguments.json,), arguments.imports)

@@ -5,16 +5,23 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from clalign.cli import lab_sync
 from clalign.cli.inputs import in_files, there
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser, UsageError
-from clalign.cli.streams import show
+from clalign.cli.streams import enough_read, show
 from clalign.errors import ExitCode, OptionError
 from clalign.jobs import Event
 from clalign.values.typed_numbers import count
+
+if TYPE_CHECKING:
+    from clalign.labs.laboratory import Document
+    from clalign.values.text_columns import Row
+
+OF_WAITING_GROUPS = ("program", "groups", "group_size", "methods", "sets", "size")
+"""Options that the ladders do not have."""
 
 EXAMPLES = (
     "clalign lab ladder viterbi",
@@ -67,7 +74,7 @@ def add_parser(subparsers: Any) -> None:
     pairs.add_argument("--length", type=count, metavar="N", help="Smith-Waterman: nucleotides of each sequence [512]")
     pairs.add_argument("--x", type=count, metavar="N", help="pair HMM: residues of the first sequences [1417]")
     pairs.add_argument("--y", type=count, metavar="N", help="pair HMM: residues of the second sequences [1460]")
-    lab_sync.add_options(parser)
+    _add_waiting_groups(parser)
     parser.add_argument_group("Output").add_argument(
         "--json", metavar="F", help="write everything as JSON to F; - is standard output, in place of the table"
     )
@@ -76,89 +83,116 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
 
 
+def _add_waiting_groups(parser: CommandParser) -> None:
+    group = parser.add_argument_group("Waiting groups (sync)")
+    group.add_argument(
+        "--program",
+        metavar="P",
+        help="what the groups compute: sort (keys), sw (one pair of sequences), or relay (next to nothing) [sort]",
+    )
+    group.add_argument(
+        "--groups",
+        metavar="N",
+        help="numbers of groups, as in 7-60 or 1,2,8-12 [7-60; on a processor 1 to twice its cores]",
+    )
+    group.add_argument("--group-size", type=count, metavar="N", help="work-items of a group [32]")
+    group.add_argument(
+        "--methods",
+        metavar="A,B",
+        help="ways to wait: launch, lbs, ilbs, lfs, ulfs, discovered (lbs of the groups that are found to run), or"
+        " discovered-ilbs, -lfs, -ulfs [all but the last three]",
+    )
+    group.add_argument("--sets", type=count, metavar="G", help="of ILBS [6]")
+    group.add_argument("--size", type=count, metavar="N", help="keys, or rounds of relay [as suits the device]")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Measure in the laboratory that is asked for."""
-    from clalign.labs.ladder import LADDERS
+    from clalign.labs.register import LADDERS
 
     is_ladder = arguments.laboratory == "ladder"
     if is_ladder != (arguments.engine is not None):
         raise UsageError("clalign lab", f"missing: {'|'.join(LADDERS)}" if is_ladder else "too many arguments")
-    ladders_own = {"variants", *(name for ladder in LADDERS.values() for name in ladder.options)}
-    for name in lab_sync.OPTIONS if is_ladder else sorted(ladders_own):
+    others = {"variants", *(name for ladder in LADDERS.values() for name in ladder.options)}
+    for name in OF_WAITING_GROUPS if is_ladder else sorted(others):
         if getattr(arguments, name) is not None:
             other = "sync" if is_ladder else "ladder"
             raise OptionError(
                 f"The laboratory {arguments.laboratory} has no --{name.replace('_', '-')}.", f"It is for {other}."
             )
-    return _run_ladder(arguments) if is_ladder else lab_sync.run(arguments)
+    return _run_ladder(arguments) if is_ladder else _run_waiting_groups(arguments)
 
 
 def _run_ladder(arguments: argparse.Namespace) -> int:
-    """Measure, show row after row, and keep the document."""
-    from clalign.cli.progress import progress_display
-    from clalign.cli.streams import enough_read
-    from clalign.cli.watch import watch_job
-    from clalign.formats.writers import check_writable
-
-    job = _job(arguments)
-    if arguments.json:
-        check_writable(arguments.json)
-    display = progress_display(progress_mode(arguments))
-    shown: list[str] = []
-
-    def take(event: Event) -> None:
-        row = event.value["row"]
-        if arguments.json != "-":
-            display.close()
-            with enough_read() if arguments.json else contextlib.nullcontext():  # the file is wanted all the same
-                _show_row(row, arguments.engine, is_first=not shown)
-            shown.append(row["name"])
-
-    inputs = {name: there(path) for name in ("hmm", "db") if (path := job.get(name)) is not None}
-    with in_files(*inputs.values()) as given:
-        job |= dict(zip(inputs, given, strict=True))
-        finished = watch_job(job, display, "Stopped. Nothing was written, because the ladder is not whole.", take)
-    return _finish(finished[job["job"]], arguments.engine, arguments.json)
-
-
-def _job(arguments: argparse.Namespace) -> dict[str, Any]:
-    from clalign.labs.ladder import LADDERS
+    from clalign.labs.laboratory import row_text
+    from clalign.labs.register import LADDERS
 
     ladder = LADDERS[arguments.engine]
     for engine, other in LADDERS.items():
         for name in other.options:
             if name not in ladder.options and getattr(arguments, name) is not None:
                 raise OptionError(f"The ladder of {arguments.engine} has no --{name}.", f"It is for that of {engine}.")
-    variants = arguments.variants.split(",") if arguments.variants else None
-    ladder.part("chosen")(variants)  # a wrong name is told of before a worker starts
+    variants = _parted(arguments.variants)
+    ladder.chosen(variants)  # a wrong name is refused before a worker starts
     named = {name: getattr(arguments, name) for name in ("runs", "seed", *ladder.options)}
-    return {"job": ladder.job, "device": device_of(arguments), "variants": variants, **named}
+    job = {"job": ladder.job, "device": device_of(arguments), "variants": variants, **named}
+    inputs = {name: there(path) for name in ("hmm", "db") if (path := job.get(name)) is not None}
+    with in_files(*inputs.values()) as given:
+        job |= dict(zip(inputs, given, strict=True))
+        rungs, *experiments = ladder.experiments
+        document = _measured(job, arguments, lambda row: row_text(rungs.columns, row))
+    tables = ["\n".join(["", *lines]) for one in experiments if (lines := one.text(document))]
+    _finish(document, arguments.json, [*tables, "", ladder.described(document)])
+    return ExitCode.DIFFERENT if ladder.wrong(document) else ExitCode.DONE
 
 
-def _show_row(row: dict[str, Any], engine: str, is_first: bool) -> None:
-    from clalign.labs.ladder import LADDERS
-    from clalign.labs.ladder_tables import text_line
+def _run_waiting_groups(arguments: argparse.Namespace) -> int:
+    from clalign.labs.synchronization import USUAL_WAYS, SynchronizationSpec, wrong_cells
+    from clalign.labs.synchronization_results import below, row_text
 
-    columns = LADDERS[engine].part("columns")
-    if is_first:
-        show(text_line(None, columns))
-    show(text_line(row, columns), flush=True)
+    methods = _parted(arguments.methods)
+    given = {name: getattr(arguments, name) for name in (*OF_WAITING_GROUPS, "runs", "seed")}
+    job = {"job": "synchronization", "device": device_of(arguments), **given, "methods": methods}
+    SynchronizationSpec.from_dict(job)  # what makes no sense is refused before a worker starts
+    document = _measured(job, arguments, lambda row: row_text(row, methods or USUAL_WAYS))
+    _finish(document, arguments.json, ["", below(document)])
+    return ExitCode.DIFFERENT if wrong_cells(document) else ExitCode.DONE
 
 
-def _finish(document: dict[str, Any], engine: str, path: str | None) -> int:
-    """Show what belongs below the rungs, write the document, and tell whether every rung was right."""
+def _parted(names: str | None) -> Sequence[str] | None:
+    return names.split(",") if names else None
+
+
+def _measured(job: dict[str, Any], arguments: argparse.Namespace, text_of: Callable[[Row | None], str]) -> Document:
+    """Return the document of a job; each row is shown as soon as it is there."""
+    from clalign.cli.progress import progress_display
+    from clalign.cli.watch import watch_job
+    from clalign.formats.writers import check_writable
+
+    if arguments.json:
+        check_writable(arguments.json)
+    display = progress_display(progress_mode(arguments))
+    titles = [text_of(None)]
+
+    def take(event: Event) -> None:
+        if arguments.json == "-":
+            return
+        display.close()
+        with enough_read() if arguments.json else contextlib.nullcontext():  # the file is wanted all the same
+            show("\n".join([*titles, text_of(event.value["row"])]), flush=True)
+        titles.clear()
+
+    stopped = "Stopped. Nothing was written, because the measurement is not whole."
+    found: Document = watch_job(job, display, stopped, take)[job["job"]]
+    return found
+
+
+def _finish(document: Document, path: str | None, below: Sequence[str]) -> None:
+    """Write the document, and show what belongs below its rows."""
     from clalign.formats.writers import whole_file
-    from clalign.labs.ladder import LADDERS
-    from clalign.labs.ladder_tables import experiment_text
 
     if path is not None:
         with whole_file(path) as stream:
             stream.write(json.dumps(document, indent=1) + "\n")
-    experiments = document.get("experiments", {})
     if path != "-":
-        below = experiment_text(document) if experiments else ""
-        told = LADDERS[engine].part("heading")(document)
-        show("\n".join([*([below] if below else []), "", told]))
-    measured = [*document["rows"], *(row for rows in experiments.values() for row in rows)]
-    wrong = [row for row in measured if row.get("status") == "done" and not row["equal"]]
-    return ExitCode.DIFFERENT if wrong else ExitCode.DONE
+        show("\n".join(below))

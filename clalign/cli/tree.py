@@ -54,8 +54,9 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Make the tree and write it."""
     from clalign.formats.distances import write_phylip, write_tsv
+    from clalign.formats.drawing_svg import drawing_svg
     from clalign.formats.newick import write_newick
-    from clalign.formats.tree_drawings import write_svg
+    from clalign.formats.tree_drawings import tree_drawing
     from clalign.formats.writers import whole_file
 
     outputs = [path for path in (arguments.output, arguments.matrix, arguments.draw) if path is not None]
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     matrix = write_tsv if (arguments.matrix or "").lower().endswith(".tsv") else write_phylip
     writers: list[tuple[str | None, Callable[[TextIO], None]]] = [
         (arguments.matrix, lambda stream: matrix(found.names, found.distances, stream)),
-        (arguments.draw, lambda stream: write_svg(drawn, stream)),
+        (arguments.draw, lambda stream: print(drawing_svg(tree_drawing(drawn)), end="", file=stream)),
         (arguments.output or ("-" if "-" not in outputs else None), lambda stream: write_newick(tree, stream)),
     ]
     for path, write in writers:

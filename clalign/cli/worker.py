@@ -308,10 +308,10 @@ def _synchronization(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.labs.ladder import LADDERS
+    from clalign.labs.register import LADDERS
 
     ladder = next(ladder for ladder in LADDERS.values() if ladder.job == request["job"])
-    return {ladder.job: ladder.part("run")(ladder.part("spec").from_dict(request), job)}
+    return {ladder.job: ladder.run(ladder.spec.from_dict(request), job)}
 
 
 def _calibrate(request: dict[str, Any], job: Job) -> dict[str, Any]:

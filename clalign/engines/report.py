@@ -17,9 +17,9 @@ from clalign.engines.engine import Writer, engine_of
 from clalign.engines.export import Source
 from clalign.engines.overview import QueryLine, overview
 from clalign.execution.estimate import counted
-from clalign.formats.svg_charts import architecture_svg, bars_svg, histogram_svg
 from clalign.formats.tables import digits
 from clalign.values.architectures import Architecture, grouped
+from clalign.values.charts import Bar, BarChart, FitChart
 
 MOST_QUERIES = 1000
 """Queries that the table of them has: those with most hits."""
@@ -122,6 +122,7 @@ def _figure(picture: str, words: str) -> Iterator[str]:
 def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     # Here, since a report is a writer of every search, which would wait for what few of them need.
     from clalign.engines.pictures import KINDS, Asked, picture_of
+    from clalign.engines.pictures.charts import chart_drawing
     from clalign.engines.pictures.numbers import read_numbers
     from clalign.engines.pictures.species import SpeciesSummary
     from clalign.formats.drawing_svg import drawing_svg
@@ -140,12 +141,15 @@ def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
             width = float(np.diff(edges).min() if len(edges) > 1 else 1.0)
             unit = "Score in the units of the matrix" if not source.judges else "Score of the first stage, in bits"
             found = "sequences" if source.is_scan else "targets"
-            yield from _figure(histogram_svg(edges.tolist(), counts.tolist(), width, unit), f"Scores of all {found};"
-                               " the axis of counts is logarithmic.")  # fmt: skip
+            bins = np.bincount(np.rint((edges - edges.min()) / width).astype(np.int64), counts).astype(np.int64)
+            chart = FitChart("Scores", unit, float(edges.min()), width, tuple(bins.tolist()), y_axis=found, log=True)
+            drawing = drawing_svg(chart_drawing(chart, PICTURE_SIZE[0], 280.0), tips=True)
+            yield from _figure(drawing, f"Scores of all {found}; the axis of counts is logarithmic.")
         return
     best = sorted((line for line in lines if line.n_hits), key=lambda line: -line.n_hits)[:MOST_BARS]
     if best:
-        bars = bars_svg([(line.name, line.n_hits) for line in best], "Hits")
+        hits = BarChart("Hits", "hits", tuple(Bar(line.name, line.n_hits, text=f"{line.n_hits:,}") for line in best))
+        bars = drawing_svg(chart_drawing(hits, PICTURE_SIZE[0], 0.0), tips=True)
         nouns = engine_of(source.run).queries
         yield from _figure(bars, f"Hits of the {len(best)} {nouns} with most of them.")
 
@@ -162,9 +166,12 @@ def _domains(source: Source, n_queries: int) -> Iterator[str]:
     examples = [
         (len(group.members), _typical([found[place] for place in group.members])) for group in groups[:MOST_BARS]
     ]
+    from clalign.engines.pictures.domains import architecture_drawing
+    from clalign.formats.drawing_svg import drawing_svg
+
     yield "<h2>Domain architectures</h2>\n"
     yield from _figure(
-        architecture_svg(examples),
+        drawing_svg(architecture_drawing(examples, PICTURE_SIZE[0]), tips=True),
         f"The {len(examples)} most frequent of {len(groups):,} architectures of {len(found):,} sequences, each drawn on"
         f" its sequence of middle length. Overlaps: {source.origin.overlaps}.",
     )

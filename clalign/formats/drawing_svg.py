@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from clalign.control_characters import escaped
-from clalign.values.drawings import PALETTES, Box, Dot, Drawing, Line, Shape, Words, shortened
+from clalign.values.drawings import PALETTES, Box, Dot, Drawing, Line, Picks, Shape, Words, shortened
 
 LOWER = 0.35
 """How far below the middle of a text its base line is, of its size."""
 
 
-def drawing_svg(drawing: Drawing, millimeters: float = 0.0, said: Iterable[str] = ()) -> str:
+def drawing_svg(drawing: Drawing, millimeters: float = 0.0, said: Iterable[str] = (), tips: bool = False) -> str:
     """Return a drawing as an SVG document in the colors for paper.
 
     Parameters
@@ -22,6 +22,8 @@ def drawing_svg(drawing: Drawing, millimeters: float = 0.0, said: Iterable[str] 
         How wide it is; by default as its pixels are on a screen.
     said : iterable of str
         Where it comes from, in lines that are not drawn.
+    tips : bool
+        Whether what can be picked says more where the pointer rests.
     """
     width, height = f"{drawing.width:.0f}", f"{drawing.height:.0f}"
     if millimeters:
@@ -33,7 +35,14 @@ def drawing_svg(drawing: Drawing, millimeters: float = 0.0, said: Iterable[str] 
         lines.append(f"<metadata>{_plain(words)}</metadata>")
     lines.append(f'<rect width="100%" height="100%" fill="{PALETTES["light"]["surface"]}"/>')
     lines += [part for shape in (*drawing.shapes, *drawing.head) for part in _written(shape)]
+    lines += _tips(drawing.picks) if tips else ()
     return "\n".join([*lines, "</svg>", ""])
+
+
+def _tips(picks: Picks) -> Iterator[str]:
+    for part, (left, top, right, bottom) in enumerate(picks.places.tolist()):
+        at = f'x="{left:.2f}" y="{top:.2f}" width="{right - left:.2f}" height="{bottom - top:.2f}"'
+        yield f'<rect {at} fill-opacity="0"><title>{_plain(picks.tip(part))}</title></rect>'
 
 
 def _plain(text: str) -> str:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import datetime
 import platform
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -19,7 +18,9 @@ import clalign
 from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
+from clalign.labs.laboratory import DONE, NOT_YET, Document, Laboratory, Verdict
 from clalign.labs.measuring import Bench, Entry, Row, not_run
+from clalign.labs.rung_columns import rung_tip
 from clalign.values.devices import Device
 
 RUNS = 5
@@ -27,14 +28,19 @@ RUNS = 5
 NO_PROCESSOR = "It needs one core of a processor, and no driver for processors is installed."
 
 SpecKind = TypeVar("SpecKind", bound="LadderSpec")
+RungKind = TypeVar("RungKind", bound="Rung")
 
 
-class Named(Protocol):
-    """A rung, or whatever is asked for by its name."""
+class Rung(Protocol):
+    """A row of a ladder."""
 
     @property
     def name(self) -> str:
         """As it is asked for."""
+
+    @property
+    def text(self) -> str:
+        """What it is, in words."""
 
 
 class RungOfPairs(Struct, frozen=True):
@@ -58,9 +64,6 @@ class RungOfPairs(Struct, frozen=True):
     def on_one_core(self) -> bool:
         """Whether it runs on one core of a processor, whatever device is measured."""
         return self.name == "sequential"
-
-
-RungKind = TypeVar("RungKind", bound=Named)
 
 
 class LadderSpec(Struct, frozen=True):
@@ -95,26 +98,147 @@ class LadderSpec(Struct, frozen=True):
         return cls(**given)
 
 
-def chosen_of(
-    rungs: Sequence[RungKind], experiments: Sequence[str], variants: Sequence[str] | None
-) -> tuple[list[RungKind], list[str]]:
-    """Return the rungs and the experiments that are asked for; all of them by default.
+class FileField(Struct, frozen=True):
+    """A file that a ladder may be measured on; without one it makes its data up.
 
-    The first rung always comes first, because the others are compared with it.
-
-    Raises
-    ------
-    OptionError
-        If one is not known.
+    Attributes
+    ----------
+    key, name : str
+        Of the field of the spec, and for people.
+    kind : str
+    takes : callable
+        Returns whether a file will do, given the facts of its profiles or sequences.
     """
-    if variants is None:
-        return list(rungs), list(experiments)
-    known = [*(rung.name for rung in rungs), *experiments]
-    for name in variants:
-        if name not in known:
-            raise OptionError(f"The ladder has no variant {name}.", f"There are: {', '.join(known)}.")
-    asked = [rung for rung in rungs if rung.name in variants or rung is rungs[0]]
-    return asked, [name for name in experiments if name in variants]
+
+    key: str
+    name: str
+    kind: Literal["profiles", "sequences"]
+    takes: Callable[[Sequence[Row]], bool] = lambda cards: True
+
+
+class NumberField(Struct, frozen=True):
+    """A number that a ladder is measured with.
+
+    Attributes
+    ----------
+    key, name : str
+        Of the field of the spec, and for people.
+    usual, most : int
+    """
+
+    key: str
+    name: str
+    usual: int
+    most: int
+    tip: str = ""
+
+
+class Ladder(Laboratory, frozen=True, kw_only=True):
+    """A ladder of kernels; its first experiment are the rungs.
+
+    Attributes
+    ----------
+    name : str
+        As it is asked for on the command line.
+    results : str
+        What is compared of each rung, in the plural.
+    rungs : tuple of Rung
+        The others are compared with the first.
+    fields : tuple
+        Files and numbers that it may be measured with in the window.
+    options : tuple of str
+        Fields of its spec beside those of all ladders.
+    spec : type
+    run : callable
+        Measures, given a spec and a `JobContext`, and returns the document.
+    job_text : callable
+        Returns what a document was measured on.
+    note : callable
+        Returns what must be known of the times of a document.
+    """
+
+    name: str
+    results: str
+    rungs: tuple[Any, ...]
+    fields: tuple[FileField | NumberField, ...]
+    options: tuple[str, ...]
+    spec: type[LadderSpec]
+    run: Callable[[Any, JobContext], Row]
+    job_text: Callable[[Row], str]
+    note: Callable[[Row], str] = lambda document: ""
+
+    @property
+    def experiment_names(self) -> list[str]:
+        """By which experiments are asked for beside the rungs."""
+        return [one.key.replace("_", "-") for one in self.experiments[1:] if one.is_checked]
+
+    def chosen(self, variants: Sequence[str] | None) -> tuple[list[Any], list[str]]:
+        """Return the rungs and the experiments that are asked for; all of them by default, the first rung always.
+
+        Raises
+        ------
+        OptionError
+            If one is not known.
+        """
+        experiments = self.experiment_names
+        if variants is None:
+            return list(self.rungs), experiments
+        known = [*(rung.name for rung in self.rungs), *experiments]
+        for name in variants:
+            if name not in known:
+                raise OptionError(f"The ladder has no variant {name}.", f"There are: {', '.join(known)}.")
+        asked = [rung for rung in self.rungs if rung.name in variants or rung is self.rungs[0]]
+        return asked, [name for name in experiments if name in variants]
+
+    def facts(self, row: Row) -> list[tuple[str, str]]:
+        """Return what is known of a rung beside its name and words."""
+        why = "What differs" if row.get("status") == DONE else "Why it was not run"
+        choices = (row.get("choices") or {}).items()
+        return [
+            *([(why, str(row["reason"]))] if row.get("reason") else []),
+            *Laboratory.facts(self, row),
+            *((axis.replace("_", " ").capitalize(), str(choice)) for axis, choice in choices),
+        ]
+
+    def tip(self, row: Row) -> str:
+        """Return the words, choices and published speed-up of a rung."""
+        return rung_tip(row)
+
+    def wrong(self, document: Document) -> list[str]:
+        """Return what computed other results than expected: rungs, and parts of experiments."""
+        return [
+            f"{one.title} {one.columns[0].text(row)}" if place else row["name"]
+            for place, one in enumerate(self.experiments)
+            for row in one.rows_of(document)
+            if one.is_checked and row.get("status") == DONE and not row.get("equal")
+        ]
+
+    def summary(self, document: Document) -> str:
+        """Return on what device, how many results differ, and of what job, in a line."""
+        n = len(self.wrong(document))
+        verdict = (
+            f"{n:,} measurement{'s' * (n > 1)} with other {self.results}" if n else f"all {self.results} are equal"
+        )
+        if not any(row.get("status") == DONE for row in document["rows"]):
+            verdict = "nothing was run"
+        return f"{document['device']['name']} · {verdict} · {self.job_text(document)}"
+
+    def verdicts(self, document: Document) -> list[Verdict]:
+        """Return which measurements gave other results."""
+        wrong = ", ".join(self.wrong(document))
+        return [("stop", f"{wrong}: other {self.results} than expected. Please report this.")] if wrong else []
+
+    def described(self, document: Document) -> str:
+        """Return in some sentences what was measured on what."""
+        times = f"Times are medians of up to {document['runs']} runs."
+        return f"{self.summary(document)}. {times} {self.note(document)}".rstrip()
+
+
+def known_rows(rungs: Sequence[Rung], published: Callable[[str], Row | None]) -> tuple[Row, ...]:
+    """Return the rows of rungs before anything was measured."""
+    return tuple(
+        {"name": rung.name, "text": rung.text, "status": NOT_YET, "published": published(rung.name)} for rung in rungs
+    )
 
 
 def measurable_device(words: str) -> Device:
@@ -207,65 +331,3 @@ def climb(
         rows.append(row)
         context.partial(row=row)
         context.progress("ladder", len(rows), total, "rungs")
-
-
-class Ladder(Struct, frozen=True):
-    """A ladder as the command line and the worker know it.
-
-    Attributes
-    ----------
-    job : str
-        What its job and its documents are called.
-    options : tuple of str
-        Fields of its spec beside those of all.
-    at : mapping of str to str
-        Where its parts are, as ``module:name``: ``spec`` (a `LadderSpec`), ``run``, ``chosen`` (rungs and experiments
-        by their names), ``columns`` of its rows and ``heading`` of a document.
-    """
-
-    job: str
-    options: tuple[str, ...]
-    at: Mapping[str, str]
-
-    def part(self, name: str) -> Any:
-        """Return one of its parts."""
-        module, _, attribute = self.at[name].partition(":")
-        return getattr(import_module(module, __package__), attribute)
-
-
-LADDERS = {
-    "viterbi": Ladder(
-        "ladder",
-        ("hmm", "db", "sequences", "nodes"),
-        {
-            "spec": ".viterbi_ladder:ViterbiLadderSpec",
-            "run": ".viterbi_ladder:run_ladder",
-            "chosen": ".ladder_rungs:chosen",
-            "columns": ".ladder_tables:RUNG_COLUMNS",
-            "heading": ".ladder_tables:heading",
-        },
-    ),
-    "sw": Ladder(
-        "smith_waterman_ladder",
-        ("pairs", "length"),
-        {
-            "spec": ".smith_waterman_ladder:PairLadderSpec",
-            "run": ".smith_waterman_ladder:run_pair_ladder",
-            "chosen": ".smith_waterman_rungs:chosen_rungs",
-            "columns": ".ladder_tables:PAIR_COLUMNS",
-            "heading": ".ladder_tables:pair_heading",
-        },
-    ),
-    "pairhmm": Ladder(
-        "pair_hmm_ladder",
-        ("x", "y", "pairs"),
-        {
-            "spec": ".pair_hmm_ladder:PairHmmLadderSpec",
-            "run": ".pair_hmm_ladder:run_pair_hmm_ladder",
-            "chosen": ".pair_hmm_rungs:chosen_hmm_rungs",
-            "columns": ".ladder_tables:PAIR_HMM_COLUMNS",
-            "heading": ".ladder_tables:pair_hmm_heading",
-        },
-    ),
-}
-"""By the name that is asked for."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clalign.labs.ladder import chosen_of
 from clalign.stages.plan7.viterbi import ViterbiStage
 from clalign.stages.plan7.viterbi_ladder import BASIC, LadderChoices
 from clalign.values.profiles import IntegerProfile
 from clalign.values.sequences import SequenceBatch
 
 Group = Literal["alone", "combined", "program"]
-
-EXPERIMENTS = ("granularity", "divergence", "work-group")
-"""What may be asked for beside the rungs."""
 
 PROGRAM_SHAPES = {"lanes": "gpu", "item": "", "vector": "cpu"}
 """The shapes of the program's own kernel, and the only kind of device that one is made for."""
@@ -113,8 +108,3 @@ def _program() -> list[Rung]:
 
 
 RUNGS = (*_alone(), *_combined(), *_program())
-
-
-def chosen(variants: Sequence[str] | None) -> tuple[list[Rung], list[str]]:
-    """Return the rungs and the experiments that are asked for; see `chosen_of`."""
-    return chosen_of(RUNGS, EXPERIMENTS, variants)

@@ -16,7 +16,19 @@ from msgspec.structs import replace
 
 from clalign.errors import OptionError
 from clalign.jobs import JobContext
-from clalign.labs.ladder import LadderSpec, climb, device_for, measurable_device, measured_row, new_document
+from clalign.labs import rung_columns as of_rungs
+from clalign.labs.laboratory import Experiment, each, seconds, text_of, times
+from clalign.labs.ladder import (
+    Ladder,
+    LadderSpec,
+    NumberField,
+    climb,
+    device_for,
+    known_rows,
+    measurable_device,
+    measured_row,
+    new_document,
+)
 from clalign.labs.measuring import Bench, Row, differs, not_run
 from clalign.labs.pair_hmm_rungs import (
     COUNTS_OF_PAIR,
@@ -29,15 +41,17 @@ from clalign.labs.pair_hmm_rungs import (
     PairHmmRung,
     X,
     Y,
-    chosen_hmm_rungs,
 )
+from clalign.sizes import THIN
 from clalign.stages.pairhmm.pair_hmm_ladder import BothWays, SequentialStage
 from clalign.values.alphabets import AMINO
+from clalign.values.charts import Bar, BarChart, Chart
 from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import LEAST_POSTERIOR, SEED_GAPS, ExpectedCounts, PairHmm, PairHmms, fixed_emissions
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_codes
+from clalign.values.text_columns import TextColumn
 
 TOLERANCE = 1e-5
 """Of a posterior, and of a count in the residues of its pair: single precision, along thousands of residues."""
@@ -101,10 +115,10 @@ def run_pair_hmm_ladder(spec: PairHmmLadderSpec, context: JobContext) -> Row:
             f"A pair of {spec.x:,} x {spec.y:,} residues is more than can be compared with the plain reference.",
             f"Give shorter sequences: {MOST_CELLS:,} pairs of residues at most.",
         )
-    rungs, experiments = chosen_hmm_rungs(spec.variants)
+    rungs, experiments = LADDER.chosen(spec.variants)
     device = measurable_device(spec.device)
     document = new_document(
-        "pair_hmm_ladder", spec, device, x=spec.x, y=spec.y, pairs=spec.pairs, experiments={},
+        LADDER.kind, spec, device, x=spec.x, y=spec.y, pairs=spec.pairs, experiments={},
         published={"device": PUBLISHED_DEVICE, "sizes": [list(size) for size in SIZES], "pairs": PAIRS},
     )  # fmt: skip
     ladder = _Ladder(spec, context)
@@ -250,3 +264,88 @@ def _size(spec: PairHmmLadderSpec, size: tuple[int, int], device: Device, contex
         "speedups": [core[key] / row[key] for key in known] if both else None,
         "published_speedups": [there[0][key] / there[1][key] for key in known] if there else None,
     }
+
+
+EQUAL = of_rungs.check_column("Whether all posteriors and expected counts equal the reference")
+OF_SWEEPS = tuple(
+    TextColumn(title, tip, seconds(f"{sweep}_seconds"), True, 90)
+    for sweep, title, tip in (
+        ("forward", "Forward", "Probabilities of all paths to each cell; launches included"),
+        ("backward", "Backward", "Those of all paths from each cell; launches included"),
+        ("baum_welch", "Baum-Welch", "Backward, and the sums that are the expected counts"),
+    )
+)
+
+
+def _gains(document: Row, rows: list[Row]) -> Chart:
+    del document
+    bars = (Bar(r["name"], r.get("speedup"), text=times(r.get("speedup")), note=of_rungs.why_no_bar(r)) for r in rows)
+    return BarChart("Speed-up over one core by the size of the pair", "times as fast", tuple(bars))
+
+
+def _minutes(row: Row) -> str:
+    found = of_rungs.published(row).get("run_minutes")
+    return "" if found is None else f"{found:.1f}{THIN}min"
+
+
+LADDER = Ladder(
+    name="pairhmm",
+    kind="pair_hmm_ladder",
+    job="pair_hmm_ladder",
+    title="Ladder of FSA's pair HMM",
+    promise="Forward, Backward and Baum-Welch of a pair, on one core, in every published way and by the program",
+    noun="rung",
+    nouns="rungs",
+    results="posteriors and counts",
+    rungs=PAIR_HMM_RUNGS,
+    known=known_rows(PAIR_HMM_RUNGS, PUBLISHED.get),
+    fields=(
+        NumberField("x", "Residues of x", X, 4096, "Of the first sequence of a pair"),
+        NumberField("y", "Residues of y", Y, 4096, "Of the second sequence of a pair"),
+        NumberField("pairs", "Pairs at once", PAIRS, 100_000, "For the rungs that compute all pairs at once"),
+    ),
+    options=("x", "y", "pairs"),
+    needed=("device", "x", "y", "pairs", "seed", "rows"),
+    spec=PairHmmLadderSpec,
+    run=run_pair_hmm_ladder,
+    job_text=lambda d: f"a pair of {d['x']:,} x {d['y']:,} random residues, seed {d['seed']}, three states",
+    note=lambda d: (
+        f"One of the {d['pairs']:,} pairs that lanes and vector compute at once has its share of the time. Posteriors"
+        " are Forward and Backward, counts Forward and Baum-Welch; a pair takes posteriors once and counts four times,"
+        f" as in a run. {of_rungs.one_core_note(d)}"
+    ),
+    experiments=(
+        Experiment("rows", "Rungs", "times and speed-ups of a pair; launches included", (
+            of_rungs.RUNG,
+            EQUAL,
+            *OF_SWEEPS,
+            TextColumn("Pair", "What a run needs of a pair: counts four times, posteriors once",
+                       seconds("total_seconds"), True, 76),
+            of_rungs.SPEEDUP,
+            TextColumn("Published", "The published speed-up of a whole run over the sequential program there",
+                       of_rungs.PUBLISHED_SPEEDUP.text, True, 76),
+            of_rungs.GCUPS,
+            TextColumn("Of each sweep", "10⁹ cells a second in Forward, Backward and Baum-Welch",
+                       each("sweep_gcups", "{:.3g}".format), True, 140),
+            TextColumn("Posteriors", "Forward and Backward; of all pairs at once a pair's share",
+                       seconds("posteriors_seconds"), True, 80),
+            TextColumn("Counts", "Forward and Baum-Welch; of all pairs at once a pair's share",
+                       seconds("counts_seconds"), True, 76),
+            TextColumn("Kernels", "Of that, the kernels alone", seconds("kernel_seconds"), True, 76),
+            of_rungs.published_seconds("forward_seconds", "Published Forward", 124),
+            of_rungs.published_seconds("backward_seconds", "Published Backward", 130),
+            of_rungs.published_seconds("baum_welch_seconds", "Published Baum-Welch", 146),
+            TextColumn("Published run", "The published time of a whole run with 849 pairs", _minutes, True, 96),
+            *of_rungs.OF_RUNGS_OF_PAIRS,
+        ), of_rungs.speedup_chart("sequential rung", PUBLISHED_DEVICE)),
+        Experiment("sizes", "Sizes", "pairs of the three published sizes, rung states", (
+            TextColumn("Residues", "Of both sequences", text_of("name"), width=120),
+            EQUAL,
+            *OF_SWEEPS,
+            TextColumn("Speed-ups", "Over one core: Forward, Backward and Baum-Welch", each("speedups", times), True,
+                       150),
+            TextColumn("Published", "The same there", each("published_speedups", times), True, 150),
+            TextColumn("Speed-up", "Of a pair over one core", of_rungs.SPEEDUP.text, True, 80, stretch=True),
+        ), _gains),
+    ),
+)  # fmt: skip

@@ -6,9 +6,7 @@ pair of 1417 and 1460 residues, minutes of a whole run with 73 proteins.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from clalign.labs.ladder import RungOfPairs, chosen_of
+from clalign.labs.ladder import RungOfPairs
 from clalign.labs.ladder_rungs import PROGRAM_SHAPES
 from clalign.stages.pairhmm.pair_hmm_ladder import (
     AllPairsStage,
@@ -56,9 +54,6 @@ PUBLISHED: dict[str, Figures] = {
 }
 """By the rung's name; a speed-up compares whole runs."""
 
-EXPERIMENTS = ("sizes",)
-"""What may be asked for beside the rungs."""
-
 
 class PairHmmRung(RungOfPairs, frozen=True):
     """One row of the ladder."""
@@ -88,8 +83,3 @@ PAIR_HMM_RUNGS = (
     PairHmmRung("lanes", "the program's kernel: all pairs at once, a work-group a pair"),
     PairHmmRung("vector", "the program's kernel: all pairs at once, a core a pair, explicit vectors"),
 )
-
-
-def chosen_hmm_rungs(variants: Sequence[str] | None) -> tuple[list[PairHmmRung], list[str]]:
-    """Return the rungs and the experiments that are asked for; see `chosen_of`."""
-    return chosen_of(PAIR_HMM_RUNGS, EXPERIMENTS, variants)

@@ -7,16 +7,28 @@ from typing import Any
 import numpy as np
 
 from clalign.jobs import JobContext
-from clalign.labs.ladder import LadderSpec, climb, device_for, measurable_device, measured_row, new_document
+from clalign.labs import rung_columns as of_rungs
+from clalign.labs.laboratory import Experiment, seconds
+from clalign.labs.ladder import (
+    Ladder,
+    LadderSpec,
+    NumberField,
+    climb,
+    device_for,
+    known_rows,
+    measurable_device,
+    measured_row,
+    new_document,
+)
 from clalign.labs.measuring import Bench, Row, differs, not_run
 from clalign.labs.smith_waterman_rungs import (
     LENGTH,
+    PAIR_RUNGS,
     PAIRS,
     PUBLISHED,
     PUBLISHED_DEVICE,
     SCORING,
     PairRung,
-    chosen_rungs,
 )
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.alphabets import encode
@@ -24,6 +36,7 @@ from clalign.values.devices import Device
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
 from clalign.values.sequences import SequenceBatch
+from clalign.values.text_columns import TextColumn
 
 REFERENCE_CELLS = 2**19
 """About so many cells the plain reference computes; it takes a second for them."""
@@ -66,11 +79,11 @@ def run_pair_ladder(spec: PairLadderSpec, context: JobContext) -> dict[str, Any]
     DeviceNotFound
         If the device runs no OpenCL.
     """
-    rungs, _ = chosen_rungs(spec.variants)
+    rungs, _ = LADDER.chosen(spec.variants)
     device = measurable_device(spec.device)
     ladder = _Ladder(random_pairs(spec.pairs, spec.length, spec.seed), context)
     document = new_document(
-        "smith_waterman_ladder", spec, device, pairs=spec.pairs, length=spec.length,
+        LADDER.kind, spec, device, pairs=spec.pairs, length=spec.length,
         scoring={"matrix": SCORING.matrix.name, "gap": SCORING.gaps.first},
         published={"device": PUBLISHED_DEVICE, "pairs": PAIRS, "length": LENGTH},
     )  # fmt: skip
@@ -132,3 +145,54 @@ def _measured(bench: Bench, rung: PairRung, ladder: _Ladder) -> Row:
         "speedup": None,
         **known,
     }
+
+
+def _job_text(document: Row) -> str:
+    length, scoring = document["length"], document["scoring"]
+    return (
+        f"{document['pairs']:,} pairs of {length:,} x {length:,} random nucleotides, seed {document['seed']},"
+        f" {scoring['matrix']}, gap -{scoring['gap']}"
+    )
+
+
+LADDER = Ladder(
+    name="sw",
+    kind="smith_waterman_ladder",
+    job="smith_waterman_ladder",
+    title="Ladder of Smith-Waterman",
+    promise="Many pairs of nucleotides, aligned on one core and in every published way on your device",
+    noun="rung",
+    nouns="rungs",
+    results="alignments",
+    rungs=PAIR_RUNGS,
+    known=known_rows(PAIR_RUNGS, PUBLISHED.get),
+    fields=(
+        NumberField("pairs", "Pairs", PAIRS, 100_000),
+        NumberField("length", "Nucleotides", LENGTH, 10_000, "Of each sequence"),
+    ),
+    options=("pairs", "length"),
+    needed=("device", "pairs", "length", "scoring", "seed", "rows"),
+    spec=PairLadderSpec,
+    run=run_pair_ladder,
+    job_text=_job_text,
+    note=of_rungs.one_core_note,
+    experiments=(
+        Experiment("rows", "Rungs", "times and speed-ups; those are of whole times", (
+            of_rungs.RUNG,
+            of_rungs.check_column("Whether every alignment equals those of the other rungs"),
+            TextColumn("Whole", "From the sequences to the alignments, median of several runs",
+                       seconds("total_seconds"), True, 70),
+            of_rungs.KERNEL,
+            of_rungs.COPIES,
+            TextColumn("Host", "All the rest: memory, and what the host does with the matrices",
+                       seconds("host_seconds"), True, 70),
+            of_rungs.SPEEDUP,
+            of_rungs.PUBLISHED_SPEEDUP,
+            of_rungs.published_seconds("total_seconds", "Published whole", 112),
+            of_rungs.published_seconds("kernel_seconds", "Published kernel", 116),
+            of_rungs.published_seconds("copy_seconds", "Published copies", 116),
+            of_rungs.GCUPS,
+            *of_rungs.OF_RUNGS_OF_PAIRS,
+        ), of_rungs.speedup_chart("sequential rung", PUBLISHED_DEVICE)),
+    ),
+)  # fmt: skip

@@ -6,10 +6,9 @@ random nucleotides each, match +1, mismatch -1, each residue of a gap -2, with t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from clalign.labs.ladder import RungOfPairs, chosen_of
+from clalign.labs.ladder import RungOfPairs
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
@@ -64,8 +63,3 @@ PAIR_RUNGS = (
     ),
     PairRung("program", "the program's own kernel"),
 )
-
-
-def chosen_rungs(variants: Sequence[str] | None) -> tuple[list[PairRung], list[str]]:
-    """Return the rungs that are asked for, and no experiments; see `chosen_of`."""
-    return chosen_of(PAIR_RUNGS, (), variants)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from msgspec.structs import replace
 from clalign.errors import DeviceError
 from clalign.jobs import JobContext
 from clalign.labs import ladder_data as data
-from clalign.labs.ladder import LadderSpec, climb, measurable_device, new_document
-from clalign.labs.ladder_rungs import BEST, Rung, chosen
-from clalign.labs.measuring import Bench, differs, not_run
+from clalign.labs import rung_columns as of_rungs
+from clalign.labs.laboratory import Experiment, memory, number, percent, seconds, text_of, times
+from clalign.labs.ladder import FileField, Ladder, LadderSpec, climb, known_rows, measurable_device, new_document
+from clalign.labs.ladder_rungs import BEST, RUNGS, Rung
+from clalign.labs.measuring import Bench, Row, differs, not_run
 from clalign.labs.published_ladder import (
     COPY_SHARE,
     DIVERGENCE_SECONDS,
@@ -24,9 +27,11 @@ from clalign.labs.published_ladder import (
 from clalign.reference.viterbi import viterbi_score
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
 from clalign.stages.plan7.viterbi_ladder import BASIC, ENTRY, SOURCE, LadderChoices, ViterbiLadderStage
+from clalign.values.charts import Bar, BarChart, Chart
 from clalign.values.devices import Device
 from clalign.values.profiles import IntegerProfile
 from clalign.values.synthetic import random_codes
+from clalign.values.text_columns import TextColumn
 
 BASIC_SECONDS = 1.0
 
@@ -70,7 +75,7 @@ def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> dict[str, Any]:
     DeviceError
         If the program's own kernel does not equal the reference on it.
     """
-    rungs, experiments = chosen(spec.variants)
+    rungs, experiments = LADDER.chosen(spec.variants)
     model = data.ladder_model(spec.hmm, spec.nodes, spec.seed)
     device = measurable_device(spec.device)
     bench = Bench(device, context, ENTRY, spec.runs, spec.reports)
@@ -100,7 +105,7 @@ def _document(spec: LadderSpec, device: Device, job: data.LadderData) -> dict[st
     }
     model = {"name": job.model.hmm.name, "length": job.model.length}
     return new_document(
-        "ladder", spec, device, engine="viterbi", model=model, database=database, experiments={},
+        LADDER.kind, spec, device, engine="viterbi", model=model, database=database, experiments={},
         published=published_facts(),
     )  # fmt: skip
 
@@ -284,3 +289,110 @@ def _copy_shares(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for row in rows
         if row["equal"]
     ]
+
+
+EQUAL = of_rungs.check_column("Whether every score equals the reference")
+SPEED_AXIS = "of_rungs.GCUPS (10⁹ cells a second)"
+
+
+def _speeds(title: str) -> Callable[[Row, list[Row]], Chart]:
+    """Return the chart of the speeds of an experiment."""
+
+    def bar(row: Row) -> Bar:
+        name = row.get("name") or f"groups of {row['group']:,}"
+        return Bar(name, row.get("gcups"), text=of_rungs.GCUPS.text(row), note=of_rungs.why_no_bar(row))
+
+    return lambda document, rows: BarChart(title, "GCUPS (10⁹ cells a second)", tuple(map(bar, rows)))
+
+
+def _shares(document: Row, rows: list[Row]) -> Chart:
+    del document
+    bars = (Bar(row["name"], 100 * row["share"], text=percent("share", ".2g")(row)) for row in rows)
+    return BarChart("Share of the copies in the time of kernels and copies", "percent", tuple(bars))
+
+
+def _job_text(document: Row) -> str:
+    model, database = document["model"], document["database"]
+    return (
+        f"{model['name']}, {model['length']:,} nodes, against {database['n_sequences']:,} sequences"
+        f" ({database['n_residues']:,} residues, longest {database['longest']:,}; {database['source']})"
+    )
+
+
+LADDER = Ladder(
+    name="viterbi",
+    kind="ladder",
+    job="ladder",
+    title="Ladder of Plan7 Viterbi",
+    promise="Every step of a published optimization of HMMER2's search, run and checked on your device",
+    noun="rung",
+    nouns="rungs",
+    results="scores",
+    rungs=RUNGS,
+    known=known_rows(RUNGS, published_row),
+    fields=(
+        FileField("hmm", "Profile", "profiles", lambda cards: all(card["origin"] == "hmmer2" for card in cards)),
+        FileField("db", "Sequences", "sequences"),
+    ),
+    options=("hmm", "db", "sequences", "nodes"),
+    needed=("device", "model", "database", "rows"),
+    spec=ViterbiLadderSpec,
+    run=run_ladder,
+    job_text=_job_text,
+    experiments=(
+        Experiment("rows", "Rungs", "what each choice brings", (
+            of_rungs.RUNG,
+            TextColumn("What it changes", "Against the basic rung", text_of("text"), width=140, stretch=True,
+                       in_text=False),
+            EQUAL,
+            of_rungs.KERNEL,
+            of_rungs.GCUPS,
+            of_rungs.SPEEDUP,
+            of_rungs.PUBLISHED_SPEEDUP,
+            TextColumn("Published (s)", "The published time in seconds",
+                       lambda r: number("seconds", ".2f")(of_rungs.published(r)), True, 96, in_text=False),
+            of_rungs.REGISTERS,
+            of_rungs.LOCAL_MEMORY,
+            TextColumn("Private memory", "Of a work-item, where the driver tells", memory("private_bytes"), True, 108),
+            of_rungs.OCCUPANCY,
+            of_rungs.COPIES,
+        ), of_rungs.speedup_chart("basic rung", published_facts()["device"])),
+        Experiment("granularity", "Granularity", "how much of the work a launch does; times include the launches", (
+            TextColumn("Granularity", "How much of the work a launch does", text_of("name"), width=150, stretch=True),
+            TextColumn("Rows a launch", "Rows of the matrix",
+                       lambda r: "all" if r["rows_per_launch"] is None else f"{r['rows_per_launch']:,}", True, 110),
+            EQUAL,
+            TextColumn("Time", "Of the kernels and their launches", seconds("kernel_seconds"), True, 90),
+            TextColumn("Kernels alone", "Time of the kernels without the launches", seconds("busy_seconds"), True, 110),
+            of_rungs.GCUPS,
+            TextColumn("Published", "The published speed-up over HMMER2",
+                       lambda r: times(r.get("published_speedup")), True, 80),
+        ), _speeds("How much of the work one launch does")),
+        Experiment("divergence", "Divergence", "what sequences of different length cost, basic rung", (
+            TextColumn("Sequences", "Four synthetic sets of the same size", text_of("name"), width=170),
+            TextColumn("What they are", "", text_of("text"), width=220, stretch=True),
+            EQUAL,
+            of_rungs.KERNEL,
+            of_rungs.GCUPS,
+            TextColumn("Relative", "Speed against the set before", number("relative", ".2f"), True, 80),
+            TextColumn("Published (s)", "The published time in seconds", number("published_seconds", ".2f"), True, 100),
+        ), _speeds("What sequences of different length cost")),
+        Experiment("work_group", "Work-group size", "work-items of a group, final combination", (
+            TextColumn("Work-group", "Work-items of a group", lambda r: f"{r['group']:,}", True, 100),
+            EQUAL,
+            of_rungs.KERNEL,
+            of_rungs.GCUPS,
+            of_rungs.OCCUPANCY,
+            of_rungs.REGISTERS,
+            TextColumn("No time because", "Why this size has no time", text_of("reason"), width=200, stretch=True,
+                       in_text=False),
+        ), _speeds("Work-items of a group")),
+        Experiment("copies", "Copies", "their share in the time of kernels and copies", (
+            TextColumn("Rung", "", text_of("name"), width=170, stretch=True),
+            of_rungs.KERNEL,
+            of_rungs.COPIES,
+            TextColumn("Share", "Of the copies in the time of both", percent("share", ".2g"), True, 80),
+            TextColumn("Published", "The published share", percent("published_share", ".2g"), True, 90),
+        ), _shares, is_checked=False),
+    ),
+)  # fmt: skip

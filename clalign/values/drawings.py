@@ -18,14 +18,18 @@ PALETTES: dict[str, dict[str, str]] = {
         "surface": "#FFFFFF", "border": "#D8DDE3", "text": "#1A1E23", "muted": "#5A6470", "accent": "#0072B2",
         "bar": "#A9CDE3", "caution": "#E69F00", "good": "#009E73",
         "class0": "#6B7480", "class1": "#0072B2", "class2": "#009E73", "class3": "#CC79A7", "class4": "#D55E00",
+        "mark": "#8A5A00", "series0": "#0072B2", "series1": "#B85C00", "series2": "#00714F", "series3": "#9A4D7C",
+        "series4": "#1A1E23", "series5": "#5A6470",
     },
     "dark": {
         "surface": "#1D2126", "border": "#31373F", "text": "#E7EAED", "muted": "#9AA4AE", "accent": "#56B4E9",
         "bar": "#2F5F7E", "caution": "#F0B93A", "good": "#2BC79A",
         "class0": "#8B95A0", "class1": "#4A9FDB", "class2": "#2BC79A", "class3": "#E6A3C6", "class4": "#FF7F3F",
+        "mark": "#F0B93A", "series0": "#56B4E9", "series1": "#F0B93A", "series2": "#2BC79A", "series3": "#E6A3C6",
+        "series4": "#E7EAED", "series5": "#9AA4AE",
     },
 }  # fmt: skip
-"""Colors by what they mean, for paper and for dark windows; classes after Okabe and Ito."""
+"""Colors by what they mean, for paper and for dark windows; classes and series after Okabe and Ito."""
 
 TEXT = 12.0
 """Pixels of letters."""

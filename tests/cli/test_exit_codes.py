@@ -1,4 +1,4 @@
-"""Exit codes: README, help and program know the same; one mistake of each kind for every command."""
+"""Exit codes: documents, help and program know the same; one mistake of each kind for every command."""
 
 from __future__ import annotations
 
@@ -177,10 +177,10 @@ def test_no_command_is_left_out() -> None:
     assert {line.split()[0] for _, line in cases(BY_A_WORKER)} >= {"lab", "selftest", "tune", "bench"}
 
 
-def test_readme_help_and_program_know_the_same_codes() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = re.search(r"## Exit codes\n(.*?)\n## ", readme, re.DOTALL)
+def test_documents_help_and_program_know_the_same_codes() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    table = re.search(r"## Exit codes\n(.*?)\n## ", page, re.DOTALL)
     assert table
-    in_readme = sorted(int(found) for found in re.findall(r"\| (\d+) \|", table[1]))
+    in_page = sorted(int(found) for found in re.findall(r"\| (\d+) \|", table[1]))
     in_help = sorted(int(found) for found in re.findall(r"\b(\d+)  ?\w", EXIT_CODES))
-    assert in_readme == sorted(ExitCode) == in_help
+    assert in_page == sorted(ExitCode) == in_help

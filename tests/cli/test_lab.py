@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import lab, main
+from clalign.cli import main
 from clalign.errors import ExitCode
+from clalign.labs.ladder import Ladder
 from clalign.values.devices import Device
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -36,7 +37,7 @@ def test_table_and_document(ladder: tuple[str, ...], tmp_path: Path, capsys: pyt
     assert main([*ladder, *SMALL, "--variants", "unroll-2,granularity", "--json", str(path)]) == ExitCode.DONE
     document = json.loads(path.read_text())
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:3] == ["rung", "scores", "kernel"]
+    assert lines[0].split()[:3] == ["Rung", "Check", "Kernel"]
     assert [line.split()[:2] for line in lines[1:3]] == [["basic", "equal"], ["unroll-2", "equal"]]
     assert [row["name"] for row in document["rows"]] == ["basic", "unroll-2"]
     assert any(line.startswith("fine, 1 node") for line in lines)
@@ -70,14 +71,11 @@ def test_what_is_wrong_is_told(
 
 
 def test_a_difference_has_its_exit_code(
-    ladder: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ladder: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "ladder.json"
-    assert main([*ladder, *SMALL, "--variants", "basic", "--json", str(path)]) == ExitCode.DONE
-    document = json.loads(path.read_text())
-    document["rows"][0].update(equal=False, reason="The scores of 3 of 20 sequences differ.")
-    capsys.readouterr()
-    assert lab._finish(document, ladder[2], "-") == ExitCode.DIFFERENT
+    monkeypatch.setattr(Ladder, "wrong", lambda self, document: ["basic"])
+    assert main([*ladder, *SMALL, "--variants", "basic", "--json", "-"]) == ExitCode.DIFFERENT
+    assert json.loads(capsys.readouterr().out)["rows"][0]["name"] == "basic"
 
 
 def test_pairs(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,7 +87,7 @@ def test_pairs(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixt
     assert [row["name"] for row in document["rows"]] == ["sequential", "global"]
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[:3]] == [
-        ["rung", "alignments"],
+        ["Rung", "Check"],
         ["sequential", "equal"],
         ["global", "equal"],
     ]
@@ -121,7 +119,7 @@ def test_pair_hmm(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureF
     assert [document[key] for key in ("x", "y", "pairs", "seed")] == [20, 31, 3, 3]
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[:3]] == [
-        ["rung", "results"],
+        ["Rung", "Check"],
         ["sequential", "equal"],
         ["states", "equal"],
     ]
@@ -155,7 +153,7 @@ def test_stopped_by_the_user(ladder: tuple[str, ...], tmp_path: Path) -> None:
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
     ):
         assert process.stdout is not None
-        assert process.stdout.readline().startswith("rung")
+        assert process.stdout.readline().startswith("Rung")
         process.send_signal(signal.SIGINT)
         rows = process.stdout.read()
     assert process.returncode == ExitCode.INTERRUPTED
@@ -175,9 +173,9 @@ def test_waiting_groups(opencl_device: Device, tmp_path: Path, capsys: pytest.Ca
     document = json.loads(path.read_text())
     assert (document["program"], document["size"], document["groups"]) == ("sort", 3000, [1, 2])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["groups", "launch", "lbs", "ilbs"]
+    assert lines[0].split() == ["Groups", "At", "once", "Launch", "LBS", "ILBS"]
     assert [line.split()[0] for line in lines[1:3]] == ["1", "2"]
-    assert any("3,000 keys, groups of 4 work-items; all 6 results are right" in line for line in lines)
+    assert any("3,000 keys, groups of 4 work-items · all 6 results are right" in line for line in lines)
     assert main([*SYNC, *small, "--device", opencl_device.id, "--program", "relay", "--json", "-"]) == ExitCode.DONE
     assert json.loads(capsys.readouterr().out)["unit"] == "rounds"
 

@@ -11,8 +11,9 @@ import pytest
 from Bio import Phylo
 
 from clalign.formats.distances import write_phylip, write_tsv
+from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.newick import write_newick
-from clalign.formats.tree_drawings import scale_length, write_svg
+from clalign.formats.tree_drawings import scale_length, tree_drawing
 from clalign.values.trees import Tree
 from tests.tree_cases import leaf_distances, random_tree
 
@@ -48,7 +49,7 @@ def test_a_tree_of_many_levels_is_written() -> None:
     tree = Tree(tuple(map(str, range(n))), parents, np.ones(2 * n - 1))
     text = text_of(write_newick, tree)
     assert (text.count("("), text.count(")"), text.count(",")) == (n - 1, n - 1, n - 1)
-    assert text_of(write_svg, tree).count("<text") == n + 1
+    assert drawing_svg(tree_drawing(tree)).count("<text") == n + 1
 
 
 def test_distances() -> None:
@@ -67,18 +68,17 @@ def test_distances() -> None:
 def test_a_drawing() -> None:
     """Leaves stand as far to the right as they are from the root, inner nodes in the middle of theirs."""
     tree = Tree(("a<b", "c\x1b", "d"), np.array([3, 3, 4, 4, -1], np.int32), np.array([1.0, 2, 1, 2, 0]))
-    root = ElementTree.fromstring(text_of(write_svg, tree))
+    root = ElementTree.fromstring(drawing_svg(tree_drawing(tree)))
     texts = [
         (each.text, float(each.get("x")), float(each.get("y"))) for each in root.iter() if each.tag.endswith("text")
     ]
     assert [text for text, _, _ in texts] == ["a<b", r"c\x1b", "d", "0.5"]
     left = 18
     assert [x - left for _, x, _ in texts[:3]] == pytest.approx([360, 480, 120])
-    assert [y for _, _, y in texts[:3]] == [40, 56, 24]
-    (branches,) = (each.get("d") for each in root.iter() if each.get("fill") == "none")
-    assert "M12.00 32.00H252.00" not in branches
-    assert "M12.00 44.00H252.00" in branches
-    assert "M252.00 36.00V52.00" in branches
+    assert [y - texts[2][2] for _, _, y in texts[:3]] == pytest.approx([16, 32, 0])
+    branches = [each.get("points") for each in root.iter() if each.tag.endswith("polyline")]
+    assert "12.00,44.00 252.00,44.00" in branches
+    assert "252.00,36.00 252.00,52.00" in branches
 
 
 @pytest.mark.parametrize(("longest", "step"), [(1.0, 0.2), (4.9, 0.5), (30, 5), (0.011, 0.002)])
@@ -88,4 +88,4 @@ def test_scales_are_round(longest: float, step: float) -> None:
 
 def test_a_drawing_without_lengths() -> None:
     tree = Tree(("a", "b"), np.array([2, 2, -1], np.int32), np.zeros(3))
-    assert text_of(write_svg, tree).count("<text") == 2
+    assert drawing_svg(tree_drawing(tree)).count("<text") == 2

@@ -23,7 +23,7 @@ from clalign.labs.comparison_documents import (
     read_comparison,
     row_names,
 )
-from clalign.labs.comparison_tables import comparison_text
+from clalign.labs.comparison_results import comparison_text
 from clalign.labs.device_comparison import BenchSpec, bench_job, compare_devices, random_database, thinned
 from clalign.stages.peak import PeakStage
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
@@ -115,7 +115,7 @@ def test_a_planted_fault_is_found(opencl_device: Device, monkeypatch: pytest.Mon
     monkeypatch.setattr(device_comparison, "VITERBI", FaultyStage())
     (found,) = compare_devices([opencl_device], SMALL, QuietContext())["devices"]
     assert found["identical"] is False
-    assert "DIFFER" in comparison_text(document(found))
+    assert "differs" in comparison_text(document(found))
 
 
 def test_a_wrong_peak_is_an_error_of_the_device(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_a_device_that_is_gone_has_a_row_with_the_reason() -> None:
     assert "is not there any more" in found["devices"][0]["error"]
     assert found["devices"][1]["identical"] is True
     assert found["break_even"] == []
-    assert "not run: " in comparison_text(found)
+    assert "was not run: " in comparison_text(found)
 
 
 def test_a_stop_ends_the_comparison(opencl_device: Device) -> None:

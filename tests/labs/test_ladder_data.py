@@ -12,7 +12,7 @@ from clalign.errors import InputError, OptionError
 from clalign.jobs import QuietContext
 from clalign.labs import published_ladder as published
 from clalign.labs.ladder_data import divergence_sets, ladder_data, ladder_model, published_lengths, shortened
-from clalign.labs.ladder_rungs import EXPERIMENTS, RUNGS, chosen
+from clalign.labs.ladder_rungs import RUNGS
 from clalign.labs.occupancy import occupancy
 from clalign.stages.plan7.viterbi_ladder import AXES
 from clalign.values.sequences import SequenceBatch
@@ -54,15 +54,6 @@ def test_local_emissions_are_compared_over_the_families_that_fitted() -> None:
     row = published.published_row("local-emissions")
     assert row is not None
     assert (row["speedup"], row["speedup_over_hmmer2"]) == (1.07, None)
-
-
-def test_chosen_rungs_come_in_order_after_the_basic_one() -> None:
-    rungs, experiments = chosen(["1+2", "unroll-2", "divergence"])
-    assert [rung.name for rung in rungs] == ["basic", "unroll-2", "1+2"]
-    assert experiments == ["divergence"]
-    assert chosen(None) == (list(RUNGS), list(EXPERIMENTS))
-    with pytest.raises(OptionError, match="no variant texture"):
-        chosen(["basic", "texture"])
 
 
 @pytest.mark.parametrize(

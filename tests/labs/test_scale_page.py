@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/scale.md are those of today's files of results, and the model adds up."""
+"""The tables and the figure of docs/notes/scale.md are those of today's files of results, and the model adds up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "notes"
 sys.path.insert(0, str(DOCS))
 import scale_page  # noqa: E402
 

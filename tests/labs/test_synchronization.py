@@ -22,7 +22,7 @@ from clalign.labs.synchronization import (
     run_synchronization,
     wrong_cells,
 )
-from clalign.labs.synchronization_tables import below, line
+from clalign.labs.synchronization_results import below, row_text
 from clalign.values.devices import Device
 
 TRUE = {"ta": 3e-7, "tc": 5e-7, "ts": 2e-7, "tw": 6e-7, "tl": 4e-6, "w": 1e-3}
@@ -114,15 +114,15 @@ def test_the_text_says_all_of_it() -> None:
     made["experiments"]["sets"] = [{"n_groups": 9, "seconds": [3e-3, 2e-3, 1e-3], "best": 3, "root": 3.0}]
     told = below(made)
     assert "all 188 results are right" in told
-    assert "lfs of 33 to 60 groups: LFS watches no more" in told
-    assert "52-60" in told
+    assert "LFS of 33 to 60 groups: LFS watches no more" in told
+    assert "52 to 60" in told
     assert "1.83 s" in told
     assert "9 groups: ILBS is fastest with 3 sets (1 ms); the root of their number is 3.0 (1 ms)." in told
     assert "33 groups: ULFS has 3 levels" in told
     assert "+34.0%" in told
     assert "an addition to a counter" in told
-    assert line(None, ["lbs"]).split() == ["groups", "lbs"]
-    assert line(made["rows"][0], ["lbs"]).split()[0] == "7"
+    assert row_text(None, ["lbs"]).split() == ["Groups", "At", "once", "LBS"]
+    assert row_text(made["rows"][0], ["lbs"]).split()[0] == "7"
 
 
 def test_published_ratios_are_those_of_the_times() -> None:
@@ -176,7 +176,7 @@ def test_more_than_run_at_once_are_not_left_to_wait(opencl_device: Device) -> No
     assert cells["discovered"]["equal"]
     assert 1 <= cells["discovered"]["took_part"] < n
     assert cells["launch"]["equal"]
-    assert f"lbs of {n:,} groups: the device ran {cells['lbs']['found']:,} of them at once" in below(found)
+    assert f"LBS of {n:,} groups: the device ran {cells['lbs']['found']:,} of them at once" in below(found)
 
 
 def test_a_wrong_result_has_no_time(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def test_a_wrong_result_has_no_time(opencl_device: Device, monkeypatch: pytest.M
     monkeypatch.setitem(synchronization.PROGRAMS, "sort", wrong)
     found, _ = run(opencl_device, groups="1", methods=["launch", "lbs"], size=50)
     assert wrong_cells(found) == [(1, "launch"), (1, "lbs")]
-    assert "2 of 2 results DIFFER" in below(found)
+    assert "2 of 2 results differ" in below(found)
 
 
 def test_groups_that_part_while_they_are_measured(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,7 +229,8 @@ def ladder_document() -> dict:
     speeds = {"kernel_seconds": 0.01, "gcups": 60.0, "status": "done", "reason": None, "equal": True}
     return {
         "kind": "ladder", "engine": "viterbi", "device": GPU.to_dict(), "model": {"name": "Made-up", "length": 270},
-        "database": {"n_sequences": 1000, "n_residues": 350000, "longest": 1500}, "rows": rows,
+        "database": {"n_sequences": 1000, "n_residues": 350000, "longest": 1500, "source": "made up"},
+        "rows": rows,
         "experiments": {
             "granularity": [
                 {"name": "coarse", "rows_per_launch": None, "published_speedup": 52.77, **speeds},

@@ -11,21 +11,23 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QFontMetricsF, QImage, QP
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionComboBox
 
+from clalign.engines.pictures.charts import chart_drawing, swatch
 from clalign.ui import formatting, theme
 from clalign.ui.engines.plan7.calibration import fit_chart
 from clalign.ui.engines.plan7.histogram import ProfileHistogram
 from clalign.ui.engines.plan7.logo_painter import fitting
-from clalign.ui.models.figures import Bar, BarChart
 from clalign.ui.models.histogram import Histogram
-from clalign.ui.views import figure_painter, source_card
+from clalign.ui.views import source_card
 from clalign.ui.views.alignment_painter import LinePainter
 from clalign.ui.views.details import LEAST_WIDTH, FactsCard
+from clalign.ui.views.drawing_painter import paint_shapes
 from clalign.ui.views.facts_paragraph import FACTS, WORDS, FactsParagraph
-from clalign.ui.views.figure_painter import paint_swatch
 from clalign.ui.views.histogram_plot import HIGHEST_CURVE, CountAxis, ScorePlot
 from clalign.ui.views.histogram_view import HistogramView
 from clalign.ui.views.plot_tags import EDGE
 from clalign.ui.views.source_card import LengthBars
+from clalign.values.charts import Bar, BarChart
+from clalign.values.drawings import Words, text_width
 from clalign.values.evalues import GumbelFit
 from clalign.values.profiles import Calibration
 
@@ -283,7 +285,7 @@ def colors_of(kind: str, tokens: theme.Tokens) -> set[str]:
     image = QImage(26, 16, QImage.Format.Format_RGB32)
     image.fill(tokens.surface)
     painter = QPainter(image)
-    paint_swatch(painter, image.rect().toRectF(), kind, tokens)
+    paint_shapes(painter, swatch(kind, 0, 8), tokens)
     painter.end()
     return {image.pixelColor(x, y).name().upper() for x in range(26) for y in range(16)}
 
@@ -303,19 +305,15 @@ def test_legends_show_the_colors_that_are_drawn(view: HistogramView, tokens: the
     ("value", "others"), [(0.3, ()), (0.3, (0.001,)), (0.88, (30.0,))], ids=["long", "among longer", "short"]
 )
 def test_the_number_of_a_bar_to_the_left_is_not_taken_for_that_of_the_mark(
-    value: float, others: tuple[float, ...], qtbot: Any
+    value: float, others: tuple[float, ...]
 ) -> None:
     bars = Bar("slow", value, 1.6, "slow×"), *(Bar("other", other, None, "") for other in others)
-    image = QImage(800, 300, QImage.Format.Format_RGB32)
-    image.fill(theme.LIGHT.surface)
-    painter, seen = QPainter(image), []
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(figure_painter, "_words", lambda _, area, side, text, color: seen.append((text, area)))
-        figure_painter.paint_chart(painter, image.rect().toRectF(), BarChart("", "", bars, log=True), theme.LIGHT)
-    painter.end()
-    number = next(area for text, area in seen if text == "slow×")
-    one = next(area.center().x() for text, area in seen if text == "1")
-    assert number.right() < one
+    drawing = chart_drawing(BarChart("", "", bars, log=True), 800, 300)
+    words = {shape.text: shape for shape in drawing.shapes if isinstance(shape, Words)}
+    number, one = words["slow×"], words["1"]
+    right = number.x if number.anchor == "end" else number.x + text_width(number.text)
+    assert one.anchor == "middle"
+    assert right < one.x
 
 
 def test_names_and_numbers_take_no_more_room_than_they_need(qtbot: Any) -> None:

@@ -13,19 +13,20 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from clalign.errors import InputError, OptionError
+from clalign.labs.comparison_results import COLUMNS, COMPARISON, height_of
+from clalign.labs.ladder import Ladder
+from clalign.labs.register import LADDERS
 from clalign.ui import formatting
 from clalign.ui.desk import job_controller
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
 from clalign.ui.engines.plan7.calibration import fit_chart, fit_words
-from clalign.ui.engines.plan7.ladder import LADDER
 from clalign.ui.engines.plan7.sheet import RunSheet
-from clalign.ui.engines.register import ladders
-from clalign.ui.models.comparison import COLUMNS, ComparisonView, height_of
 from clalign.ui.models.documents import read_document, with_other_machine, write_document
-from clalign.ui.models.ladder import RungView
+from clalign.ui.models.laboratory import LabView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.comparison_page import ComparisonPage
-from clalign.ui.views.figure_view import ChartPicture
+from clalign.ui.views.figure_view import chart_picture
+from clalign.ui.views.lab_page import LabPage
 from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.rung_page import RungPage
 from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
@@ -38,7 +39,8 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 Press = Callable[[QWidget, str], None]
 
-NEEDED = {kind: ladder.needed for kind, ladder in ladders().items()}
+LADDER, PAIRS, PAIR_HMM = LADDERS.values()
+EACH = pytest.mark.parametrize("ladder", LADDERS.values(), ids=list(LADDERS))
 
 
 def texts(parent: QWidget) -> str:
@@ -47,12 +49,34 @@ def texts(parent: QWidget) -> str:
     return " ".join(shown.text() for shown in parent.findChildren(QLabel) if shown.isVisible())
 
 
+def opened(window: MainWindow, ladder: Ladder) -> RungPage:
+    """Return the page of a ladder, reached by its command in the menu."""
+    window.actions_.by_id[f"labs.open:{ladder.kind}"].trigger()
+    page = window.controller.labs.page
+    assert isinstance(page, RungPage)
+    assert page.ladder is ladder
+    return page
+
+
 @pytest.fixture
 def ladder_page(window: MainWindow) -> RungPage:
     QTest.keyClick(window, Qt.Key.Key_F7)
     page = window.controller.labs.page
     assert isinstance(page, RungPage)
     return page
+
+
+def type_into(field: QWidget, text: str) -> None:
+    field.setFocus()
+    QTest.keyClick(field, Qt.Key.Key_A, CTRL)
+    QTest.keyClick(field, Qt.Key.Key_Delete)
+    QTest.keyClicks(field, text)
+
+
+def cells(page: LabPage, key: str, row: int) -> dict[str, str]:
+    """Return what a table says of a row by the titles of its columns."""
+    model = page.view.tables[key]
+    return {model.columns[i].title: model.index(row, i).data() for i in range(model.columnCount())}
 
 
 @pytest.fixture
@@ -67,45 +91,118 @@ def wait_for_end(qtbot: Any, window: MainWindow) -> None:
     qtbot.waitUntil(lambda: window.controller.queue.current is None, timeout=30000)
 
 
-def test_the_ladder_lists_its_rungs_and_rows_arrive_live(
-    qtbot: Any, window: MainWindow, ladder_page: RungPage, manners: Callable[..., None], press: Press
-) -> None:
-    assert [row["name"] for row in ladder_page.ladder.rows] == [row["name"] for row in LADDER.known]
-    assert not ladder_page.tools["save"].isEnabled()
-    manners(pause=0.2)
-    press(ladder_page, "Run")
-    assert window.controller.queue.current.spec["variants"] is None
-    qtbot.waitUntil(lambda: ladder_page.ladder.n_done == 2, timeout=30000)
-    assert ladder_page.stop_button.isVisible()
-    assert not ladder_page.run_button.isVisible()
+FILLED = {"ladder": {}, "smith_waterman_ladder": {"length": "256"}, "pair_hmm_ladder": {"x": "1949"}}
+"""What is typed into the fields of each ladder."""
+
+JOBS = {
+    "ladder": {"hmm": None, "db": None},
+    "smith_waterman_ladder": {"pairs": 1000, "length": 256},
+    "pair_hmm_ladder": {"x": 1949, "y": 1460, "pairs": 849},
+}
+
+CELLS = {
+    "ladder": ("rows", 2, {"Rung": "private scores", "Speed-up": "12.4×", "Published": "21.5×", "Registers": "40",
+                           "Local memory": f"0{formatting.THIN}B", "Occupancy": f"50{formatting.THIN}%"}),
+    "smith_waterman_ladder": ("rows", 1, {"Rung": "global", "Speed-up": "4.00×", "Host": formatting.seconds(0.125),
+                                          "Published kernel": formatting.seconds(0.2736)}),
+    "pair_hmm_ladder": ("rows", 1, {"Rung": "states", "Speed-up": "5.00×", "Forward": formatting.seconds(0.1),
+                                    "Published Forward": formatting.seconds(0.395), "Of each sweep": "0.2 · 0.2 · 0.2",
+                                    "Published run": f"57.8{formatting.THIN}min"}),
+}  # fmt: skip
+
+WRONG = {
+    "ladder": ["unroll 8", "Work-group size 256"],
+    "smith_waterman_ladder": ["global"],
+    "pair_hmm_ladder": ["states", "Sizes 1,417 x 1,460"],
+}
+"""What computes other results where the worker plants a fault."""
+
+BARS = {"ladder": (12.4, 21.5), "smith_waterman_ladder": (4.0, 2.57), "pair_hmm_ladder": (5.0, 2.227)}
+"""Measured and published, of the rung in `CELLS`."""
+
+
+@EACH
+def test_rungs_are_run_and_kept(qtbot: Any, window: MainWindow, press: Press, ladder: Ladder) -> None:
+    page = opened(window, ladder)
+    assert [row["name"] for row in page.view.rows] == [rung.name for rung in ladder.rungs]
+    assert not page.tools["save"].isEnabled()
+    assert page.summary.text() == ladder.promise
+    for key, text in FILLED[ladder.kind].items():
+        type_into(page.fields[key], text)
+    numbers: list[int] = []
+    page.view.changed.connect(lambda: numbers.append(page.view.n_done))
+    press(page, "Run")
+    job = window.controller.queue.current.spec
+    assert job == {"job": ladder.kind, "device": "0:0", "variants": None, **JOBS[ladder.kind]}
+    assert not page.run_button.isVisible()
+    assert page.stop_button.isVisible()
     wait_for_end(qtbot, window)
-    model = ladder_page.ladder.rungs
-    cells = {model.columns[i].title: model.index(2, i).data() for i in range(model.columnCount())}
-    assert cells["Rung"] == "private scores"
-    assert cells["Check"] == "equal"
-    assert (cells["Speed-up"], cells["Published"], cells["Registers"]) == ("12.4×", "21.5×", "40")
-    assert "all scores equal the reference" in ladder_page.summary.text()
-    chart = ladder_page.figure.chart
-    assert (chart.bars[2].value, chart.bars[2].beside) == (12.4, 21.5)
-    assert chart.bars[4].value is None
-    assert "66 kB of local memory" in chart.bars[4].note
-    kept = list((window.settings.data / "laboratory").glob("ladder-*.json"))
-    assert len(kept) == 1
-    assert read_document(str(kept[0]), NEEDED)["rows"][3]["name"] == "final"
+    assert {0, 1, 2} <= set(numbers), "rows arrive one by one"
+    key, row, expected = CELLS[ladder.kind]
+    shown = cells(page, key, row)
+    assert shown["Check"] == "equal"
+    assert shown.items() >= expected.items()
+    assert ladder.results in page.summary.text()
+    bar = page.in_view.figure.chart.bars[row]
+    assert (bar.value, bar.beside) == BARS[ladder.kind]
+    kept = list((window.settings.data / "laboratory").glob(f"{ladder.kind}-*.json"))
+    assert [read_document(str(path)) for path in kept] == [page.view.document]
+
+
+def test_rows_without_times_say_why(qtbot: Any, window: MainWindow, ladder_page: RungPage, press: Press) -> None:
+    press(ladder_page, "Run")
+    wait_for_end(qtbot, window)
+    bar = ladder_page.in_view.figure.chart.bars[4]
+    assert bar.value is None
+    assert "66 kB of local memory" in bar.note
+    page = opened(window, PAIR_HMM)
+    press(page, "Run")
+    wait_for_end(qtbot, window)
+    all_at_once = cells(page, "rows", 2)
+    assert [all_at_once[name] for name in ("Forward", "Backward", "Baum-Welch")] == ["", "", ""]
+    assert cells(page, "sizes", 0).items() >= {
+        "Residues": "1,417 x 1,460", "Speed-ups": "5.00× · 5.00× · 5.00×", "Published": "1.94× · 1.59× · 3.24×",
+    }.items()  # fmt: skip
+    assert [bar.value for bar in page.view.chart("sizes").bars] == [5.0]
+
+
+def test_another_ladder_is_chosen(ladder_page: RungPage, window: MainWindow) -> None:
+    ladder_page.ladders.setFocus()
+    QTest.keyClick(ladder_page.ladders, Qt.Key.Key_Down)
+    other = window.controller.labs.page
+    assert other.ladder is PAIRS
+    assert ladder_page.ladders.currentText() == "Plan7 Viterbi"
+    assert PAIRS.title in window.windowTitle()
+    other.ladders.setFocus()
+    QTest.keyClick(other.ladders, Qt.Key.Key_Up)
+    assert window.controller.labs.page is ladder_page
+
+
+def test_numbers_that_make_no_sense_cannot_be_run(window: MainWindow) -> None:
+    page = opened(window, PAIRS)
+    for key, wrong, right in (("pairs", "none", "10"), ("length", "0", "9,000")):
+        type_into(page.fields[key], wrong)
+        assert not page.run_button.isEnabled()
+        assert page.run_button.toolTip()
+        type_into(page.fields[key], right)
+        assert page.run_button.isEnabled()
+    assert page.values() == {"pairs": 10, "length": 9000}
+    fields = [*page.fields.values(), page.run_button]
+    assert len({field.mapTo(page, field.rect().topLeft()).x() for field in fields}) == len(fields)
 
 
 def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_page: RungPage, press: Press) -> None:
     press(ladder_page, "Tick none")
     assert not ladder_page.run_button.isEnabled()
     assert "Tick at least one rung" in ladder_page.run_button.toolTip()
-    table = ladder_page.table
+    table = ladder_page.in_view.table
     table.setFocus()
     table.setCurrentIndex(table.model().index(1, 0))
     QTest.keyClick(table, Qt.Key.Key_Space)
     box = table.visualRect(table.model().index(2, 0))
     QTest.mouseClick(table.viewport(), LEFT, pos=box.topLeft() + QPoint(12, box.height() // 2))
-    names = [row["name"] for row in LADDER.known][1:3]
-    assert ladder_page.ladder.wanted() == names
+    names = [rung.name for rung in LADDER.rungs][1:3]
+    assert ladder_page.view.wanted() == names
     QTest.mouseClick(ladder_page.with_experiments, LEFT, pos=QPoint(8, ladder_page.with_experiments.height() // 2))
     press(ladder_page, "Run")
     assert window.controller.queue.current.spec["variants"] == names
@@ -116,21 +213,28 @@ def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_
     wait_for_end(qtbot, window)
 
 
+@EACH
 def test_a_rung_that_differs_is_told(
-    qtbot: Any, window: MainWindow, ladder_page: RungPage, manners: Callable[..., None], press: Press
+    qtbot: Any, window: MainWindow, manners: Callable[..., None], press: Press, ladder: Ladder
 ) -> None:
+    page = opened(window, ladder)
     manners(wrong_rung=True)
-    press(ladder_page, "Run")
+    press(page, "Run")
     wait_for_end(qtbot, window)
-    assert "unroll 8, Work-group size 256: not every score equals the reference" in texts(ladder_page)
-    assert "2 measurements with other scores" in ladder_page.summary.text()
-    checks = [ladder_page.ladder.rungs.index(row, 2).data() for row in range(2)]
-    assert checks == ["equal", "differs"]
-    bar = ladder_page.figure.chart.bars[1]
-    assert (bar.value, bar.note) == (None, "the results differ")
-    assert "The scores of 3 of 1,000 sequences differ." in bar.tip
-    assert "Not run" not in bar.tip
-    ladder_page.table.selectRow(1)
+    wrong = {
+        "viterbi": ["unroll 8", "Work-group size 256"],
+        "sw": ["global"],
+        "pairhmm": ["states", "Sizes 1,417 x 1,460"],
+    }
+    assert ladder.wrong(page.view.document) == wrong[ladder.name]
+    assert all(name in texts(page) for name in wrong[ladder.name])
+    assert [cells(page, "rows", row)["Check"] for row in range(2)] == ["equal", "differs"]
+    bar = page.in_view.figure.chart.bars[1]
+    assert bar.value is None
+    reason = page.view.rows[1]["reason"]
+    assert reason in bar.tip
+    page.in_view.table.selectRow(1)
+    assert reason in texts(window.details)
     assert "What differs" in texts(window.details)
     assert "Why it was not run" not in texts(window.details)
 
@@ -140,10 +244,10 @@ def test_the_ladder_stops_and_keeps_its_rows(
 ) -> None:
     manners(pause=0.3)
     press(ladder_page, "Run")
-    qtbot.waitUntil(lambda: ladder_page.ladder.n_done == 1, timeout=30000)
+    qtbot.waitUntil(lambda: ladder_page.view.n_done == 1, timeout=30000)
     press(ladder_page, "Stop")
     wait_for_end(qtbot, window)
-    assert 1 <= ladder_page.ladder.n_done < 4
+    assert 1 <= ladder_page.view.n_done < 4
     assert "so far" in ladder_page.summary.text()
     assert ladder_page.run_button.isVisible()
 
@@ -184,13 +288,13 @@ def test_a_ladder_is_saved_opened_copied_and_drawn(
     press(ladder_page, "Copy table")
     assert QGuiApplication.clipboard().text().startswith("Work-group\tCheck\tKernel")
     ladder_page.tabs.setCurrentIndex(0)
-    ladder_page.ladder.begin()
-    assert not ladder_page.ladder.n_done
-    ladder_page.ladder.end()
+    ladder_page.view.begin()
+    assert not ladder_page.view.n_done
+    ladder_page.view.end()
     window.controller.show_start()
     window.controller.sources.open_paths([str(tmp_path / "ladder.json")])
     assert window.controller.labs.page is ladder_page
-    assert ladder_page.ladder.n_done == 4
+    assert ladder_page.view.n_done == 4
     assert "Ladder" in window.windowTitle()
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
     assert window.center.currentWidget() is window.start
@@ -199,20 +303,20 @@ def test_a_ladder_is_saved_opened_copied_and_drawn(
 def test_the_dock_shows_all_that_is_known_about_a_rung(
     qtbot: Any, window: MainWindow, ladder_page: RungPage, press: Press
 ) -> None:
-    ladder_page.table.selectRow(0)
+    ladder_page.in_view.table.selectRow(0)
     assert "not run yet" in texts(window.details)
     press(ladder_page, "Run")
     wait_for_end(qtbot, window)
     assert "not run yet" not in texts(window.details), "it tells what is known now of the rung that was chosen"
     assert "Kernel" in texts(window.details)
-    ladder_page.table.selectRow(4)
+    ladder_page.in_view.table.selectRow(4)
     assert "270 nodes need 66 kB" in texts(window.details)
-    ladder_page.table.selectRow(2)
+    ladder_page.in_view.table.selectRow(2)
     assert "Private memory" in texts(window.details)
 
 
 def test_devices_are_compared(qtbot: Any, window: MainWindow, comparison_page: ComparisonPage, press: Press) -> None:
-    assert comparison_page.chosen() == ["0:0", "1:0"]
+    assert comparison_page.asked()[0]["devices"] == ["0:0", "1:0"]
     assert not comparison_page.ticks["2:0"].isEnabled()
     assert "3 of 512" in comparison_page.ticks["2:0"].toolTip()
     press(comparison_page, "Compare devices")
@@ -221,20 +325,21 @@ def test_devices_are_compared(qtbot: Any, window: MainWindow, comparison_page: C
     assert "Both devices have the same scores" in shown
     assert "Made-up GPU is 10.0 times as fast as Made-up CPU" in shown
     assert "Below about 13,000,000 residues Made-up CPU is done first" in shown
-    chart = comparison_page.curves.chart
+    chart = comparison_page.in_view.figure.chart
     assert [line.name for line in chart.lines] == ["Made-up GPU", "Made-up CPU"]
     assert chart.marks[0].x == pytest.approx(1.333e7)
-    comparison_page.table.selectRow(1)
+    comparison_page.in_view.table.selectRow(1)
     assert "Made-up CPU" in texts(window.details)
-    comparison_page.charts.setCurrentIndex(1)
-    assert [bar.value for bar in comparison_page.chart_in_view().bars] == [50.0, 5.0]
+    comparison_page.tabs.setCurrentIndex(1)
+    assert [bar.value for bar in comparison_page.in_view.figure.chart.bars] == [50.0, 5.0]
 
 
 def test_what_cannot_be_compared_says_why(window: MainWindow, comparison_page: ComparisonPage) -> None:
     comparison_page.residues.setText("many")
     assert "Give a number of residues" in comparison_page.run_button.toolTip()
     comparison_page.residues.setText("20,000")
-    assert comparison_page.sizes() == (200, 20000, "")
+    job, problem = comparison_page.asked()
+    assert (job["nodes"], job["residues"], problem) == (200, 20000, "")
     tick = comparison_page.ticks["1:0"]
     QTest.mouseClick(tick, LEFT, pos=QPoint(8, tick.height() // 2))
     assert "Tick at least two devices" in comparison_page.run_button.toolTip()
@@ -256,7 +361,7 @@ def test_a_comparison_of_another_machine_is_added(
     write_document(other, tmp_path / "cluster.json")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *rest: (str(tmp_path / "cluster.json"), ""))
     press(comparison_page, "Open…")
-    names = [comparison_page.comparison.table.index(i, 0).data() for i in range(3)]
+    names = [comparison_page.view.tables["devices"].index(i, 0).data() for i in range(3)]
     assert names == ["Made-up GPU", "Made-up CPU", "Made-up CPU (cluster)"]
     assert "do not have the same scores" in texts(comparison_page)
 
@@ -271,7 +376,7 @@ def test_a_file_that_is_no_result_is_told(window: MainWindow, tmp_path: Path) ->
         window.controller.sources.open_paths([str(tmp_path / name)])
         assert why in window.messages.messages[0].text
         with pytest.raises(InputError, match=why):
-            read_document(str(tmp_path / name), NEEDED)
+            read_document(str(tmp_path / name))
 
 
 def test_a_profile_is_calibrated_and_takes_its_place(
@@ -364,7 +469,7 @@ def test_a_measurement_that_hangs_is_ended(
     monkeypatch.setattr(job_controller, "STALLED_SECONDS", 0.5)
     manners(pause=120)
     press(ladder_page, "Run")
-    qtbot.waitUntil(lambda: ladder_page.ladder.n_done == 1, timeout=30000)
+    qtbot.waitUntil(lambda: ladder_page.view.n_done == 1, timeout=30000)
     press(ladder_page, "Stop")
     wait_for_end(qtbot, window)
     assert ladder_page.run_button.isVisible()
@@ -395,19 +500,19 @@ def test_ticks_are_round_numbers() -> None:
 
 
 def test_crossing_points_lie_on_their_lines(fake: ModuleType) -> None:
-    view = ComparisonView()
+    view = LabView(COMPARISON)
     view.take(fake.comparison_document(fake.GPU, fake.CPU), kept=True)
-    mark = view.curves().marks[0]
+    mark = view.chart("devices").marks[0]
     assert mark.y == pytest.approx(height_of(view.rows[0], mark.x), rel=0.1), "both lines meet there"
     view.document["break_even"][0]["residues"] = 1e12
-    assert not view.curves().marks, "far beyond what was measured nothing is drawn"
+    assert not view.chart("devices").marks, "far beyond what was measured nothing is drawn"
 
 
 def test_what_did_a_sample_is_no_faster_than_what_did_all(qtbot: Any) -> None:
     curve = [{"residues": size, "seconds": size / 1e7} for size in (100_000, 10_000_000)]
     fast = {"device": {"id": "0:0", "name": "Fast"}, "gcups": 2.0, "kernel_seconds": 1.0, "curve": curve}
     slow = {"device": {"id": "reference", "name": "Slow"}, "gcups": 0.002, "kernel_seconds": 0.5, "residues": 5000}
-    view = ComparisonView()
+    view = LabView(COMPARISON)
     view.add_row(fast)
     view.add_row(slow)
     kernel = next(column for column in COLUMNS if column.title == "Kernel")
@@ -416,7 +521,7 @@ def test_what_did_a_sample_is_no_faster_than_what_did_all(qtbot: Any) -> None:
     view.take({"job": job, "devices": [fast, slow]}, kept=False)
     assert [kernel.text(row) for row in view.rows] == ["1\u202fs", f"≈ {formatting.seconds(1000)}"]
     assert any(f"a sample of {formatting.plural(5000, 'residue')}" in text for _, text in view.verdicts())
-    lines = view.curves().lines
+    lines = view.chart("devices").lines
     assert [line.name for line in lines] == ["Fast", "Slow, from a sample", "Slow, from a sample"]
     assert lines[1].points == ((5000, 0.5),)
     assert lines[2].is_fit
@@ -424,23 +529,23 @@ def test_what_did_a_sample_is_no_faster_than_what_did_all(qtbot: Any) -> None:
 
 
 def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> None:
-    ladder = RungView(LADDER)
+    ladder = LabView(LADDER)
     ladder.want_all(False)
     ladder.begin()
     ladder.add_row(fake.rung("basic", 1.0, 1.0))
     ladder.add_row(fake.rung("something new", 2.0, 2.0))
     assert ladder.n_done == 2
     assert ladder.wanted() == ["something new"]
-    assert dict(ladder.facts(ladder.rows[0]))["Occupancy"] == f"50{formatting.THIN}%"
-    assert ladder.rungs.tsv().count("\n") == len(LADDER.known) + 2
+    assert dict(LADDER.facts(ladder.rows[0]))["Occupancy"] == f"50{formatting.THIN}%"
+    assert ladder.tables["rows"].tsv().count("\n") == len(LADDER.known) + 2
 
 
 def test_devices_of_another_machine_are_told_apart(fake: ModuleType, tmp_path: Path) -> None:
     here, there = fake.comparison_document(fake.GPU), fake.comparison_document(fake.GPU)
     write_document(there, tmp_path / "there.json")
-    view = ComparisonView()
+    view = LabView(COMPARISON)
     view.take(with_other_machine(here, str(tmp_path / "there.json")), kept=True)
-    assert [line.name for line in view.curves().lines] == ["Made-up GPU", "Made-up GPU (there)"]
+    assert [line.name for line in view.chart("devices").lines] == ["Made-up GPU", "Made-up GPU (there)"]
     write_document({**there, "job": {**there["job"], "nodes": 5}}, tmp_path / "there.json")
     with pytest.raises(OptionError, match="different jobs"):
         with_other_machine(here, str(tmp_path / "there.json"))
@@ -458,11 +563,11 @@ def test_the_fit_is_drawn_over_all_scores() -> None:
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_every_chart_can_be_saved(qtbot: Any, fake: ModuleType, tmp_path: Path, ending: str) -> None:
-    ladder, comparison = RungView(LADDER), ComparisonView()
+    ladder, comparison = LabView(LADDER), LabView(COMPARISON)
     ladder.take(fake.ladder_document(), kept=True)
     comparison.take(fake.comparison_document(fake.GPU, fake.CPU), kept=True)
-    charts = [ladder.chart(), *(ladder.experiment_chart(name) for name in ladder.experiments)]
-    for number, chart in enumerate([*charts, comparison.speeds(), comparison.curves()]):
+    charts = [view.chart(key) for view in (ladder, comparison) for key in view.tables]
+    for number, chart in enumerate(charts):
         path = tmp_path / f"{number}.{ending}"
-        save_picture(ChartPicture(chart), str(path), QGuiApplication.font())
+        save_picture(chart_picture(chart), str(path), QGuiApplication.font())
         assert path.stat().st_size > 1000

@@ -11,11 +11,12 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QWidget
 
+from clalign.labs.synchronization_results import SYNCHRONIZATION, cell_text, way_name
 from clalign.ui import formatting
 from clalign.ui.models.documents import read_document
-from clalign.ui.models.synchronization import SynchronizationView, cell_words, way_name
+from clalign.ui.models.laboratory import LabView
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.figure_view import ChartPicture
+from clalign.ui.views.figure_view import chart_picture
 from clalign.ui.views.pictures import save_picture
 from clalign.ui.views.synchronization_page import SynchronizationPage
 
@@ -51,8 +52,8 @@ def page(window: MainWindow) -> SynchronizationPage:
 
 
 @pytest.fixture
-def shown(fake: ModuleType) -> SynchronizationView:
-    view = SynchronizationView()
+def shown(fake: ModuleType) -> LabView:
+    view = LabView(SYNCHRONIZATION)
     view.take(fake.synchronization_document(ASKED), kept=True)
     return view
 
@@ -78,8 +79,8 @@ def test_groups_are_measured_and_rows_arrive_live(
     assert "all 30 results are right" in page.summary.text()
     kept = list((window.settings.data / "laboratory").glob("synchronization-*.json"))
     assert len(kept) == 1
-    assert read_document(str(kept[0]), {})["group_size"] == 32
-    page.charts[0][0].selectRow(1)
+    assert read_document(str(kept[0]))["group_size"] == 32
+    page.in_view.table.selectRow(1)
     assert "8 groups" in texts(window.details)
 
 
@@ -107,7 +108,7 @@ def test_a_wrong_result_is_told(
     press(page, "Run")
     wait_for_end(qtbot, window)
     assert "LBS of 7 groups gave another result" in texts(page)
-    assert "1 of 12 results DIFFER" in page.summary.text()
+    assert "1 of 12 results differ" in page.summary.text()
 
 
 def test_a_saved_measurement_is_opened(
@@ -121,44 +122,44 @@ def test_a_saved_measurement_is_opened(
     press(page, "Open…")
     assert len(page.view.rows) == 54
     page.tabs.setCurrentIndex(1)
-    assert page.table_in_view().model().rowCount() == 6
-    assert page.chart_in_view().bars[3].beside == 2.24
+    assert page.in_view.table.model().rowCount() == 6
+    assert page.in_view.figure.chart.bars[3].beside == 2.24
     page.tabs.setCurrentIndex(2)
-    assert page.chart_in_view().marks[0].x == 6
+    assert page.in_view.figure.chart.marks[0].x == 6
 
 
-def test_the_tables_of_a_document(shown: SynchronizationView) -> None:
-    cells = {c.title: shown.table.index(30, i).data() for i, c in enumerate(shown.table.columns)}
+def test_the_tables_of_a_document(shown: LabView) -> None:
+    cells = {c.title: shown.tables["rows"].index(30, i).data() for i, c in enumerate(shown.tables["rows"].columns)}
     assert (cells["Groups"], cells["At once"], cells["LFS"]) == ("37", "37", "not possible")
     assert cells["LBS"] == formatting.seconds(shown.rows[30]["cells"]["lbs"]["seconds"])
-    assert cell_words(shown.rows[-1], "lbs") == "48 at once"
-    assert cell_words(shown.rows[-1], "nothing") == ""
-    assert [row["first"] for row in shown.bands.rows] == [7, 16, 25, 34, 43, 52]
-    assert (shown.bands.index(5, 3).data(), shown.bands.index(5, 6).data()) == ("", "1.90")
-    assert shown.sets.index(0, 1).data() == "6"
+    assert cell_text(shown.rows[-1], "lbs") == "48 at once"
+    assert cell_text(shown.rows[-1], "nothing") == ""
+    assert [row["first"] for row in shown.tables["bands"].rows] == [7, 16, 25, 34, 43, 52]
+    assert (shown.tables["bands"].index(5, 3).data(), shown.tables["bands"].index(5, 6).data()) == ("", "1.90")
+    assert shown.tables["sets"].index(0, 1).data() == "6"
     assert way_name("discovered-ilbs") == "Discovered ILBS"
 
 
-def test_the_charts_of_a_document(shown: SynchronizationView, tmp_path: Path, window: MainWindow) -> None:
-    chart = shown.times()
+def test_the_charts_of_a_document(shown: LabView, tmp_path: Path, window: MainWindow) -> None:
+    chart = shown.chart("rows")
     named = {line.name: line for line in chart.lines}
     assert list(named)[:2] == ["Launch", "Launch as fitted"]
     assert named["LBS as fitted"].is_fit
     assert named["LBS as fitted"].points[0][1] == pytest.approx(named["LBS"].points[0][1])
     assert len(named["LFS"].points) == 26
-    assert [bar.note for bar in shown.ratios().bars][-1] == "not measured"
-    for number, one in enumerate((chart, shown.ratios(), shown.sets_chart())):
+    assert [bar.note for bar in shown.chart("bands").bars][-1] == "not measured"
+    for number, one in enumerate((chart, shown.chart("bands"), shown.chart("sets"))):
         path = str(tmp_path / f"{number}.svg")
-        save_picture(ChartPicture(one), path, window.font())
+        save_picture(chart_picture(one), path, window.font())
         assert QSvgRenderer(path).isValid()
 
 
-def test_verdicts_of_a_document(shown: SynchronizationView) -> None:
+def test_verdicts_of_a_document(shown: LabView) -> None:
     told = [text for _, text in shown.verdicts()]
     assert any("33 groups: ULFS has 3 levels" in text for text in told)
     assert any("36 groups: ILBS is fastest with 6 sets" in text for text in told)
     assert any("the device ran 48 of them at once" in text for text in told)
     assert any("a barrier within a group" in text for text in told)
-    empty = SynchronizationView()
+    empty = LabView(SYNCHRONIZATION)
     assert empty.verdicts() == []
-    assert empty.times().lines == ()
+    assert empty.chart("rows") is None

@@ -31,9 +31,8 @@ from PySide6.QtWidgets import (
 )
 
 import clalign
-from clalign.ui.engines.register import ladders
+from clalign.labs.register import LABORATORIES
 from clalign.ui.models import hits_model, text_table
-from clalign.ui.models.documents import COMPARISON, SYNCHRONIZATION
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.option_form import TICK_LETTERS, OptionForm
 from clalign.ui.views.parts import ElidedButton, ElidedLabel, FactsLabel
@@ -423,7 +422,7 @@ def test_start_and_sheets(qtbot: Any, walk: Walk, files: dict[str, str], drop: A
 
 def test_laboratory_help_and_library(qtbot: Any, walk: Walk, made_run: Callable[..., Path]) -> None:
     controller = walk.window.controller
-    for kind in (*ladders(), COMPARISON, SYNCHRONIZATION):
+    for kind in LABORATORIES:
         controller.labs.open(kind)
         walk.look(f"laboratory: {kind}")
     controller.help.show()

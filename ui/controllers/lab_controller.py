@@ -16,21 +16,15 @@ from .. import formatting
 from ..desk.app_context import AppContext, Controller
 from ..desk.picture_files import ask_picture_file
 from ..desk.source_controller import SourceController
-from ..engines.register import ladders
-from ..models.comparison import ComparisonView
-from ..models.documents import COMPARISON, SYNCHRONIZATION, read_document, with_other_machine, write_document
+from ..models.documents import COMPARISON, read_document, with_other_machine, write_document
 from ..models.jobs import JobItem
-from ..models.ladder import RungView
 from ..models.text_table import Row
 
 if TYPE_CHECKING:
-    from ..models.synchronization import SynchronizationView
+    from clalign.labs.laboratory import Laboratory
+
+    from ..models.laboratory import LabView
     from ..views.lab_page import LabPage
-
-    View = RungView | ComparisonView | SynchronizationView
-
-ROWS = {COMPARISON: "device", SYNCHRONIZATION: "number of groups"}
-"""What a row is, if not a rung."""
 
 
 class LabController(Controller):
@@ -42,7 +36,7 @@ class LabController(Controller):
     def __init__(self, app: AppContext, sources: SourceController) -> None:
         super().__init__(app)
         self._sources = sources
-        self.views: dict[str, View] = {}
+        self.views: dict[str, LabView] = {}
         self.pages: dict[str, LabPage] = {}
         self._chosen: dict[str, Row] = {}
         app.queue.partial_received.connect(self._take_partial)
@@ -68,10 +62,9 @@ class LabController(Controller):
         if kind in self.pages:
             return self.pages[kind]
         view, page = self._new(kind)
-        job = "bench" if kind == COMPARISON else kind
         self.views[kind], self.pages[kind] = view, page
-        page.run_asked.connect(lambda facts: self._start(kind, {"job": job, **facts}))
-        page.stop_asked.connect(lambda: self._stop(job))
+        page.run_asked.connect(lambda facts: self._start(kind, {"job": view.of.job, **facts}))
+        page.stop_asked.connect(lambda: self._stop(view.of.job))
         page.action_asked.connect(lambda name: self._act(kind, name))
         page.row_chosen.connect(lambda row: self._show_facts(kind, row))
         view.changed.connect(lambda: self._renew_facts(kind))
@@ -79,60 +72,54 @@ class LabController(Controller):
         self._show_kept(kind)
         return page
 
-    def _new(self, kind: str) -> tuple[View, LabPage]:
+    def _new(self, kind: str) -> tuple[LabView, LabPage]:
         """Return a view and its page."""
-        space = self._app.workspace
+        from clalign.labs.ladder import Ladder
+
+        from ..models.laboratory import LabView
+
+        laboratory, space = _laboratory(kind), self._app.workspace
+        view = LabView(laboratory, self)
+        if isinstance(laboratory, Ladder):
+            from ..views.rung_page import RungPage
+
+            ladder = RungPage(view, space)
+            ladder.ladder_asked.connect(self.open)
+            return view, ladder
         if kind == COMPARISON:
             from ..views.comparison_page import ComparisonPage
 
-            comparison = ComparisonView(self)
-            return comparison, ComparisonPage(comparison, space)
-        if kind == SYNCHRONIZATION:
-            from ..models.synchronization import SynchronizationView
-            from ..views.synchronization_page import SynchronizationPage
+            return view, ComparisonPage(view, space)
+        from ..views.synchronization_page import SynchronizationPage
 
-            waiting = SynchronizationView(self)
-            return waiting, SynchronizationPage(waiting, space)
-        from ..views.rung_page import RungPage
-
-        view = RungView(ladders()[kind], self)
-        page = RungPage(view, {name: ladder.name for name, ladder in ladders().items()}, space)
-        page.ladder_asked.connect(self.open)
-        return view, page
-
-    def _title(self, kind: str) -> str:
-        others = {COMPARISON: "Compare devices", SYNCHRONIZATION: "Waiting groups"}
-        return others.get(kind) or f"Ladder of {ladders()[kind].name}"
+        return view, SynchronizationPage(view, space)
 
     def _show_facts(self, kind: str, row: Row | None) -> None:
         """Show all that is known about a row in the dock."""
         self._chosen.pop(kind, None)
         if row is not None:
             self._chosen[kind] = row
-        details = self._app.window.details
-        view = self.views[kind]
+        details, of = self._app.window.details, self.views[kind].of
         if row is None:
-            details.show_facts(
-                f"Select a {ROWS.get(kind, 'rung')}", [], "Everything that is known about it is shown here."
-            )
-        elif isinstance(view, RungView):
-            details.show_facts(row["name"], view.facts(row), row.get("text") or "")
-        elif not isinstance(view, ComparisonView):
-            details.show_facts(formatting.plural(row["n_groups"], "group"), view.facts(row), "")
-        else:
+            details.show_facts(f"Select a {of.noun}", [], "Everything that is known about it is shown here.")
+            return
+        facts = of.facts(row)
+        if kind == COMPARISON:
             from clalign.values.devices import Device
 
             from ..models import device_words
 
-            known = device_words.facts(Device.from_dict(row["device"]))
-            details.show_facts(row["device"]["name"], known, row.get("error") or "")
+            facts = device_words.facts(Device.from_dict(row["device"]))
+        details.show_facts(of.row_title(row), facts, row.get("error") or row.get("text") or "")
 
     def _renew_facts(self, kind: str) -> None:
         """Show what is known now about the row that was chosen, if the dock still shows it."""
         chosen = self._chosen.get(kind)
         shown = self.page is self.pages.get(kind) and self._app.window.details.shows_facts
         if chosen is not None and shown:
-            now = next((row for row in self.views[kind].rows if _key(row) == _key(chosen)), chosen)
+            view = self.views[kind]
+            key = view.of.row_key(chosen)
+            now = next((row for row in view.rows if view.of.row_key(row) == key), chosen)
             if now != chosen:
                 self._show_facts(kind, now)
 
@@ -146,14 +133,14 @@ class LabController(Controller):
     def _start(self, kind: str, job: dict[str, Any]) -> None:
         self.views[kind].begin()
         self._app.window.messages.clear_passed()
-        self._app.queue.submit(self._title(kind), job)
+        self._app.queue.submit(_laboratory(kind).title, job)
 
     def _stop(self, job: str) -> None:
         queue = self._app.queue
         for item in [entry for entry in queue.items if entry.kind == job and entry.is_active]:
             queue.stop(item)
 
-    def _view_of(self, item: JobItem) -> View | None:
+    def _view_of(self, item: JobItem) -> LabView | None:
         return self.views.get(_document_of(item))
 
     def _take_partial(self, item: JobItem, value: dict[str, Any]) -> None:
@@ -177,7 +164,7 @@ class LabController(Controller):
             view.take(document, kept=False)
             self._keep(kind, document)
             if self.page is not self.pages[kind]:
-                self._app.say("good", f"{self._title(kind)}: finished.", ("Show", lambda: self.open(kind)))
+                self._app.say("good", f"{_laboratory(kind).title}: finished.", ("Show", lambda: self.open(kind)))
         else:
             view.end()
         if item.state in ("done", "stopped"):
@@ -205,14 +192,14 @@ class LabController(Controller):
         files = sorted(self.folder.glob(f"{kind}-*.json"))
         if files:
             try:
-                self.views[kind].take(read_document(str(files[-1]), _needed()), kept=True)
+                self.views[kind].take(read_document(str(files[-1])), kept=True)
             except ClalignError as error:
                 self._app.say("caution", str(error))
 
     def open_document(self, path: str) -> None:
         """Show a result that was saved; a comparison of another machine is added to the one shown."""
         try:
-            document = read_document(path, _needed())
+            document = read_document(path)
         except ClalignError as error:
             self._app.say("stop", str(error))
             return
@@ -234,31 +221,31 @@ class LabController(Controller):
 
     def _act(self, kind: str, name: str) -> None:
         if name == "copy":
-            self.pages[kind].table_in_view().copy()
+            self.pages[kind].in_view.table.copy()
         else:
             {"open": self._ask_open, "save": self._ask_save, "picture": self._ask_picture}[name](kind)
 
     def _ask_open(self, kind: str) -> None:
-        window, what = self._app.window, _words(kind)
-        path, _ = QFileDialog.getOpenFileName(window, f"Open {what}", "", "Results (*.json);;All files (*)")
+        title = f"Open: {_laboratory(kind).title}"
+        path, _ = QFileDialog.getOpenFileName(self._app.window, title, "", "Results (*.json);;All files (*)")
         if path:
             self.open_document(path)
 
     def _ask_save(self, kind: str) -> None:
         window, proposed = self._app.window, str(self._app.export_folder / f"{kind}.json")
-        what = _words(kind)
-        path, _ = QFileDialog.getSaveFileName(window, f"Save {what}", proposed, "Results (*.json)")
+        title = f"Save: {_laboratory(kind).title}"
+        path, _ = QFileDialog.getSaveFileName(window, title, proposed, "Results (*.json)")
         if path:
             self._write(lambda: write_document(self.views[kind].document, Path(path)), path)
 
     def _ask_picture(self, kind: str) -> None:
-        from ..views.figure_view import ChartPicture
+        from ..views.figure_view import chart_picture
 
-        chart = self.pages[kind].chart_in_view()
+        chart = self.pages[kind].in_view.figure.chart
         if chart is None:
             self._app.say("note", "There is no chart in view yet.")
             return
-        ask_picture_file(self._app, kind, lambda: ChartPicture(chart))
+        ask_picture_file(self._app, kind, lambda: chart_picture(chart))
 
     def _write(self, write: Callable[[], None], path: str) -> None:
         try:
@@ -269,19 +256,11 @@ class LabController(Controller):
         self._app.say("good", f"Written to {formatting.short_path(path)}.")
 
 
-def _key(row: Row) -> Any:
-    """Return what a row keeps while it is measured."""
-    device = row.get("device")
-    return device["id"] if isinstance(device, dict) else row.get("name", row.get("n_groups"))
-
-
 def _document_of(item: JobItem) -> str:
     return COMPARISON if item.kind == "bench" else item.kind
 
 
-def _words(kind: str) -> str:
-    return {COMPARISON: "a device comparison", SYNCHRONIZATION: "a measurement"}.get(kind, "a ladder")
+def _laboratory(kind: str) -> Laboratory:
+    from clalign.labs.register import LABORATORIES
 
-
-def _needed() -> dict[str, tuple[str, ...]]:
-    return {kind: ladder.needed for kind, ladder in ladders().items()}
+    return LABORATORIES[kind]

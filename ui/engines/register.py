@@ -5,20 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clalign.engines.engine import Engine, engine_named, engine_of
 from clalign.errors import DamagedRun
 from clalign.runs.run_file import open_run
 
 from ..views.start_page import Welcome
-
-if TYPE_CHECKING:
-    from ..models.ladder import Ladder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +33,6 @@ class Parts:
         What its commands call that controller.
     commands : str
         Each a `Command`, in a tuple.
-    ladder : str
-        A `Ladder` of the laboratory.
     examples : str
         Returns its bundled examples.
     way : tuple of str
@@ -52,7 +46,6 @@ class Parts:
     controller: str = ""
     known_as: str = ""
     commands: str = ""
-    ladder: str = ""
     examples: str = ""
     way: tuple[str, str, str] | None = None
     needs: str = ""
@@ -67,7 +60,6 @@ PARTS = {
         controller=".plan7.search_controller:SearchController",
         known_as="search",
         commands=".plan7.commands:COMMANDS",
-        ladder=".plan7.ladder:LADDER",
         examples="clalign.databases.examples:load_examples",
         needs="a search needs a profile (.hmm of HMMER2 or HMMER3) and sequences (FASTA, FASTQ, GenBank, Stockholm …)",
     ),
@@ -77,7 +69,6 @@ PARTS = {
         controller=".pairwise.pair_controller:PairController",
         known_as="pairs",
         commands=".pairwise.commands:COMMANDS",
-        ladder=".pairwise.ladder:LADDER",
         examples="clalign.databases.examples:load_pair_examples",
         way=("Compare sequences…", "pairs.open_sheet", "Smith-Waterman: sequences with sequences"),
         needs="a comparison two sequence files, or one and a sequence that is pasted",
@@ -88,7 +79,6 @@ PARTS = {
         controller=".msa.align_controller:AlignController",
         known_as="align",
         commands=".msa.commands:COMMANDS",
-        ladder=".msa.ladder:LADDER",
         way=("Align sequences…", "align.open_sheet", "Statistical alignment of many sequences (FSA)"),
         needs="an alignment the sequences of one file",
     ),
@@ -125,12 +115,6 @@ def parts(name: str) -> Iterator[tuple[Parts, Any]]:
 def _found(place: str) -> Any:
     module, _, attribute = place.partition(":")
     return getattr(import_module(module, __package__), attribute)
-
-
-@cache
-def ladders() -> dict[str, Ladder]:
-    """Return the ladders of the laboratory by their documents."""
-    return {ladder.kind: ladder for _, ladder in parts("ladder")}
 
 
 def welcome() -> Welcome:

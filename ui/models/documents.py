@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +12,18 @@ from clalign.labs.comparison_documents import merge_comparisons, read_comparison
 from ..settings import write_whole
 
 COMPARISON = "comparison"
-SYNCHRONIZATION = "synchronization"
-
-NEEDED = {
-    COMPARISON: ("job", "devices"),
-    SYNCHRONIZATION: ("device", "program", "methods", "group_size", "rows", "bands", "levels", "experiments", "model"),
-}
-"""What documents beside the ladders cannot be shown without."""
 
 
-def read_document(path: str, ladders: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+def read_document(path: str) -> dict[str, Any]:
     """Read a laboratory's result.
-
-    Parameters
-    ----------
-    path : str
-    ladders : mapping
-        What a document of each ladder cannot be shown without.
 
     Raises
     ------
     InputError
         It is not readable, or something else.
     """
+    from clalign.labs.register import LABORATORIES
+
     hint = "Choose a JSON file that clalign saved from the laboratory: a ladder, say, or a device comparison."
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -44,13 +32,12 @@ def read_document(path: str, ladders: Mapping[str, tuple[str, ...]]) -> dict[str
     except ValueError as error:
         raise InputError(path, f"not readable as JSON ({error}).", hint) from error
     kind = document.get("kind") if isinstance(document, dict) else None
-    needed = {**ladders, **NEEDED}
-    if kind not in needed:
+    if kind not in LABORATORIES:
         raise InputError(path, "neither a ladder nor a device comparison nor a measurement of waiting groups.", hint)
     if kind == COMPARISON:
         read_comparison(path)  # says what is wrong with it
     assert isinstance(document, dict)
-    missing = [name for name in needed[kind] if name not in document]
+    missing = [name for name in LABORATORIES[kind].needed if name not in document]
     if missing:
         raise InputError(path, f"not a whole document: {', '.join(missing)} is missing.", hint)
     return document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,12 @@ class QueriesModel(TextTable):
         self.all: list[QueryLine] = []
         self.noun = "query"
 
+    def speak_of(self, noun: str) -> None:
+        """Head the first column with what a query is called."""
+        self.noun = noun
+        self.columns = (replace(COLUMNS[0], title=noun.capitalize()), *COLUMNS[1:])
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 0)
+
     def show_lines(self, lines: list[QueryLine], text: str = "", hide_empty: bool = False) -> None:
         """Show those queries of a run with all words of a text, or only those of them with hits."""
         self.all = lines
@@ -118,10 +125,6 @@ class QueriesModel(TextTable):
         without = {SPARK_COLUMN} if self.is_partial else {SPARK_COLUMN, SEARCHED_COLUMN}
         return [column for column in self.columns if column.title not in without]
 
-    def heading(self, column: TextColumn) -> str:
-        """Return the heading of a column; the first one is what a query is called."""
-        return self.noun.capitalize() if column is self.columns[0] else column.title
-
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows."""
         if role == Qt.ItemDataRole.DisplayRole and index.isValid() and index.column() == 0:
@@ -131,7 +134,7 @@ class QueriesModel(TextTable):
     def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return the heading of a column, or its meaning."""
         if side == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.ToolTipRole:
-            column = self.columns[section]
+            column = COLUMNS[section]
             more = explanation(column.title)
             meaning = column.tip.replace("the query", f"the {self.noun}")
             told = f"{meaning}. Click sorts, a third click restores the order of the file."

@@ -3,51 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
 from clalign.control_characters import escaped
+from clalign.values.text_columns import Row, TextColumn, tsv
 
 from .. import formatting, theme
 
-Row = dict[str, Any]
+__all__ = ["ROW_ROLE", "Row", "TextColumn", "TextTable"]
+
 Index = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
-
-
-@dataclass(frozen=True, slots=True)
-class TextColumn:
-    """A column of a `TextTable`.
-
-    Attributes
-    ----------
-    text : callable
-        What a cell says.
-    mark : callable or None
-        Severity of the icon in a cell, or an empty string.
-    value : callable or None
-        What rows are sorted by; None where a row has no value, which then stands last.
-    large_first : bool
-        Whether the largest stands first when the column is sorted first.
-    """
-
-    title: str
-    tip: str
-    text: Callable[[Row], str]
-    right: bool = False
-    width: int = 90
-    mark: Callable[[Row], str] | None = None
-    stretch: bool = False
-    value: Callable[[Row], Any] | None = None
-    large_first: bool = False
-
-    def plain(self, row: Row) -> str:
-        """Return what a cell says as programs read it."""
-        return formatting.plain(self.text(row)) if self.right else self.text(row).replace(formatting.THIN, "")
 
 
 class TextTable(QAbstractTableModel):
@@ -120,16 +90,9 @@ class TextTable(QAbstractTableModel):
         """The columns that stand in text."""
         return self.columns
 
-    def heading(self, column: TextColumn) -> str:
-        """Return the heading of a column."""
-        return column.title
-
     def tsv(self) -> str:
         """Return the table as tab-separated text with a header line."""
-        columns = self.copied
-        lines = ["\t".join(map(self.heading, columns))]
-        lines += ["\t".join(column.plain(row) for column in columns) for row in self.rows]
-        return "\n".join(lines) + "\n"
+        return tsv(self.copied, self.rows)
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
         """Return the number of rows."""
@@ -178,7 +141,7 @@ class TextTable(QAbstractTableModel):
             return None
         column = self.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            return self.heading(column)
+            return column.title
         if role == Qt.ItemDataRole.ToolTipRole:
             return column.tip
         if role == Qt.ItemDataRole.InitialSortOrderRole:

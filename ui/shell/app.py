@@ -29,7 +29,6 @@ from clalign.databases.cache_root import settle_cache
 from clalign.tools.painting import NoWindow
 
 from .. import log, theme
-from ..engines.register import ladders
 from ..settings import Settings
 from ..worker_process import default_worker
 from .main_window import MainWindow
@@ -121,7 +120,9 @@ def _warm_up(window: MainWindow) -> None:
 
 
 def _warm_laboratory(window: MainWindow) -> None:
-    ladders()
+    from clalign.labs import register
+
+    assert register
     window.collector.settle()
 
 

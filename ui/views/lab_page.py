@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
     QSplitter,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
+from clalign.labs.laboratory import Experiment
+from clalign.values.charts import Chart
+
 from .. import formatting
 from ..models import device_words
-from ..models.figures import Chart
+from ..models.laboratory import LabView
 from ..models.text_table import ROW_ROLE, TextTable
 from ..models.workspace import Workspace
+from .figure_view import FigureView
 from .flow import Flow
 from .parts import (
     ElidedLabel,
+    EmptyPanel,
     IconButton,
     allow_entry,
     button,
+    clear_layout,
     label,
+    notice_row,
     row,
+    scrolled,
     set_role,
     stacked,
     title_label,
@@ -97,13 +108,20 @@ class TurningSplitter(QSplitter):
 
 
 class LabPage(QWidget):
-    """Head, setup and middle; everything that is asked for leaves as a signal.
+    """Shows a `LabView`: head, setup, verdicts, and a tab with table and chart for each experiment.
+
+    Everything that is asked for leaves as a signal. A page of its own adds its fields to the setup.
 
     Parameters
     ----------
-    title : str
+    view : LabView
+    workspace : Workspace
     run_text : str
         What the primary button says.
+    import_tip : str
+        Of the button that opens a document.
+    icon, empty_text : str
+        What stands where nothing was measured yet.
     """
 
     run_asked = Signal(dict)
@@ -111,9 +129,11 @@ class LabPage(QWidget):
     action_asked = Signal(str)
     row_chosen = Signal(dict)
 
-    def __init__(self, title: str, run_text: str, import_tip: str) -> None:
+    def __init__(
+        self, view: LabView, workspace: Workspace, run_text: str, import_tip: str, icon: str, empty_text: str
+    ) -> None:
         super().__init__()
-        self.title = title
+        self.view, self.workspace, self.title = view, workspace, view.of.title
         self.run_button = button(run_text, self.run, "primary")
         self.stop_button = button("Stop", self.stop_asked.emit, tip="Stop; what was measured so far is kept")
         self.stop_button.hide()
@@ -123,12 +143,40 @@ class LabPage(QWidget):
         self.notices = QVBoxLayout()
         self.notices.setContentsMargins(12, 0, 12, 6)
         self.notices.setSpacing(2)
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.setTabBarAutoHide(True)
+        self.experiments = [self._experiment(one, icon, empty_text) for one in view.of.experiments]
         self.box = QVBoxLayout(self)
         self.box.setContentsMargins(0, 0, 0, 0)
         self.box.setSpacing(0)
-        self.box.addLayout(self._head(import_tip))
-        self.box.addLayout(self.setup)
-        self.box.addLayout(self.notices)
+        for layout in (self._head(import_tip), self.setup, self.notices):
+            self.box.addLayout(layout)
+        self.box.addWidget(self.tabs, 1)
+        self.setFocusProxy(self.run_button)
+        self._add_setup()
+        view.changed.connect(self.show_view)
+        self.show_view()
+
+    def _add_setup(self) -> None:
+        """Add the fields of the job to the setup."""
+        raise NotImplementedError
+
+    def _experiment(self, of: Experiment, icon: str, empty_text: str) -> ExperimentTab:
+        made = ExperimentTab(of, self.view.tables[of.key], icon, empty_text)
+        made.table.row_chosen.connect(self.row_chosen)
+        self.tabs.addTab(made, of.title)
+        return made
+
+    def show_view(self) -> None:
+        """Show what is known now."""
+        self.summary.setText(self.view.summary())
+        for tab in self.experiments:
+            tab.show_chart(self.view.chart(tab.key), self.view.is_live)
+        clear_layout(self.notices)
+        for severity, text in self.view.verdicts():
+            self.notices.addWidget(notice_row(severity, text))
+        self.show_running()
 
     def _head(self, import_tip: str) -> QVBoxLayout:
         ask = self.action_asked.emit
@@ -165,31 +213,51 @@ class LabPage(QWidget):
         made.setLayout(row(*widgets, spacing=4))
         self.setup.addWidget(made)
 
-    def show_running(self, live: bool, reason: str) -> None:
-        """Offer to run or to stop."""
-        self.run_button.setVisible(not live)
-        self.stop_button.setVisible(live)
+    def show_running(self) -> None:
+        """Offer to run or to stop, and what can be done with a result."""
+        _, problem = self.asked()  # it marks the fields that are wrong, too
+        reason = problem if self.workspace.devices_known else "Devices are still being looked for."
+        self.run_button.setVisible(not self.view.is_live)
+        self.stop_button.setVisible(self.view.is_live)
         self.run_button.setEnabled(not reason)
         self.run_button.setToolTip(reason)
+        for name, tip in self._tips.items():
+            usable = self.view.n_done > 0 and (bool(self.view.document) or name != "save")
+            self.tools[name].setEnabled(usable)
+            self.tools[name].setToolTip(tip if usable else "Measure first, or open a result.")
+
+    def asked(self) -> tuple[dict[str, Any], str]:
+        """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
+        raise NotImplementedError
 
     def run(self) -> None:
         """Ask for the job that the setup describes."""
-        raise NotImplementedError
+        job, problem = self.asked()
+        if not problem:
+            self.run_asked.emit(job)
 
-    def show_tools(self, has_rows: bool, is_whole: bool, why_not: str) -> None:
-        """Offer what can be done with a result: with rows, or with a whole document."""
-        for name, tip in self._tips.items():
-            usable = has_rows and (is_whole or name != "save")
-            self.tools[name].setEnabled(usable)
-            self.tools[name].setToolTip(tip if usable else why_not)
+    @property
+    def in_view(self) -> ExperimentTab:
+        """The tab in view."""
+        return self.experiments[self.tabs.currentIndex()]
 
-    def table_in_view(self) -> LabTable:
-        """Return the table that would be copied."""
-        raise NotImplementedError
 
-    def chart_in_view(self) -> Chart | None:
-        """Return the chart that a picture would show, or None."""
-        raise NotImplementedError
+class ExperimentTab(QWidget):
+    """The table and the chart of an experiment, or why there is nothing yet."""
+
+    def __init__(self, of: Experiment, model: TextTable, icon: str, empty_text: str) -> None:
+        super().__init__()
+        self.key, self.table, self.figure = of.key, LabTable(model, of.title), FigureView(of.title)
+        self.empty, self.empty_text = EmptyPanel(icon, of.title, empty_text), empty_text
+        self._full = TurningSplitter(self.table, scrolled(self.figure), 300 if len(model.rows) > 4 else 190)
+        self.setLayout(row(self._full, self.empty, spacing=0))
+
+    def show_chart(self, chart: Chart | None, is_live: bool) -> None:
+        """Show another chart; None: there is nothing yet."""
+        self.figure.show_chart(chart)
+        self._full.setVisible(chart is not None)
+        self.empty.setVisible(chart is None)
+        self.empty.say("Measuring…" if is_live else "Nothing measured yet", "" if is_live else self.empty_text)
 
 
 def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:

@@ -1,14 +1,19 @@
-"""What the colors of a chart mean, beside it: the swatches that the painter of charts draws."""
+"""What the colors of a chart mean, beside it: the samples that charts draw."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
+from clalign.engines.pictures.charts import swatch
+
 from .. import theme
-from .figure_painter import SWATCH, Entry, paint_swatch
+from .drawing_painter import paint_shapes
 from .parts import label
+
+Entry = tuple[str, str]
+"""Of a legend: what is drawn, see `swatch`, and its words."""
 
 
 class Swatch(QWidget):
@@ -17,7 +22,7 @@ class Swatch(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.kind = ""
-        self.setFixedSize(QSize(int(SWATCH), 16))
+        self.setFixedSize(QSize(26, 16))
 
     def show_kind(self, kind: str) -> None:
         """Show another piece."""
@@ -27,9 +32,7 @@ class Swatch(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw it."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_swatch(painter, QRectF(self.rect()), self.kind, theme.current())
+        paint_shapes(QPainter(self), swatch(self.kind, 0.0, self.height() / 2) if self.kind else (), theme.current())
 
 
 class Legend(QWidget):

@@ -147,7 +147,7 @@ class OverviewView(AskedView):
         n_rows, n_columns = content.matrix.shape
         for part in (self.with_hits, *self.map_tools):
             part.setEnabled(n_rows > 0)
-        self.model.noun = noun
+        self.model.speak_of(noun)
         self.filter_box.setPlaceholderText(f"Filter {nouns}")
         self._filter()
         hidden = {"Significant": not judges, SEARCHED_COLUMN: not self.model.is_partial}

@@ -52,7 +52,7 @@ def run_kernels_as_built() -> None:
     """Keep PoCL from compiling a kernel again at its first launch, for the size of that; before its driver is loaded.
 
     It took half of a first use, in the thread that launches, and no later run was faster for it: see
-    docs/where_time_goes.md.
+    docs/notes/times.md.
     """
     os.environ.setdefault("POCL_WORK_GROUP_SPECIALIZATION", "0")
 

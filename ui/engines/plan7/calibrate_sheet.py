@@ -9,9 +9,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QLineEdit, QProgressBar, QWidget
 
 from clalign.control_characters import escaped
+from clalign.values.charts import FitChart
 
 from ... import formatting
-from ...models.figures import FitChart
 from ...models.workspace import Source, Workspace
 from ...views.choices import NarrowBox
 from ...views.figure_view import FigureView

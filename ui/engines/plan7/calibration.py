@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from clalign.values.charts import FitChart, Point
 from clalign.values.evalues import gumbel_density
 
 from ... import formatting
-from ...models.figures import FitChart, Point
 
 AXIS = "score (bits)"
 

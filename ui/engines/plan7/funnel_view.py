@@ -8,12 +8,13 @@ from PySide6.QtCore import QModelIndex, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QPushButton, QScrollArea, QSizePolicy, QWidget
 
+from clalign.engines.pictures.charts import diamond
 from clalign.values.axes import Scale
 
 from ... import formatting, theme
 from ...models.run_view import RunView
 from ...models.text_table import ROW_ROLE, Row, TextTable
-from ...views.figure_painter import diamond
+from ...views.drawing_painter import paint_shapes
 from ...views.lab_page import LabTable
 from ...views.legend import Legend
 from ...views.one_at_a_time import OneAtATime
@@ -73,7 +74,7 @@ class FunnelBar(QWidget):
             painter.setBrush(QColor(colors.bar))
             painter.drawRect(QRectF(EDGE, middle - 6, scale(self._passed) - EDGE, 12))
         if self._expected is not None:
-            diamond(painter, QPointF(max(EDGE, scale(max(self._expected, LEAST))), middle), colors)
+            paint_shapes(painter, [diamond(max(EDGE, scale(max(self._expected, LEAST))), middle)], colors)
 
 
 class FunnelScale(QWidget):

@@ -4,7 +4,7 @@ The model takes its rates from ``benchmarks/results``; what it assumes is in `AS
 ``<!-- table NAME -->`` and ``<!-- end table -->`` goes a table: ``measured``, ``assumed``, ``pfam``, ``hundred``,
 ``whole``, ``costs`` or ``end``.
 
-    python docs/scale_page.py
+    python docs/notes/scale_page.py
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
-RESULTS = FOLDER.parent / "benchmarks" / "results"
+RESULTS = FOLDER.parents[1] / "benchmarks" / "results"
 FIGURE = FOLDER / "images" / "scale.svg"
 PLACE = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end table -->)", re.DOTALL)
 

@@ -118,6 +118,8 @@ class FitChart:
         A place on the axis with words, such as the fitted location.
     legend : tuple
         What is drawn, each with its words.
+    log : bool
+        Whether the axis of the counts is logarithmic.
     """
 
     title: str
@@ -125,12 +127,13 @@ class FitChart:
     left: float
     width: float
     counts: tuple[int, ...]
-    curve: tuple[Point, ...]
-    center: float | None
-    center_text: str
+    curve: tuple[Point, ...] = ()
+    center: float | None = None
+    center_text: str = ""
     legend: tuple[tuple[str, str], ...] = ()
     edge: float = -math.inf
     y_axis: str = "sequences"
+    log: bool = False
 
 
 Chart = BarChart | LineChart | FitChart
