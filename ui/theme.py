@@ -95,13 +95,13 @@ QMenu::item:disabled { color: $muted; }
 QMenu::indicator { left: 6px; width: 14px; height: 14px; border: 1px solid $muted; border-radius: 3px; }
 QMenu::indicator:checked { background: $accent; border-color: $accent; image: url("$icons/tick-$name.svg"); }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
-QDockWidget { titlebar-close-icon: none; }
+QDockWidget { titlebar-close-icon: url("$icons/close-$name.svg"); }
+QDockWidget::close-button { background: transparent; border: none; icon-size: 16px;
+    subcontrol-position: center right; right: 8px; }
 QDockWidget::title { padding: 7px 8px 5px 8px; background: $window; color: $muted; }
 QStatusBar { background: $window; color: $muted; border-top: 1px solid $border; }
 QStatusBar QLabel { padding-left: 10px; }
 QToolBar { background: $window; border: none; spacing: 0; padding: 0; }
-QToolBar[role="rail"] { padding: 4px 2px; spacing: 4px; }
-QToolButton[rail="open"] { background: $selected; }
 QToolBar[role="tools"] { background: transparent; spacing: 1px; }
 QToolBar[role="tools"] > QComboBox { margin-right: 4px; }
 QToolButton#qt_toolbar_ext_button { padding: 0; border: none; image: url("$icons/chevron-$name.svg"); }

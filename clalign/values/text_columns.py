@@ -31,6 +31,10 @@ class TextColumn:
         Whether it takes the width that the others leave in the window.
     in_text : bool
         Whether it is in tables for a terminal and in Markdown, where there is less room.
+    value : callable or None
+        Returns what rows are sorted by; None for a row that has no value, which then stands last.
+    large_first : bool
+        Whether the largest stands first when the column is sorted first.
     """
 
     title: str
@@ -41,6 +45,8 @@ class TextColumn:
     mark: Callable[[Row], str] | None = None
     stretch: bool = False
     in_text: bool = True
+    value: Callable[[Row], Any] | None = None
+    large_first: bool = False
 
     def plain(self, row: Row) -> str:
         """Return what a cell says as programs read it."""

@@ -93,7 +93,7 @@ def test_a_run_is_shown_in_the_colors_of_its_accuracy(page: AlignedPage, aligned
     tip = panel.canvas.tip_at(panel.canvas.room.topLeft() + QPointF(8, 8))
     assert f"Accuracy: {page.run.judged.characters['accuracy'][0, 0]:.3f}" in tip
     accuracy = f"{page.run.stored['accuracy']:.3f}"
-    assert f"expected accuracy {accuracy}" in page._summary.text()
+    assert f"expected accuracy {accuracy}" in page.summary.text()
     assert ("Expected accuracy", accuracy) in page.run.scoring_rows()
 
 
@@ -327,8 +327,8 @@ def test_more_memory_than_there_is_is_warned_of_beside_the_button(
     QTest.keyClick(window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     sheet = controller.align.sheet
     assert sheet is not None
-    qtbot.waitUntil(lambda: sheet._cautions.count() == 1)
-    said = sheet._cautions.itemAt(0).widget()
+    qtbot.waitUntil(lambda: sheet.cautions.count() == 1)
+    said = sheet.cautions.itemAt(0).widget()
     assert "memory are needed, but this computer has" in " ".join(found.text() for found in said.findChildren(QLabel))
     scrolled = sheet.findChild(QScrollArea)
     assert scrolled is not None
@@ -344,7 +344,7 @@ def test_sequences_are_aligned_from_the_sheet(qtbot: Any, real_window: MainWindo
     QTest.keyClick(window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     sheet = controller.align.sheet
     assert sheet is not None
-    assert "6 pairs of sequences" in " ".join(notice.text for notice in sheet._said())
+    assert any("6 pairs of sequences" in words.text() for words in sheet.findChildren(QLabel))
     assert sheet.estimate.text().startswith("about ")
     sheet.run_button.click()
     qtbot.waitUntil(lambda: isinstance(controller.page, AlignedPage) and controller.page.run.is_complete)

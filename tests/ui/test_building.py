@@ -58,7 +58,7 @@ def test_a_profile_is_built_and_its_logo_shown(
                         window.controller.search.profiles.pages, timeout=30000)  # fmt: skip
     assert any("Profile built built: 60 nodes from 45 sequences" in m.text for m in window.messages.messages)
     page = window.controller.search.profiles.page
-    qtbot.waitUntil(lambda: "cannot be shown" in page.view.empty._heading.text(), timeout=30000)
+    qtbot.waitUntil(lambda: "cannot be shown" in page.view.empty.heading.text(), timeout=30000)
 
 
 def test_without_pyhmmer_the_way_to_it_is_said(

@@ -114,7 +114,7 @@ def test_the_field_for_a_score_is_closed_by_escape_and_by_a_click_elsewhere(view
     plot.threshold_moved.connect(lambda *move: moved.append(move))
     for leave in ("escape", "click", "another kind"):
         QTest.mouseDClick(plot.viewport(), LEFT, pos=at(plot, 20.0))
-        editor = plot._editor
+        editor = plot.editor
         assert editor is not None
         assert editor.isVisible()
         if leave == "escape":
@@ -123,7 +123,7 @@ def test_the_field_for_a_score_is_closed_by_escape_and_by_a_click_elsewhere(view
             QTest.mouseClick(plot.viewport(), LEFT, pos=at(plot, -35.0))
         else:
             view.show_histogram(histogram("msv"), "")
-        assert plot._editor is None, leave
+        assert plot.editor is None, leave
         assert not moved, "a threshold that was only looked at stays"
 
 

@@ -22,27 +22,27 @@ from clalign.ui.views.rows_painter import shown_name
 def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("empty")
     page.show_tab("overview")
-    view: Any = page._overview.content
+    view: Any = page.places["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
     assert [line.name for line in view.model.lines] == ["one", "two"]
     assert view.map_words.text() == "No hits at E ≤ 1e-200, so there is no map of them."
     assert not any(part.isEnabled() for part in (view.with_hits, *view.map_tools))
     page.show_tab("alignment")
-    qtbot.waitUntil(lambda: page.hit._empty._heading.text() == "No hits at E ≤ 1e-200")
+    qtbot.waitUntil(lambda: page.hit.empty.heading.text() == "No hits at E ≤ 1e-200")
     tools = [found for found in page.hit.findChildren(IconButton) if found.text().startswith(("Copy", "Save"))]
     assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 3
     assert set(page.hit._of_hit) <= set(tools)
     page.show_tab("domains")
-    domains: Any = page._domains.content
-    qtbot.waitUntil(lambda: domains.empty._heading.text() == "No alignments")
-    assert domains.empty._words.text() == "There are no hits."
+    domains: Any = page.places["domains"].content
+    qtbot.waitUntil(lambda: domains.empty.heading.text() == "No alignments")
+    assert domains.empty.words.text() == "There are no hits."
     assert domains.significant.isHidden()
 
 
 def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     page.show_tab("domains")
-    view: Any = page._domains.content
+    view: Any = page.places["domains"].content
     qtbot.waitUntil(lambda: bool(view.canvas.shown))
     said = [view.words.text(), view.filter_box.placeholderText(), *map(view.rules.itemText, range(view.rules.count()))]
     QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(20, 60))
@@ -54,7 +54,7 @@ def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opene
 def test_the_query_is_told_from_its_hits_where_all_are_aligned(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     page.show_tab("aligned")
-    view: Any = page._aligned.content
+    view: Any = page.places["aligned"].content
     qtbot.waitUntil(lambda: view.panel is not None)
     rows = view.panel.view
     assert shown_name(rows, 0) == "query one/1-60"

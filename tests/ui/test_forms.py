@@ -6,7 +6,7 @@ from typing import Any
 
 import psutil
 import pytest
-from PySide6.QtWidgets import QCheckBox, QLineEdit
+from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.plan7.estimate import estimate
@@ -39,7 +39,7 @@ def test_the_form_has_every_option_with_its_flag(qtbot: Any) -> None:
 def test_what_is_no_number_is_said(qtbot: Any, text: str) -> None:
     form = SearchForm()
     qtbot.addWidget(form)
-    form._editors["evalue"].setText(text)
+    form.editors["evalue"].setText(text)
     assert "E-value at most" in form.values()[1]
 
 
@@ -154,9 +154,9 @@ def test_an_option_from_the_last_search_is_never_hidden(qtbot: Any) -> None:
     form = SearchForm()
     qtbot.addWidget(form)
     form.set_values({"evalue": 5.0, "score": None})
-    assert form._more.isHidden()
+    assert form.more.isHidden()
     form.set_values({"score": 50.0})
-    assert not form._more.isHidden()
+    assert not form.more.isHidden()
     assert form.more_button.text() == "Fewer options"
 
 
@@ -167,14 +167,14 @@ def test_a_seed_is_a_whole_number(qtbot: Any) -> None:
     assert form.values() == ({**form.values()[0], "seed": 7}, "")
     assert isinstance(form.values()[0]["seed"], int)
     for text in ("1.5", "-1", "x"):
-        form._editors["seed"].setText(text)
+        form.editors["seed"].setText(text)
         assert "Random seed" in form.values()[1]
 
 
 def test_words_stand_in_place_of_a_value_that_says_nothing(qtbot: Any) -> None:
     form = OptionForm(AlignmentSpec, "sequences")
     qtbot.addWidget(form)
-    sweeps = form._editors["refinement"]
+    sweeps = form.editors["refinement"]
     assert isinstance(sweeps, QLineEdit)
     assert (sweeps.text(), sweeps.placeholderText()) == ("", "until nothing improves")
     assert form.values()[0]["refinement"] == -1
@@ -203,18 +203,18 @@ def test_options_that_take_each_others_place_are_never_both_given(qtbot: Any) ->
     form.offer_presets(True)
     form.set_values({"evalue": 1e-3, "score": 20.0, "inclusion_evalue": 1e-5})
     assert (form.values()[0]["evalue"], form.values()[0]["score"]) == (10.0, 20.0)
-    assert not form._editors["evalue"].isEnabled()
-    assert "a score takes the place" in form._editors["evalue"].toolTip()
-    form._editors["evalue"].setText("many")
+    assert not form.editors["evalue"].isEnabled()
+    assert "a score takes the place" in form.editors["evalue"].toolTip()
+    form.editors["evalue"].setText("many")
     assert form.values()[1] == "", "what does not count need not make sense"
-    form._editors["evalue"].setText("0.002")
+    form.editors["evalue"].setText("0.002")
     form.set_values({"cutoff": "ga"})
     spec = SearchSpec("a", "b", **form.values()[0])
     assert as_command(spec) == "clalign hmmsearch --cut_ga a b"
     form.set_values({"cutoff": "none", "score": None})
     assert as_command(SearchSpec("a", "b", **form.values()[0])) == "clalign hmmsearch -E 0.002 --incE 1e-05 a b"
-    assert form._editors["evalue"].isEnabled()
-    assert "at most this E-value" in form._editors["evalue"].toolTip()
+    assert form.editors["evalue"].isEnabled()
+    assert "at most this E-value" in form.editors["evalue"].toolTip()
     form.set_values({"f1": 0.1, "without_bias_filter": True, "without_filters": True})
     assert as_command(SearchSpec("a", "b", **form.values()[0])).split()[-3:] == ["--max", "a", "b"]
     assert form.presets.currentData() == "max"
@@ -226,7 +226,7 @@ def test_both_limits_count_for_hmmer2_profiles(qtbot: Any) -> None:
     form.set_values({"evalue": 1e-3, "score": 20.0})
     form.offer_presets(True)
     form.offer_presets(False)
-    assert form._editors["evalue"].isEnabled()
+    assert form.editors["evalue"].isEnabled()
     assert (form.values()[0]["evalue"], form.values()[0]["score"]) == (1e-3, 20.0)
 
 
@@ -246,8 +246,7 @@ def test_all_fields_of_a_sheet_stand_below_each_other_and_queries_are_pasted_bel
         sheet: Any = form.sheet
         sheet.form.toggle_more()
         qtbot.wait(1)
-        boxes = [box for _, box in sheet._files().values()]
-        fields = [*boxes, sheet.devices, *(e for e in sheet.form._editors.values() if not isinstance(e, QCheckBox))]
+        fields = [f for kind in (QComboBox, QLineEdit) for f in sheet.findChildren(kind) if f.isVisible()]
         places = {(f.mapTo(sheet, f.rect().topLeft()).x(), f.width()) for f in fields}
         assert len(places) == 1, f"{sheet.heading}: {places}"
         if hasattr(sheet, "paste_button"):
@@ -264,12 +263,12 @@ def test_the_sheet_tells_how_long_kernels_are_prepared(
     before = sheet.estimate.text()
     assert "kernel" not in before
     sheet.form.set_values({"without_filters": True})
-    sheet._ask_foreseen()
+    sheet.ask_foreseen()
     qtbot.waitUntil(lambda: "kernel" in sheet.estimate.text())
     assert sheet.estimate.text() == f"{before}, and about 18{formatting.THIN}s to prepare 7 kernels, once"
     sheet.form.set_values({"without_filters": False})
     assert sheet.estimate.text() == before, "what was told was of other options"
-    sheet._ask_foreseen()
+    sheet.ask_foreseen()
     qtbot.waitUntil(lambda: loaded.controller.inspector.is_idle)
     assert sheet.estimate.text() == before, "all are kept"
 
@@ -288,7 +287,8 @@ def test_the_sheet_tells_the_time_that_a_dry_run_tells(
     told = []
     for values in ({"without_filters": False}, {"without_filters": True}):
         sheet.form.set_values(values)
-        told.append(sheet._estimate())
+        sheet.show_spec()
+        told.append(sheet.estimate.text().partition(", and ")[0])  # kernels may be told by now
         assert told[-1] == time_words(estimate(models, cells, sheet.spec, [device]).seconds or 0)
     assert told[0].startswith("about ")
 
@@ -302,16 +302,16 @@ def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
     inspector = loaded.controller.inspector
     qtbot.waitUntil(lambda: inspector.is_idle)
     manners(lingers=600)
-    sheet._ask_foreseen()
-    asked = inspector._foreseeing
+    sheet.ask_foreseen()
+    asked = inspector.foreseeing
     assert asked is not None
     qtbot.waitUntil(lambda: asked.pid > 0)
     pid = asked.pid
-    sheet._ask_foreseen()
-    assert inspector._foreseeing is asked, "of the same spec it is asked once"
+    sheet.ask_foreseen()
+    assert inspector.foreseeing is asked, "of the same spec it is asked once"
     if how == "another wish":
         inspector.foresee("search", {}, lambda found: None)
-        assert inspector._foreseeing is not asked
+        assert inspector.foreseeing is not asked
     elif how == "another spec":
         sheet.form.set_values({"without_filters": True})
     elif how == "run":
@@ -334,12 +334,12 @@ def test_what_goes_wrong_while_nothing_was_ordered_is_not_told(
     manners(fault=True)
     told: list[str] = []
     inspector.fault_met.connect(lambda message, *_: told.append(message))
-    sheet._ask_foreseen()
+    sheet.ask_foreseen()
     assert not inspector.is_idle
     qtbot.waitUntil(lambda: inspector.is_idle)
     assert not told
     assert sheet.estimate.text() == before
-    sheet._ask_foreseen()
+    sheet.ask_foreseen()
     assert inspector.is_idle, "it is not asked again"
 
 

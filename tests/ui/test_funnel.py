@@ -14,8 +14,9 @@ from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.plan7.explain_sheet import FilterSheet
 from clalign.ui.engines.plan7.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
-from clalign.ui.engines.plan7.funnel import COLUMNS, SurvivorTable, funnel_steps, judge, read_funnel, read_survivors
+from clalign.ui.engines.plan7.funnel import COLUMNS, funnel_steps, judge, read_funnel, read_survivors
 from clalign.ui.engines.plan7.funnel_view import FunnelView, scale_of
+from clalign.ui.models.text_table import TextTable
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.theme import LIGHT
 from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
@@ -74,18 +75,18 @@ def test_a_filter_that_was_left_out_says_so() -> None:
 
 
 def test_survivors_are_sorted_and_what_is_unknown_comes_last(hmmer3_run: Callable[..., Path]) -> None:
-    table = SurvivorTable()
+    table = TextTable(COLUMNS)
     rows = read_survivors(hmmer3_run(), 0, "msv", False)
-    table.show(rows)
+    table.set_rows(rows)
     assert table.rowCount() == 30
-    place = next(i for i, column in enumerate(COLUMNS) if column.key == "forward")
+    place = next(i for i, column in enumerate(COLUMNS) if column.title == "Forward")
     for descending in (False, True):
-        table.sort_by(place, descending)
+        table.sort(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
         values = [row["forward"] for row in table.rows]
         known = [value for value in values if value is not None]
         assert values[: len(known)] == sorted(known, reverse=descending)
         assert len(known) < 30
-    table.sort_by(None, False)
+    table.sort(-1)
     assert table.rows == rows
     assert table.tsv().splitlines()[0].startswith("Name\tLength\tMSV")
 
@@ -132,9 +133,9 @@ def test_a_table_is_saved(
     path = tmp_path / "list.tsv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     press(funnel, "Save…")
+    messages = funnel.window().messages
+    qtbot.waitUntil(lambda: any("Table written to" in message.text for message in messages.messages))
     assert len(path.read_text().splitlines()) == 9
-    messages = funnel.window().messages.messages
-    assert any("Table written to" in message.text for message in messages)
 
 
 def test_the_funnel_follows_a_running_search(
@@ -250,7 +251,7 @@ def test_without_hits_the_best_sequence_can_be_explained(
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
     qtbot.waitUntil(lambda: page.empty.isVisible(), timeout=30000)
-    assert "by the MSV filter: SEQ_0003, 4.1 bits" in page.empty._words.text()
+    assert "by the MSV filter: SEQ_0003, 4.1 bits" in page.empty.words.text()
     press(page.empty, "Explain the best one")
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)

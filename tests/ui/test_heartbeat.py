@@ -281,26 +281,26 @@ def look_together(qtbot: Any, window: MainWindow, path: Path) -> float:
     qtbot.waitUntil(lambda: page.run.hits.n_all > MANY and not page.run.hits.is_busy)
     page.hits.filter_box.setText("many_1")
     page.hits.filter_box.clear()
-    page.hits.table.sort_column(page.hits.table._place("name"))
+    page.hits.table.sort_column(page.hits.table.kind.place("name"))
     for place, name in enumerate(page.TABS):
         if page.tabs.isTabVisible(place):
             page.show_tab(name)
             qtbot.wait(50)
     page.show_tab("overview")
-    view = page._overview.content
+    view = page.places["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
     for factor in (4, 4, 0.3):
         view.map.zoom(factor)
         qtbot.wait(20)
     page.show_tab("domains")
-    domains = page._domains.content
+    domains = page.places["domains"].content
     qtbot.waitUntil(lambda: domains.content is not None and bool(domains.canvas.shown))
     bar = domains.canvas.verticalScrollBar()
     for share in (0.2, 0.9, 0.5):
         bar.setValue(round(share * bar.maximum()))
         qtbot.wait(20)
     page.show_tab("aligned")
-    aligned = page._aligned.content
+    aligned = page.places["aligned"].content
     qtbot.waitUntil(lambda: aligned.panel is not None)
     assert aligned.panel.view.n_rows >= MANY
     aligned.panel.canvas.show_middle(0.5, 0.5)

@@ -162,7 +162,7 @@ def test_safe_mode_looks_for_nothing_and_opens_nothing_by_itself(
 
 def test_changes_of_notes_are_taken_back_and_done_again(qtbot: Any, page: ResultsPage) -> None:
     window, hits, table = page.window(), page.run.hits, page.hits.table
-    actions, place = window.actions_.by_id, page.hits.table._place("note")
+    actions, place = window.actions_.by_id, page.hits.table.kind.place("note")
     actions_of = lambda name: actions[f"hits.{name}_note"]  # noqa: E731
     assert not actions_of("undo").isEnabled()
     for text in ("first", "second"):
@@ -198,7 +198,6 @@ def test_layouts_are_chosen_saved_and_brought_back(window: MainWindow, press: Ca
     window.use_layout("align")
     assert not window.docks["data"].isVisible()
     window.docks["device"].show()
-    window.rails.want("device", True)
     window.own_layouts()
     window.sheets.sheet.field.setText("My/way: ä")
     press(window.sheets.sheet, "Save")

@@ -311,22 +311,22 @@ def test_a_slow_order_is_told_and_can_be_given_up(
     panel.show()
     model.set_profile(0, CARDS)
     qtbot.waitUntil(lambda: model.n_shown == 200)
-    first, column = model.row_at(0), panel.table._place("name")
+    first, column = model.row_at(0), panel.table.kind.place("name")
     panel.table.sort_column(column)
-    qtbot.waitUntil(panel.busy.isVisible)
+    qtbot.waitUntil(panel.waiting.isVisible)
     assert panel.counts.text() == "Sorting and filtering 200 hits…"
     assert model.row_at(0) is first
-    panel.stop.click()
-    assert not panel.busy.isVisible()
+    panel.waiting.stop.click()
+    assert not panel.waiting.isVisible()
     assert panel.counts.text() == "200 hits"
-    assert not panel.table.horizontalHeader().isSortIndicatorShown()
+    assert panel.table.horizontalHeader().sortIndicatorSection() == -1
     assert model.query.sort is None
     qtbot.waitUntil(lambda: reader.is_idle)
     assert model.row_at(0) is first
     panel.table.sort_column(column)
     slow.set()
     qtbot.waitUntil(lambda: not model.is_busy)
-    assert panel.table.horizontalHeader().isSortIndicatorShown()
+    assert panel.table.horizontalHeader().sortIndicatorSection() == column
     assert model.row_at(0).name == min(model.row_at(place).name for place in range(200))
-    assert not panel.stop.isVisible()
+    assert not panel.waiting.isVisible()
     model.close()

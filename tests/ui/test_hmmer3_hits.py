@@ -190,7 +190,7 @@ def test_a_click_in_the_alignment_chooses_the_node(qtbot: Any, page: ResultsPage
     seen: list[int] = []
     view = page.hit.alignment
     view.node_chosen.connect(seen.append)
-    lines = [line.kind for line in view._lines]
+    lines = [line.kind for line in view.shown_lines]
     for kind, column in (("model", 0), ("target", 3), ("posterior", 21)):
         y = 12 + (lines.index(kind) + 0.5) * view.lines.height
         x = 12 + view.lines.margin + (column + 0.5) * view.lines.cell
@@ -202,19 +202,19 @@ def test_a_click_in_the_alignment_chooses_the_node(qtbot: Any, page: ResultsPage
 def test_titles_in_large_letters_have_lines_of_their_own(page: ResultsPage) -> None:
     page.hits.table.choose_row(0)
     view = page.window().details.hit.alignment
-    kinds = [line.kind for line in view._lines]
+    kinds = [line.kind for line in view.shown_lines]
     n_titles = kinds.index("space")
     assert n_titles > 2
     view.setFixedHeight(600)
     picture = view.viewport().grab().toImage()
     ground, has_ink = picture.pixel(0, 0), list[bool]()
-    for y in range(int(12 + view.lines.height_of(view._lines[:n_titles]))):
+    for y in range(int(12 + view.lines.height_of(view.shown_lines[:n_titles]))):
         has_ink.append(any(picture.pixel(x, y) != ground for x in range(12, picture.width())))
     assert sum(b > a for a, b in itertools.pairwise(has_ink)) == n_titles, "lines without a gap between them"
     seen: list[int] = []
     view.node_chosen.connect(seen.append)
     row = kinds.index("model")
-    y = 12 + view.lines.height_of(view._lines[:row]) + view.lines.height / 2
+    y = 12 + view.lines.height_of(view.shown_lines[:row]) + view.lines.height / 2
     x = 12 + view.lines.margin + 3.5 * view.lines.cell
     QTest.mouseClick(view.viewport(), LEFT, pos=QPoint(int(x), int(y)))
     assert seen == [4]

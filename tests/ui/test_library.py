@@ -39,6 +39,18 @@ def place_of(page: LibraryPage, name: str) -> int:
     return next(place for place, found in enumerate(page.model.rows) if Path(found["path"]).stem == name)
 
 
+def test_runs_stay_selected_when_they_are_sorted_and_read_again(qtbot: Any, library: LibraryPage) -> None:
+    hits = next(place for place, column in enumerate(library.model.columns) if column.title == "Hits")
+    library.table.selectRow(place_of(library, "two"))
+    for expected in (["one", "two"], ["two", "one"]):
+        library.table.sort_column(hits)
+        assert [Path(found["path"]).stem for found in library.model.rows] == expected
+        assert [Path(path).stem for path in library.chosen()] == ["two"]
+        library.show_runs([*library.model.rows][::-1], 2)
+        assert [Path(found["path"]).stem for found in library.model.rows] == expected
+        assert [Path(path).stem for path in library.chosen()] == ["two"]
+
+
 def test_runs_are_named_found_and_opened(qtbot: Any, window: MainWindow, library: LibraryPage, press: Press) -> None:
     assert not library.buttons["rename"].isEnabled()
     library.table.selectRow(place_of(library, "two"))
@@ -109,19 +121,19 @@ def test_a_run_that_another_process_writes_is_no_stopped_one(
         page = window.controller.page
         qtbot.waitUntil(lambda: bool(page.run.cards))
         assert page.run.state == "elsewhere"
-        assert not page._unfinished_bar.isVisible()
+        assert not page.unfinished_bar.isVisible()
         assert not window.actions_.by_id["resume_run"].isEnabled()
         with open_run(path, writable=True) as run:
             run.set_facts(state="stopped")
     qtbot.waitUntil(lambda: page.run.state == "stopped")
-    assert page._unfinished_bar.isVisible()
+    assert page.unfinished_bar.isVisible()
     with open_run(path) as run:
         share = HitQueries(run.connection).share_done()
         cells, _ = run.work_done()
         total = run.fact("database")["n_residues"] * sum(card["length"] for card in run.profiles())
     assert share == cells / total
     assert 0 < share < 1
-    assert f"{int(100 * share)}\u202f% of the work is done" in page._unfinished_words.text()
+    assert f"{int(100 * share)}\u202f% of the work is done" in page.unfinished_words.text()
 
 
 def test_files_have_a_menu(window: MainWindow, made_run: Callable[..., Path]) -> None:

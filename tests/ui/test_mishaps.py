@@ -42,9 +42,9 @@ def test_a_run_that_is_damaged_inside_is_told(qtbot: Any, window: MainWindow, ma
 def assert_refused(page: ResultsPage, reason: str) -> None:
     """Check that a page shows why its run is refused, and offers nothing that cannot work."""
     assert page.waiting.isVisible()
-    assert reason in page.waiting._words.text()
-    assert str(page.run.path) not in page.waiting._words.text(), "it stands above"
-    assert page._summary.text() == str(page.run.path)
+    assert reason in page.waiting.words.text()
+    assert str(page.run.path) not in page.waiting.words.text(), "it stands above"
+    assert page.summary.text() == str(page.run.path)
     shown = [b.text() for b in page.findChildren(QAbstractButton) if b.isVisible()]
     assert shown == ["Try again"]
     window = page.window()
@@ -114,8 +114,8 @@ def test_a_message_goes_when_its_run_is_continued(
     os.kill(queue.worker.pid, signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
     page = loaded.controller.page
-    qtbot.waitUntil(page._unfinished_bar.isVisible, timeout=30000)
-    press(page._unfinished_bar, "Continue")
+    qtbot.waitUntil(page.unfinished_bar.isVisible, timeout=30000)
+    press(page.unfinished_bar, "Continue")
     assert not [m for m in loaded.messages.messages if m.severity == "stop"]
     qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
 
@@ -146,14 +146,6 @@ def test_enter_in_a_field_searches(qtbot: Any, loaded: MainWindow) -> None:
     QTest.keyClick(editor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: loaded.controller.page is not None, timeout=30000)
     assert loaded.controller.search.sheet is None
-
-
-def test_a_filter_that_nothing_passes_is_no_empty_table(qtbot: Any, page: ResultsPage) -> None:
-    assert not page.hits.none.isVisible()
-    page.hits.filter_box.setText("nothing_is_called_so")
-    qtbot.waitUntil(page.hits.none.isVisible, timeout=30000)
-    page.hits.filter_box.clear()
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200 and not page.hits.none.isVisible(), timeout=30000)
 
 
 def test_many_refused_files_are_told_in_one_message(
@@ -194,15 +186,6 @@ def test_the_line_of_a_job_goes_when_another_run_is_shown(
     controller.sources.open_paths([str(made_run())])
     assert not controller.queue.items
     assert not window.job_bar.isVisible()
-
-
-def test_older_messages_are_counted_and_closed_together(window: MainWindow, press: Press) -> None:
-    for number in range(8):
-        window.controller.say("stop", f"Something of kind {number} happened.")
-    press(window.messages, "Close all")
-    assert not window.messages.isVisible()
-    window.controller.say("note", "One more.")
-    assert window.messages.isVisible()
 
 
 def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files: dict[str, str]) -> None:
@@ -282,7 +265,7 @@ def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage
     window = page.window()
     for tab in ("profile", "hits"):  # the highest of the tabs has been looked at
         page.show_tab(tab)
-        qtbot.waitUntil(page._places[tab].isVisible)
+        qtbot.waitUntil(page.places[tab].isVisible)
         qtbot.waitUntil(lambda: window.controller.files.is_idle)
     window.resize(1280, 800)
     window.controller.say_fault("Something happened.", "Report it.", "\n".join(map(str, range(100))))

@@ -154,7 +154,7 @@ def test_a_profile_of_a_run_is_read_where_it_lies_now_and_only_if_it_is_the_same
     qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.is_due and not page.run.hits.is_busy)
     page.show_tab("profile")
     qtbot.waitUntil(lambda: page.profile.locate_button.isVisible())
-    assert "have changed since this run began" in page.profile.empty._words.text()
+    assert "have changed since this run began" in page.profile.empty.words.text()
     chosen[:] = [str(new)]
     press(page.profile, "Locate file…")
     qtbot.waitUntil(lambda: page.profile.figure is not None)

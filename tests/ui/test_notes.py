@@ -198,16 +198,16 @@ def test_the_card_of_a_hit_shows_its_note(kind: str, qtbot: Any, shown: Shown) -
     table.choose_row(0)
     card = page.hit
     qtbot.waitUntil(lambda: page.run.hit is not None, timeout=10000)
-    assert card._note.isHidden()
+    assert card.note_label.isHidden()
     for text in ("<b>check</b> this", "check that"):
         table.hits.setData(cell(table, 0), text)
-        assert card._note.text() == f"Note: {text}"
-        assert not card._note.isHidden()
+        assert card.note_label.text() == f"Note: {text}"
+        assert not card.note_label.isHidden()
     page.run.refresh()
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
-    assert card._note.text() == "Note: check that"
+    assert card.note_label.text() == "Note: check that"
     table.hits.setData(cell(table, 0), "")
-    assert card._note.isHidden()
+    assert card.note_label.isHidden()
 
 
 def test_notes_are_sorted_and_copied(qtbot: Any, shown: Shown) -> None:

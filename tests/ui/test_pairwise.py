@@ -336,21 +336,21 @@ def test_the_form_has_every_option_and_asks_for_whole_numbers(qtbot: Any) -> Non
     assert not problem
     assert PairwiseSpec("a", "b", **values) == PairwiseSpec("a", "b")
     assert not values.keys() & {"alphabet", "query_format", "sequence_format"}
-    form._editors["gap_first"].setText("1.5")
+    form.editors["gap_first"].setText("1.5")
     assert "whole number from 0" in form.values()[1]
-    form._editors["gap_first"].setText("")
-    form._editors["mismatch"].setText("-4")
+    form.editors["gap_first"].setText("")
+    form.editors["mismatch"].setText("-4")
     assert form.values()[0]["mismatch"] == -4
-    form._editors["evalue"].setText("0")
+    form.editors["evalue"].setText("0")
     assert "above 0" in form.values()[1]
 
 
 def test_matrices_and_strands_fit_the_sequences(qtbot: Any) -> None:
     form = PairForm()
     qtbot.addWidget(form)
-    box = form._editors["matrix"]
+    box = form.editors["matrix"]
     assert box.findData("BLOSUM45") > 0
-    assert not form._editors["strand"].isEnabled()
+    assert not form.editors["strand"].isEnabled()
     form.offer_matrices(True)
     assert box.findData("BLOSUM45") < 0
     assert box.findData("NUC.4.4") > 0

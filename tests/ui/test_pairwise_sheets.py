@@ -59,23 +59,23 @@ def test_files_can_be_given(
 
 def test_options_without_a_meaning_cannot_be_chosen(form: PairForm) -> None:
     form.set_values({"matrix": "BLOSUM45", "top": 7, "gap_first": 9, "gap_next": 2})
-    QTest.keyClicks(form._editors["match"], "1")
-    QTest.keyClicks(form._editors["mismatch"], "-1")
-    assert not form._editors["matrix"].isEnabled()
+    QTest.keyClicks(form.editors["match"], "1")
+    QTest.keyClicks(form.editors["mismatch"], "-1")
+    assert not form.editors["matrix"].isEnabled()
     assert form.values()[0]["matrix"] is None
-    form._editors["match"].clear()
+    form.editors["match"].clear()
     assert form.values()[0]["matrix"] == "BLOSUM45"
-    form._editors["in_step"].click()
+    form.editors["in_step"].click()
     for name in ("top", "evalue", "score", "statistics", "pair_list"):
-        assert not form._editors[name].isEnabled()
-        assert form._editors[name].toolTip().endswith(".")
+        assert not form.editors[name].isEnabled()
+        assert form.editors[name].toolTip().endswith(".")
     assert form.values()[0]["top"] == PairwiseSpec("", "").top
-    form._editors["in_step"].click()
+    form.editors["in_step"].click()
     assert form.values()[0]["top"] == 7
     form.set_values({"mode": "ungapped"})
     assert form.values()[0]["gap_first"] is None
-    QTest.keyClicks(form._editors["pair_list"], "pairs.tsv")
-    assert not form._editors["in_step"].isEnabled()
+    QTest.keyClicks(form.editors["pair_list"], "pairs.tsv")
+    assert not form.editors["in_step"].isEnabled()
     assert form.values()[0]["pair_list"] == "pairs.tsv"
 
 
@@ -149,12 +149,12 @@ def test_nothing_is_copied_before_there_is_anything_to_run(window: MainWindow) -
 def test_a_stopped_run_without_hits_says_so(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     page = opened("empty")
     monkeypatch.setattr(page.run, "share_searched", lambda: 0.5 if page.run.state == "stopped" else 1.0)
-    assert page._wider.isVisible()
+    assert page.wider.isVisible()
     page.run.facts["state"] = "stopped"
     page.show_facts()
-    assert page.empty._heading.text() == "No hits so far"
-    assert page._unfinished_bar.isVisible()
-    assert not page._wider.isVisible()
+    assert page.empty.heading.text() == "No hits so far"
+    assert page.unfinished_bar.isVisible()
+    assert not page.wider.isVisible()
 
 
 def test_a_run_that_is_worked_on_cannot_be_continued(
@@ -164,7 +164,7 @@ def test_a_run_that_is_worked_on_cannot_be_continued(
     files = str(folder / "queries.fasta"), str(folder / "targets.fasta")
     controller.pairs.start(PairwiseSpec(*files, device="reference"))
     qtbot.waitUntil(lambda: isinstance(controller.page, PairPage), timeout=60000)
-    assert not controller.page._unfinished_bar.isVisible()
+    assert not controller.page.unfinished_bar.isVisible()
     qtbot.waitUntil(lambda: controller.queue.current is None, timeout=120000)
 
 
@@ -180,10 +180,10 @@ def test_a_stopped_comparison_is_continued(qtbot: Any, real_window: MainWindow, 
     qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.n_hits > 0, timeout=60000)
     page = controller.page
     QTest.keyClick(real_window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: controller.queue.current is None and page._unfinished_bar.isVisible(), timeout=60000)
+    qtbot.waitUntil(lambda: controller.queue.current is None and page.unfinished_bar.isVisible(), timeout=60000)
     stopped = page.run.n_hits
     press(page, "Continue")
-    qtbot.waitUntil(lambda: not page._unfinished_bar.isVisible(), timeout=60000)
+    qtbot.waitUntil(lambda: not page.unfinished_bar.isVisible(), timeout=60000)
     qtbot.waitUntil(lambda: page.run.is_complete and controller.queue.current is None, timeout=120000)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy and not page.run.is_due, timeout=30000)
     with open_run(page.run.path) as run, open_run(pair_runs["proteins"]) as whole:
@@ -207,7 +207,7 @@ def test_the_sheet_fits_its_width_and_uses_the_height(window: MainWindow, qtbot:
     sheet.form.toggle_more()
     qtbot.waitUntil(lambda: sheet._scroll.verticalScrollBar().isVisible() == (height == 800), timeout=2000)
     qtbot.waitUntil(lambda: sheet._inside.width() == sheet._scroll.viewport().width(), timeout=2000)
-    box = sheet.form._editors["matrix"]
+    box = sheet.form.editors["matrix"]
     assert isinstance(box, QComboBox)
     assert "DNA" in box.currentText()
     assert box.fontMetrics().horizontalAdvance(box.currentText()) < box.width() - 30

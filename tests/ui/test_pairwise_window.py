@@ -46,34 +46,34 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     shown = [PAIR_TABLE.columns[place].heading for place in table.visible_columns()]
     assert shown[:8] == ["Target", "Description", "E-value", "Bits", "Score", "Identity %", "Gaps", "Query %"]
     assert page.tabs.count() == 8
-    assert not page._statistics.text(), "what is usual stands in the report and below the histogram"
+    assert not page.statistics.text(), "what is usual stands in the report and below the histogram"
     assert "published for BLOSUM62" in page.run.sentence()
     page.run.set_profile(ALL_PROFILES)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
     assert PAIR_TABLE.columns[table.visible_columns()[0]].key == "profile"
     qtbot.waitUntil(lambda: isinstance(page.run.histogram, HitHistogram))
     assert page.run.histogram.counts.sum() == page.run.hits.n_all
-    assert page._small_holder.isVisible()
+    assert page.strip_holder.isVisible()
     assert page.run.summary().startswith(f"{page.run.n_hits} hits · 2 queries against ")
     page.run.set_profile(1)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
     assert page.run.summary().startswith(f"{page.run.hits.n_all} hits for query 2 of 2 · against ")
     assert page.run.hits.row_at(0).name == "like2_0"
-    assert page._small_holder.isVisible()
+    assert page.strip_holder.isVisible()
 
 
 def test_the_description_has_room_in_a_small_window(
     qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]
 ) -> None:
     table = opened("proteins").hits.table
-    place = table._place("description")
+    place = table.kind.place("description")
     for width in (1280, 1920, 900):
         window.resize(width, 800)
         qtbot.waitUntil(lambda: table.columnWidth(place) >= 100, timeout=5000)
         if width > 1000:
             assert table.horizontalHeader().length() == table.viewport().width()
     window.resize(1280, 800)
-    name = table._place("name")
+    name = table.kind.place("name")
     needed = table.fontMetrics().horizontalAdvance("like2_0")  # the longest one
     qtbot.waitUntil(lambda: needed < table.columnWidth(name) < needed + 40, timeout=5000)
     narrow = table.columnWidth(name)
@@ -105,7 +105,7 @@ def test_a_column_that_was_chosen_stays_and_all_queries_are_told_apart(
     qtbot: Any, opened: Callable[[str], PairPage]
 ) -> None:
     page = opened("proteins")
-    table, query = page.hits.table, page.hits.table._place("profile")
+    table, query = page.hits.table, page.hits.table.kind.place("profile")
     next(action for action in table.column_menu().findChildren(QAction) if action.text() == "Query").trigger()
     page.show_facts()
     assert not table.isColumnHidden(query)
@@ -124,16 +124,6 @@ def test_without_statistics_there_are_no_columns_of_dashes(opened: Callable[[str
     if name == "pairs":
         assert page.run.hits.n_shown == 2
         assert page.run.hits.rule(1) == ""
-
-
-def test_no_tab_makes_the_window_wider(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]) -> None:
-    window.resize(1280, 800)
-    page = opened("proteins")
-    page.hits.table.choose_row(0)
-    for name in page.TABS:
-        page.show_tab(name)
-        qtbot.wait(50)
-        assert window.width() == 1280, name
 
 
 def test_a_click_on_a_bar_selects_its_hits(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]) -> None:
@@ -245,9 +235,9 @@ def test_the_alignment_has_room_in_a_small_window(
     qtbot.waitUntil(lambda: card.dots.canvas.width() > 300, timeout=5000)
     view = card.alignment
     assert len(page.run.hit.domains) == 2
-    assert "identities" not in card._line.text(), "each alignment has a title of its own"
-    assert not any("positives" in line.text for line in view._lines)
-    titles = sum(line.kind == "title" and line.domain == 0 for line in view._lines)
+    assert "identities" not in card.line_label.text(), "each alignment has a title of its own"
+    assert not any("positives" in line.text for line in view.shown_lines)
+    titles = sum(line.kind == "title" and line.domain == 0 for line in view.shown_lines)
     two_blocks = (titles + 2 * 5 - 1) * view.lines.height
     qtbot.waitUntil(lambda: view.viewport().height() >= two_blocks, timeout=5000)
     assert card.dots.canvas.frame.width() > 150
@@ -299,17 +289,17 @@ def test_a_click_in_the_dot_plot_moves_the_alignment(qtbot: Any, opened: Callabl
     assert number == 0
     assert abs(column - 40) <= 2
     row, within = card.alignment._marked
-    assert card.alignment._lines[row].begin + within == column
+    assert card.alignment.shown_lines[row].begin + within == column
     assert canvas.mark == canvas.plot.place_of(number, column)
 
 
 def test_a_click_in_the_alignment_marks_the_dot_plot(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     card = dots_of(qtbot, opened("proteins"), 1)
     view = card.alignment
-    row = next(i for i, line in enumerate(view._lines) if line.kind == "target")
+    row = next(i for i, line in enumerate(view.shown_lines) if line.kind == "target")
     x = 12 + view.lines.margin + 6.5 * view.lines.cell
     QTest.mouseClick(view.viewport(), LEFT, pos=QPoint(int(x), int(12 + (row + 0.5) * view.lines.height)))
-    assert card.dots.canvas.mark == card.dots.canvas.plot.place_of(0, view._lines[row].begin + 6)
+    assert card.dots.canvas.mark == card.dots.canvas.plot.place_of(0, view.shown_lines[row].begin + 6)
 
 
 def test_keys_zoom_and_move_the_dot_plot(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
@@ -413,7 +403,7 @@ def test_a_hit_and_a_named_target_are_explained(
 def test_the_report_says_how_it_was_scored(opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     page.show_tab("report")
-    texts = [label.text() for label in page.report.findChildren(type(page.waiting._heading))]
+    texts = [label.text() for label in page.report.findChildren(type(page.waiting.heading))]
     assert any("12 for the first residue" in text for text in texts)
     assert "fasta, not compressed, LF" in texts
     statistics, n_residues = page.run.card["statistics"], page.run.facts["database"]["n_residues"]

@@ -244,7 +244,7 @@ def test_results_say_why_there_is_no_profile(qtbot: Any, page: ResultsPage) -> N
     window = page.window()
     QTest.keyClick(window, Qt.Key.Key_8, CTRL)
     assert page.tab == "profile"
-    qtbot.waitUntil(lambda: "cannot be shown" in page.profile.empty._heading.text(), timeout=30000)
+    qtbot.waitUntil(lambda: "cannot be shown" in page.profile.empty.heading.text(), timeout=30000)
     assert page.profile.figure is None
 
 

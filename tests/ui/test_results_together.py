@@ -80,12 +80,13 @@ def test_frequent_families_get_the_colors_that_differ_most() -> None:
 
 def test_queries_are_sorted_and_filtered(families: Path) -> None:
     model = QueriesModel()
-    model.set_lines(read_overview(families).lines)
+    lines = read_overview(families).lines
+    model.show_lines(lines)
     assert [(line.name, line.n_hits) for line in model.lines] == [("Made-3", 5), ("Other", 1), ("None-3", 0)]
-    place = next(place for place, column in enumerate(COLUMNS) if column[0] == "Hits")
-    model.sort_by(place, descending=False)
+    place = next(place for place, column in enumerate(COLUMNS) if column.title == "Hits")
+    model.sort(place)
     assert [line.n_hits for line in model.lines] == [0, 1, 5]
-    model.set_filter("pf00002", hide_empty=True)
+    model.show_lines(lines, "pf00002", hide_empty=True)
     assert [line.name for line in model.lines] == ["Other"]
     assert model.tsv().splitlines()[1].startswith("Other\t1\t1\t")
 
@@ -106,7 +107,7 @@ def test_a_heat_map_shows_every_hit_at_every_zoom(families: Path) -> None:
 
 def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("overview")
-    view: Any = together._overview.content
+    view: Any = together.places["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
     assert view.words.text() == "2 of 3 profiles have hits"
     assert view.model.headerData(0, Qt.Orientation.Horizontal) == "Profile"
@@ -139,7 +140,7 @@ def test_many_sequences_are_looked_through_beside_the_window(
 ) -> None:
     monkeypatch.setattr(architectures, "FEW", 0)
     together.show_tab("domains")
-    view: Any = together._domains.content
+    view: Any = together.places["domains"].content
     qtbot.waitUntil(lambda: view.content is not None and bool(view.canvas.shown))
     everything = list(view.canvas.shown)
     view.filter_box.setText("seq_0014")
@@ -186,10 +187,10 @@ def test_what_takes_long_can_be_given_up_and_asked_for_again(
 
 def test_what_takes_long_is_read_anew_only_for_other_hits(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("domains")
-    domains: Any = together._domains.content
+    domains: Any = together.places["domains"].content
     qtbot.waitUntil(lambda: domains.content is not None)
     together.show_tab("aligned")
-    aligned: Any = together._aligned.content
+    aligned: Any = together.places["aligned"].content
     qtbot.waitUntil(lambda: aligned.panel is not None)
     asked: list[Any] = []
     domains.asked.connect(lambda _: asked.append(domains))
@@ -226,8 +227,8 @@ def test_a_long_list_empties_itself_beside_the_window() -> None:
 
 def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("domains")
-    assert together._hit.content is None, "other parts are made when they are looked at: together they stall the window"
-    view: Any = together._domains.content
+    assert together.places["alignment"].content is None, "other parts are made when they are looked at"
+    view: Any = together.places["domains"].content
     qtbot.waitUntil(lambda: view.content is not None and bool(view.canvas.shown))
     place = next(place for place, one in enumerate(view.canvas.shown) if one.name == "SEQ_0014")
     domain = next(domain for domain in view.canvas.shown[place].domains if domain.family == "Other")
@@ -249,7 +250,7 @@ def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) ->
 
 def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: ResultsPage, press: Any) -> None:
     together.show_tab("aligned")
-    view: Any = together._aligned.content
+    view: Any = together.places["aligned"].content
     qtbot.waitUntil(lambda: view.panel is not None)
     assert together.rows_panel is view.panel
     rows = view.panel.view.alignment
@@ -261,7 +262,7 @@ def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: Result
     together.run.set_profile(2)
     qtbot.waitUntil(lambda: view.panel is None)
     together.run.set_profile(ALL_PROFILES)
-    qtbot.waitUntil(lambda: "at a time" in view.empty._heading.text())
+    qtbot.waitUntil(lambda: "at a time" in view.empty.heading.text())
     press(view, "Show one with hits")
     qtbot.waitUntil(lambda: view.panel is not None)
     assert together.run.profile == 0
@@ -307,17 +308,17 @@ def test_hits_of_all_profiles_stand_best_first(qtbot: Any, together: ResultsPage
 
 def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainWindow, together: ResultsPage) -> None:
     table = together.hits.table
-    place = table._place("description")
-    table.setColumnWidth(table._place("name"), 230)
+    place = table.kind.place("description")
+    table.setColumnWidth(table.kind.place("name"), 230)
     for width, is_hidden in ((900, True), (2400, False)):
         window.resize(width, 800)
         qtbot.waitUntil(lambda width=width: (table.viewport().width() > 1200) == (width > 2000))
         together.run.set_profile(ALL_PROFILES)
-        qtbot.waitUntil(lambda: not table.isColumnHidden(table._place("profile")))
+        qtbot.waitUntil(lambda: not table.isColumnHidden(table.kind.place("profile")))
         assert table.isColumnHidden(place) == is_hidden
-        assert table.horizontalHeader().length() == table.viewport().width()
+        qtbot.waitUntil(lambda: table.horizontalHeader().length() == table.viewport().width())
         together.run.set_profile(0)
-        qtbot.waitUntil(lambda: table.isColumnHidden(table._place("profile")))
+        qtbot.waitUntil(lambda: table.isColumnHidden(table.kind.place("profile")))
         assert not table.isColumnHidden(place)
 
 

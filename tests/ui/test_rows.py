@@ -357,9 +357,9 @@ def test_reading_can_be_stopped(
     monkeypatch.setattr(alignment_controller, "read_rows", endless)
     drop(window, [str(made)])
     alignments = window.controller.alignments
-    qtbot.waitUntil(lambda: alignments.page is not None and "made.sto: 25" in alignments.page.empty._words.text())
+    qtbot.waitUntil(lambda: alignments.page is not None and "made.sto: 25" in alignments.page.empty.words.text())
     press(alignments.page, "Stop")
-    assert alignments.page.empty._heading.text() == "Stopped"
+    assert alignments.page.empty.heading.text() == "Stopped"
     qtbot.waitUntil(lambda: window.controller.files.is_idle)
     monkeypatch.undo()
     window.controller.sources.open_paths([str(made)])
@@ -378,8 +378,8 @@ def test_a_large_alignment_is_shown_before_all_of_it_is_looked_at(
 def test_what_is_damaged_is_said_on_the_page(qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop) -> None:
     drop(window, [files["made.sto"]])
     alignments = window.controller.alignments
-    qtbot.waitUntil(lambda: alignments.page is not None and "cannot be shown" in alignments.page.empty._heading.text())
-    assert "no alignment in this file" in alignments.page.empty._words.text()
+    qtbot.waitUntil(lambda: alignments.page is not None and "cannot be shown" in alignments.page.empty.heading.text())
+    assert "no alignment in this file" in alignments.page.empty.words.text()
 
 
 def test_closing_leaves_the_page(qtbot: Any, window: MainWindow, panel: RowsPanel, made: Path) -> None:

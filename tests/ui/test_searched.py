@@ -61,11 +61,11 @@ def test_the_share_that_each_query_was_compared_with_is_known(stopped: Path) -> 
 
 def test_the_overview_tells_what_is_not_searched(qtbot: Any, page: SearchPage) -> None:
     page.show_tab("overview")
-    view: Any = page._overview.content
+    view: Any = page.places["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
     assert view.words.text() == "2 of 3 profiles have hits; 1 not searched yet, 1 only in part"
     QTest.mouseClick(view.with_hits, LEFT, pos=QPoint(8, view.with_hits.height() // 2))
-    place = next(place for place, column in enumerate(COLUMNS) if column[0] == SEARCHED_COLUMN)
+    place = next(place for place, column in enumerate(COLUMNS) if column.title == SEARCHED_COLUMN)
     assert not view.table.isColumnHidden(place)
     assert [view.model.index(row, place).data() for row in range(3)] == ["100", "50", "0"]
     assert [view.model.index(row, place + 1).data() for row in range(3)] == ["5", "1", "—"]
@@ -77,15 +77,16 @@ def test_a_profile_that_was_not_searched_is_told_to_be_so(qtbot: Any, page: Sear
     page.show_tab(tab)
     page.run.set_profile(2)
     views: dict[str, Any] = {
-        "hits": lambda: page, "pictures": lambda: page._pictures.content, "aligned": lambda: page._aligned.content,
+        "hits": lambda: page, "pictures": lambda: page.places["pictures"].content,
+        "aligned": lambda: page.places["aligned"].content,
         "funnel": lambda: page.funnel,
     }  # fmt: skip
-    qtbot.waitUntil(lambda: views[tab]().empty._heading.text() == "Not searched yet")
-    assert "Continue it" in views[tab]().empty._words.text()
+    qtbot.waitUntil(lambda: views[tab]().empty.heading.text() == "Not searched yet")
+    assert "Continue it" in views[tab]().empty.words.text()
     if tab == "pictures":
         views[tab]().choose_kind("scores")  # needs no hits
         qtbot.waitUntil(lambda: page.run.hits.n_all == 0 and views[tab]().picture is None)
-        assert views[tab]().empty._heading.text() == "Not searched yet"
+        assert views[tab]().empty.heading.text() == "Not searched yet"
 
 
 def test_an_empty_histogram_says_that_nothing_was_searched(qtbot: Any, page: SearchPage) -> None:
@@ -105,4 +106,4 @@ def test_a_run_that_ended_before_its_queries_were_read_is_shown(qtbot: Any, wind
     qtbot.waitUntil(lambda: not page.run.hits.is_busy)
     page.run.refresh()
     assert page.run.share_searched() == 0.0
-    assert page.empty._heading.text()
+    assert page.empty.heading.text()

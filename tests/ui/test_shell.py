@@ -1,4 +1,4 @@
-"""The frame of the window: its size, its rails, its messages."""
+"""The frame of the window: its size, its docks, its messages."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QPushButton
 
 from clalign.runs.run_file import open_run
 from clalign.ui.desk import job_controller
@@ -35,30 +35,9 @@ def test_no_page_makes_the_window_larger(
         qtbot.waitUntil(lambda page=page: bool(page.run.cards), timeout=30000)
         for name in page.TABS:
             page.show_tab(name)
-            qtbot.waitUntil(page._places[name].isVisible)
+            qtbot.waitUntil(page.places[name].isVisible)
             assert (window.width(), window.height()) == (900, 600), name
             assert window.minimumSizeHint().width() <= 900
-
-
-def test_rails_come_over_the_pages_where_room_is_scarce(qtbot: Any, window: MainWindow, press: Any) -> None:
-    window.resize(1000, 700)
-    assert not window.docks["data"].isVisible()
-    data = next(b for b in window.rails.bars[True].findChildren(IconButton) if b.toolTip() == "Data")
-    QTest.mouseClick(data, LEFT)
-    assert window.data.isVisible()
-    assert window.rails.drawer.isAncestorOf(window.data)
-    QTest.mouseClick(data, LEFT)
-    assert not window.data.isVisible()
-    window.controller.focus_data()
-    assert window.data.tree.hasFocus()
-    QTest.keyClick(window.data.tree, Qt.Key.Key_Escape)
-    assert not window.data.isVisible()
-    window.controller.focus_data()
-    QTest.mouseClick(window.start.viewport(), LEFT, pos=QPoint(500, 20))
-    assert not window.data.isVisible(), "a click beside it closes it"
-    window.resize(1300, 700)
-    assert window.docks["data"].isVisible()
-    assert window.docks["data"].isAncestorOf(window.data)
 
 
 def test_details_open_when_there_is_something_to_say(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
@@ -74,6 +53,23 @@ def test_details_open_when_there_is_something_to_say(qtbot: Any, window: MainWin
     window.controller.show_start()
     window.controller.close_source(str(page.run.path))
     assert not window.docks["details"].isVisible()
+
+
+def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
+    docks = window.docks
+    qtbot.waitUntil(docks["details"].isVisible)
+    docks["device"].close()
+    assert not window.dock_bar.isVisible()
+    window.resize(1000, 700)
+    assert not any(dock.isVisible() for dock in docks.values())
+    data = next(b for b in window.dock_bar.findChildren(IconButton) if b.toolTip() == "Data")
+    for is_open in (True, False):
+        QTest.mouseClick(data, LEFT)
+        assert docks["data"].isVisible() == is_open
+    window.controller.focus_data()
+    assert window.data.tree.hasFocus()
+    window.resize(1300, 700)
+    assert [name for name, dock in docks.items() if dock.isVisible()] == ["data", "details"]
 
 
 def test_details_are_away_at_first(window: MainWindow) -> None:
@@ -113,6 +109,9 @@ def test_messages_take_one_line_and_good_news_goes_by_itself(
     bar._pass_second()
     assert [m.text for m in bar.messages] == ["This could not be read."]
     assert [text for _, _, text in bar.history] == ["This could not be read.", "That was written.", "Something else."]
+    bar.say("stop", "Nor could that.")
+    press(bar, "Close all")
+    assert not bar.isVisible()
 
 
 def test_a_closed_message_leaves_the_focus_where_it_can_be_used(qtbot: Any, window: MainWindow) -> None:
@@ -212,7 +211,8 @@ def test_while_devices_are_looked_for_nothing_false_is_said_of_them(qtbot: Any, 
     space.devices_changed.emit()
     sheet = loaded.controller.search.sheet
     assert "still being looked for" in sheet.devices.itemText(0)
-    assert not [n for n in sheet._said() if "Reference" in n.text or "slow" in n.text]
+    said = [words.text() for words in sheet.findChildren(QLabel) if words.isVisible()]
+    assert not [text for text in said if "Reference" in text or "slow" in text]
 
 
 def test_a_typed_threshold_can_be_left_and_the_zoom_reset(qtbot: Any, page: ResultsPage) -> None:
@@ -224,7 +224,7 @@ def test_a_typed_threshold_can_be_left_and_the_zoom_reset(qtbot: Any, page: Resu
     assert editor is not None
     QTest.keyClicks(editor, "77")
     QTest.keyClick(editor, Qt.Key.Key_Escape)
-    assert plot._editor is None
+    assert plot.editor is None
     assert page.run.thresholds == before
     whole = plot.view.viewRange()[0]
     plot.view.setXRange(whole[0] - 5000, whole[1] + 5000)

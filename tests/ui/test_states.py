@@ -128,8 +128,8 @@ def test_a_run_that_is_read_says_so_and_offers_nothing(
     def look() -> None:
         page, focus = window.controller.page, window.focusWidget()
         if page is not None and not page.run.facts:
-            words = page.waiting._heading.text()
-            seen.append((words, page._unfinished_bar.isVisible(), isinstance(focus, QPushButton)))
+            words = page.waiting.heading.text()
+            seen.append((words, page.unfinished_bar.isVisible(), isinstance(focus, QPushButton)))
 
     window.center.currentChanged.connect(lambda _: look())
     QTest.mouseDClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
@@ -139,19 +139,8 @@ def test_a_run_that_is_read_says_so_and_offers_nothing(
     page = window.controller.page
     assert page is not None
     qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_shown > 0)
-    assert not page._unfinished_bar.isVisible()
+    assert not page.unfinished_bar.isVisible()
     assert not isinstance(window.focusWidget(), QPushButton)
-
-
-def test_a_partial_run_offers_to_continue_once_it_is_read(
-    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
-) -> None:
-    window.controller.sources.open_paths([str(made_run(complete=False))])
-    page = window.controller.page
-    assert page is not None
-    assert page.run.state == "reading"
-    qtbot.waitUntil(lambda: page.run.state == "stopped")
-    assert page._unfinished_bar.isVisible()
 
 
 def test_filter_and_thresholds_are_cleared(window: MainWindow, opened: Callable[[str], PairPage]) -> None:
@@ -162,7 +151,7 @@ def test_filter_and_thresholds_are_cleared(window: MainWindow, opened: Callable[
     assert page.run.thresholds == own
     assert page.run.thresholds["significant"] == -math.inf
     assert not page.run.thresholds_moved
-    assert not page._reset.isVisible()
+    assert not page.reset_button.isVisible()
 
 
 # ---- the laboratory
@@ -225,7 +214,7 @@ def test_sequences_of_another_kind_are_told_once_with_a_way_out(
     assert len(said) == 1
     assert not sheet.run_button.isEnabled()
     assert sheet.form.presets.currentData() == "default", "HMMER2 profiles have no filters"
-    assert sheet.form._more.isHidden()
+    assert sheet.form.more.isHidden()
     asked: list[bool] = []
     monkeypatch.setattr(controller.sources, "open_files", lambda: asked.append(True))
     names = [b.text() for b in sheet.findChildren(QPushButton) if b.isVisible()]

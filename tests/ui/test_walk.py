@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
 
 import clalign
 from clalign.labs.register import LABORATORIES
-from clalign.ui.models import hits_model, overview, text_table
+from clalign.ui.models import hits_model, text_table
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.option_form import TICK_LETTERS, OptionForm
 from clalign.ui.views.parts import ElidedButton, ElidedLabel, FactsLabel
@@ -273,7 +273,7 @@ class Language:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.share = 1.0
-        for kind in (hits_model.HitsModel, text_table.TextTable, overview.QueriesModel):
+        for kind in (hits_model.HitsModel, text_table.TextTable):
             monkeypatch.setattr(kind, "headerData", self._translated(kind.headerData))
 
     def _translated(self, usual: Callable[..., Any]) -> Callable[..., Any]:

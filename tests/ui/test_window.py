@@ -43,7 +43,7 @@ def test_dropped_files_sort_themselves_and_one_key_searches(qtbot: Any, loaded: 
     assert "200 hits" in page.hits.counts.text()
     strip = loaded.jobs.row_of(loaded.controller.queue.items[0])
     assert strip is not None
-    assert "Search finished: 200 hits" in strip._words.text()
+    assert "Search finished: 200 hits" in strip.words.text()
     qtbot.waitUntil(lambda: page.run.hit is not None)
     assert page.run.hit == page.run.hits.row_at(0), "the first hit is selected"
     assert loaded.focusWidget() is page.hits.table, "the arrow keys go through the hits"
@@ -122,7 +122,7 @@ def test_dna_for_a_protein_profile_can_be_put_right(
 def test_the_command_follows_the_form(loaded: MainWindow, press: Press) -> None:
     sheet = loaded.controller.search.sheet
     press(loaded, "More options")
-    editor = sheet.form._editors["score"]
+    editor = sheet.form.editors["score"]
     editor.setFocus()
     QTest.keyClicks(editor, "25")
     assert "-T 25" in sheet.command.text()
@@ -148,16 +148,16 @@ def test_stop_says_what_is_kept_and_continue_ends_it(
     qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=30000)
     item = queue.current
     QTest.keyClick(loaded, Qt.Key.Key_Period, CTRL)
-    assert "Stopping after this batch" in loaded.jobs.row_of(item)._words.text()
+    assert "Stopping after this batch" in loaded.jobs.row_of(item).words.text()
     qtbot.waitUntil(lambda: item.state == "stopped", timeout=30000)
     page = loaded.controller.page
-    qtbot.waitUntil(lambda: page._unfinished_bar.isVisible(), timeout=30000)
+    qtbot.waitUntil(lambda: page.unfinished_bar.isVisible(), timeout=30000)
     manners(pause=0)
     press(page, "Continue")
     assert item not in queue.items, "the stopped job would offer to continue what is continued already"
     qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
     qtbot.waitUntil(lambda: page.run.hits.n_all == 200, timeout=30000)
-    assert not page._unfinished_bar.isVisible()
+    assert not page.unfinished_bar.isVisible()
 
 
 def test_a_trace_of_the_next_run_lies_beside_it(
@@ -274,14 +274,14 @@ def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: 
     assert page.run.hit.name == page.run.hits.row_at(2).name
     window = page.window()
     card = window.details.hit
-    assert card._name.text().startswith(page.run.hit.name)
-    assert (card._upper.text(), card._lower.text()) == (
+    assert card.name_label.text().startswith(page.run.hit.name)
+    assert (card.upper_label.text(), card.lower_label.text()) == (
         "Upper row: profile Made-up-1",
         f"Lower row: sequence {page.run.hit.name}",
     )
     QTest.keyClick(window, Qt.Key.Key_4, CTRL)
     assert page.hit.alignment.isVisible()
-    assert page.hit.alignment._lines
+    assert page.hit.alignment.shown_lines
     press(page.hit, "Copy as text")
     assert "MKVLAAGIVL" in QGuiApplication.clipboard().text()
     press(page.hit, "Copy as FASTA")
@@ -410,7 +410,7 @@ def test_an_unfinished_run_offers_to_continue(
     path = made_run(batches=10, hits=20, complete=False)
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
-    qtbot.waitUntil(lambda: page._unfinished_bar.isVisible(), timeout=30000)
+    qtbot.waitUntil(lambda: page.unfinished_bar.isVisible(), timeout=30000)
     qtbot.waitUntil(lambda: page.run.hit is not None, timeout=30000)
     assert page.hits.table.first_chosen() == 0, "the first hit is there to be looked at"
     press(page, "Continue")
@@ -428,7 +428,7 @@ def test_the_reference_goes_on_with_a_run_only_where_that_is_wanted(
     path = made_run(complete=False)
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
-    qtbot.waitUntil(lambda: page._unfinished_bar.isVisible())
+    qtbot.waitUntil(lambda: page.unfinished_bar.isVisible())
     press(page, "Continue on another device")
     assert [job["device"] for job in asked] == [fake.CPU.id]
     window.controller.workspace.set_devices([fake.GPU])
@@ -444,7 +444,7 @@ def test_a_run_without_hits_names_the_best(
     manners(hits=0)
     page = searched(loaded)
     assert page.empty.isVisible()
-    assert "No hits at E ≤ 10" in page.empty._heading.text()
+    assert "No hits at E ≤ 10" in page.empty.heading.text()
     press(page.empty, "Search with a higher limit…")
     qtbot.waitUntil(lambda: loaded.controller.search.sheet is not None, timeout=30000)
     assert loaded.controller.search.sheet.form.values()[0]["evalue"] == 100
@@ -472,7 +472,7 @@ def test_nothing_is_drawn_or_offered_before_there_is_anything(
     page = loaded.controller.page
     qtbot.waitUntil(lambda: page.empty.isVisible(), timeout=30000)
     assert page.run.is_live
-    assert "No hits yet" in page.empty._heading.text()
-    assert not page._wider.isVisible()
-    qtbot.waitUntil(lambda: page._wider.isVisible(), timeout=30000)
+    assert "No hits yet" in page.empty.heading.text()
+    assert not page.wider.isVisible()
+    qtbot.waitUntil(lambda: page.wider.isVisible(), timeout=30000)
     assert page.run.is_complete

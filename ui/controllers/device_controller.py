@@ -73,7 +73,6 @@ class DeviceController(Controller):
         sheet.tune_asked.connect(self._submit_tuning)
         self._app.inspector.device_tested.connect(sheet.show_test)
         self._app.workspace.devices_changed.connect(lambda: self._renew_device(sheet))
-        sheet.resized.connect(self._app.window.sheets.fit)
         self._app.window.sheets.open_sheet(sheet)
         if test:
             self._test_device(device.id)

@@ -142,27 +142,29 @@ class HitController(Controller):
 
     def note_change(self, page: ResultsPage, profile: int, target: int, before: str, after: str) -> None:
         """Remember that a note was changed."""
-        self._app.note_changes.add(NoteChange(str(page.run.path), profile, target, before, after))
-        self._app.update_actions()
+        if before != after:
+            self._app.notes.push(NoteChange(str(page.run.path), profile, target, before, after))
 
     def undo_note(self) -> None:
         """Take back the last change of a note."""
-        self._move_note(again=False)
+        change = self._app.notes.command(self._app.notes.index() - 1)
+        assert isinstance(change, NoteChange)
+        if self._put_note(change, change.before):
+            self._app.notes.undo()
 
     def redo_note(self) -> None:
         """Do again what was taken back."""
-        self._move_note(again=True)
+        change = self._app.notes.command(self._app.notes.index())
+        assert isinstance(change, NoteChange)
+        if self._put_note(change, change.after):
+            self._app.notes.redo()
 
-    def _move_note(self, again: bool) -> None:
-        change = self._app.note_changes.last(again)
+    def _put_note(self, change: NoteChange, text: str) -> bool:
         page = self._app.pages.get(change.run)
         if page is None:
             self._app.say("note", f"The note is in the run {Path(change.run).stem}, which is closed. Open it first.")
-            return
-        text = change.after if again else change.before
-        if page.run.hits.put_note(change.profile, change.row, text):
-            self._app.note_changes.move(again)
-            self._app.update_actions()
+            return False
+        return page.run.hits.put_note(change.profile, change.row, text)
 
     def clear_filter(self) -> None:
         """Show all hits, with the thresholds of the search."""

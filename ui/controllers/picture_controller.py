@@ -21,7 +21,6 @@ from .. import formatting
 from ..desk.app_context import AppContext, Controller
 from ..desk.picture_files import ask_picture_file, copy_picture
 from ..formatting import told
-from ..models.searched import unsearched_words
 
 if TYPE_CHECKING:
     from ..models.run_view import RunView
@@ -39,7 +38,7 @@ def _nothing(run: RunView, asked: Asked) -> tuple[str, str] | None:
     if not KINDS[asked.kind].needs_hits and run.share_searched() != 0.0:
         return None
     higher = "No hits to be drawn", "Choose another one above, or search with a higher limit."
-    return unsearched_words(run) or higher
+    return run.unsearched_words() or higher
 
 
 class PictureController(Controller):

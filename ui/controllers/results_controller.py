@@ -27,7 +27,6 @@ from ..models.hit_pages import HitRow
 from ..models.overview import question as overview_question
 from ..models.row_measures import SPECIES, order_by_species
 from ..models.rows_view import RowsView
-from ..models.searched import unsearched_words
 
 if TYPE_CHECKING:
     from ..views.aligned_hits import AlignedHits
@@ -272,7 +271,7 @@ class ResultsController(Controller):
                 view.close_view()
                 which = "significant hits" if significant and _judges(page) else "hits"
                 none = "No hits to be aligned", f"This {noun} has no {which}."
-                view.say(*(unsearched_words(run) or none))
+                view.say(*(run.unsearched_words() or none))
                 return
             rows = RowsView(alignment, page)
             rows.input_words = "Best first"

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QUndoStack
 from PySide6.QtWidgets import QWidget
 
 from clalign.values.specs import Spec
 
 from .. import formatting, theme
 from ..models.jobs import JobQueue
-from ..models.note_changes import NoteChanges
 from ..models.reader import Reader
 from ..settings import Settings
 from ..views.workbench import Workbench
@@ -22,6 +21,9 @@ from .inspector import Inspector
 
 if TYPE_CHECKING:
     from ..views.results_page import ResultsPage
+
+MAX_NOTES_UNDONE = 200
+"""Changes of notes that can be taken back."""
 
 
 class AppContext(QObject):
@@ -49,7 +51,9 @@ class AppContext(QObject):
         self.inspector = Inspector(worker, self.workspace, self)
         self.reader = Reader(self)
         self.pages: dict[str, ResultsPage] = {}
-        self.note_changes = NoteChanges()
+        self.notes = QUndoStack(self)
+        self.notes.setUndoLimit(MAX_NOTES_UNDONE)
+        self.notes.indexChanged.connect(self.update_actions)
         self._files: Reader | None = None
         self.inspector.trouble.connect(lambda text: self.say("caution", text))
         self.inspector.fault_met.connect(self.say_fault)

@@ -52,7 +52,7 @@ def has_theme(app: AppContext, name: str) -> bool:
 
 def shows_dock(app: AppContext, name: str) -> bool:
     """Return whether a dock is in view."""
-    return app.window.rails.is_seen(name)
+    return not app.window.docks[name].isHidden()
 
 
 def shows_logarithms(app: AppContext) -> bool:
@@ -62,12 +62,12 @@ def shows_logarithms(app: AppContext) -> bool:
 
 def no_note_to_undo(app: AppContext) -> str:
     """Return why no change of a note can be taken back."""
-    return "" if app.note_changes.can_undo else "No note was changed."
+    return "" if app.notes.canUndo() else "No note was changed."
 
 
 def no_note_to_redo(app: AppContext) -> str:
     """Return why no change of a note can be done again."""
-    return "" if app.note_changes.can_redo else "No change of a note was taken back."
+    return "" if app.notes.canRedo() else "No change of a note was taken back."
 
 
 def no_page(app: AppContext) -> str:

@@ -74,7 +74,6 @@ class ExplainController(Controller):
         if not self._app.workspace.devices_sought:
             job = _on_reference(job)
         sheet = page.explain_sheet(name, page.run.engine)
-        sheet.resized.connect(self._app.window.sheets.fit)
         run = str(page.run.path)
         sheet.locate_asked.connect(lambda: self._locating.ask(run))
         self._app.window.sheets.open_sheet(sheet)

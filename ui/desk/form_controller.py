@@ -47,6 +47,7 @@ class FormController(Controller):
         super().__init__(app)
         self.jobs, self.sources, self.locating = jobs, sources, locating
         self._sheet: SpecSheet | None = None
+        self._options: dict[str, Any] = {}
 
     def new_sheet(self, options: dict[str, Any]) -> SpecSheet:
         """Return the sheet, filled in with options."""
@@ -55,10 +56,11 @@ class FormController(Controller):
     @property
     def options(self) -> dict[str, Any]:
         """The options of the last run that are not at their defaults."""
-        return {}
+        return self._options
 
     def keep_options(self, options: dict[str, Any]) -> None:
-        """Remember the options of a run."""
+        """Remember the options of a run until the window is closed."""
+        self._options = options
 
     @property
     def sheet(self) -> SpecSheet | None:
@@ -83,7 +85,6 @@ class FormController(Controller):
         sheet.foresee_asked.connect(lambda spec: self._foresee(sheet, spec))
         sheet.foreseeing_outdated.connect(self._app.inspector.stop_foreseeing)
         sheet.open_asked.connect(self.sources.open_files)
-        sheet.resized.connect(self._app.window.sheets.fit)
         self._app.window.sheets.open_sheet(sheet)
 
     def _foresee(self, sheet: SpecSheet, spec: Spec) -> None:

@@ -49,12 +49,12 @@ class Inspector(QObject):
         self._workspace = workspace
         self._waiting: deque[tuple[dict[str, Any], Answer, Problem, Hear]] = deque()
         self._workers: list[WorkerProcess] = []
-        self._foreseeing: WorkerProcess | None = None
+        self.foreseeing: WorkerProcess | None = None
 
     @property
     def is_idle(self) -> bool:
         """Whether no quick job runs."""
-        return not self._workers and self._foreseeing is None
+        return not self._workers and self.foreseeing is None
 
     def read_file(self, path: str, alphabet: str = "auto") -> None:
         """Look at a file; an input report or profiles come of it."""
@@ -74,14 +74,14 @@ class Inspector(QObject):
         Nobody has ordered it: nothing else waits for it, and no fault of it is told.
         """
         wish = {"job": "foresee", "of": job, "spec": spec}
-        if self._foreseeing is not None and self._foreseeing.job == wish:
+        if self.foreseeing is not None and self.foreseeing.job == wish:
             return
         self.stop_foreseeing()
-        worker = self._foreseeing = WorkerProcess(self._command, wish, self)
+        worker = self.foreseeing = WorkerProcess(self._command, wish, self)
 
         def end(value: dict[str, Any]) -> None:
-            if self._foreseeing is worker:
-                self._foreseeing = None
+            if self.foreseeing is worker:
+                self.foreseeing = None
                 worker.deleteLater()
                 answer(value)
 
@@ -92,7 +92,7 @@ class Inspector(QObject):
 
     def stop_foreseeing(self) -> None:
         """Ask no longer what a run would take."""
-        worker, self._foreseeing = self._foreseeing, None
+        worker, self.foreseeing = self.foreseeing, None
         if worker is not None:
             worker.end_at_once()
 

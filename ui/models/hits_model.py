@@ -151,6 +151,12 @@ class HitsModel(QAbstractTableModel):
         """The picked hits that are in the table; None if it is not of picked ones."""
         return self._pages.query.among if self._pages else None
 
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column, or by -1 for the original order."""
+        asked = self.table.columns[column].sort if column >= 0 else None, order == Qt.SortOrder.DescendingOrder
+        if asked != (self.query.sort, self.query.descending):
+            self.set_order(*asked)
+
     def set_order(self, sort: str | None, descending: bool) -> None:
         """Sort by a key of `clalign.runs.pages.VALUES`, or by None for the original order."""
         self._ask(replace(self.query, sort=sort, descending=descending))
@@ -435,6 +441,8 @@ class HitsModel(QAbstractTableModel):
         column = self.table.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
             return column.head
+        if role == Qt.ItemDataRole.InitialSortOrderRole:
+            return int(column.large_first)
         if role == Qt.ItemDataRole.ToolTipRole:
             title = f"{column.heading}: " if column.short else ""
             more = explanation(column.heading)

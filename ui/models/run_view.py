@@ -30,7 +30,6 @@ from .hit_pages import ALL_PROFILES, HitRow
 from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
 from .reader import Reader
-from .searched import unsearched_words
 
 WATCH_MS = 1500
 """How often a run is looked at that another process writes."""
@@ -483,9 +482,23 @@ class RunView(QObject):
         query = self.profile  # which is not stored before the inputs are read
         return self._asked(lambda run: HitQueries(run.connection).shares_searched(query).get(query, 0.0), 0.0)
 
+    def unsearched_words(self) -> tuple[str, str] | None:
+        """Return heading and text where what is in view has no hits, and is not searched to its end; else None."""
+        share, noun = self.share_searched(), self.noun.lower()
+        if share >= 1.0:
+            return None
+        if self.is_live or self.state == "elsewhere":
+            if share or len(self.cards) < 2:
+                return "No hits yet", "Hits appear here while the search runs, best first."
+            return "Not searched yet", f"This search comes to this {noun} later. Its hits appear here then, best first."
+        if share == 0.0:
+            return "Not searched yet", f"The search ended before it came to this {noun}. Continue it to find its hits."
+        when = "" if math.isnan(share) else f", when {formatting.percent(share)} of the targets were compared"
+        return "No hits so far", f"The search ended early{when}. Continue it to look at the rest."
+
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""
-        return unsearched_words(self) or ("No hits", f"All targets were compared with this {self.noun.lower()}.")
+        return self.unsearched_words() or ("No hits", f"All targets were compared with this {self.noun.lower()}.")
 
     def hit_line(self, hit: Hit) -> str:
         """Return what is said of a hit in one sentence."""

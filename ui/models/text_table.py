@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -42,23 +42,57 @@ class TextTable(QAbstractTableModel):
         super().__init__(parent)
         self.columns = columns
         self.rows: list[Row] = []
+        self._given: list[Row] = []
+        self._order: tuple[int, bool] = (-1, False)
         self._is_dim = is_dim
         self._tick = tick
 
     def set_rows(self, rows: list[Row]) -> None:
-        """Show other rows."""
+        """Show other rows, in the order that was chosen."""
+        self._given = rows
         if len(rows) == len(self.rows):
-            self.rows = rows
+            self.rows = self._in_order()
             if rows:
                 self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(self.columns) - 1))
             return
         self.beginResetModel()
-        self.rows = rows
+        self.rows = self._in_order()
         self.endResetModel()
+
+    @property
+    def can_be_sorted(self) -> bool:
+        """Whether its columns have values to sort by."""
+        return all(column.value is not None for column in self.columns)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column; -1 restores the order in which the rows came. Selected rows stay selected."""
+        self._order = column, order == Qt.SortOrder.DescendingOrder
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        rows = [self.rows[index.row()] for index in before]
+        self.rows = self._in_order()
+        places = {id(row): place for place, row in enumerate(self.rows)}
+        after = [self.index(places[id(row)], index.column()) for row, index in zip(rows, before, strict=True)]
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged.emit()
+
+    def _in_order(self) -> list[Row]:
+        column, descending = self._order
+        value = self.columns[column].value if column >= 0 else None
+        if value is None:
+            return self._given
+        known = [row for row in self._given if value(row) is not None]
+        unknown = [row for row in self._given if value(row) is None]
+        return [*sorted(known, key=value, reverse=descending), *unknown]
+
+    @property
+    def copied(self) -> Sequence[TextColumn]:
+        """The columns that stand in text."""
+        return self.columns
 
     def tsv(self) -> str:
         """Return the table as tab-separated text with a header line."""
-        return tsv(self.columns, self.rows)
+        return tsv(self.copied, self.rows)
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
         """Return the number of rows."""
@@ -110,6 +144,8 @@ class TextTable(QAbstractTableModel):
             return column.title
         if role == Qt.ItemDataRole.ToolTipRole:
             return column.tip
+        if role == Qt.ItemDataRole.InitialSortOrderRole:
+            return int(column.large_first)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             flag = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
             return int(flag | Qt.AlignmentFlag.AlignVCenter)

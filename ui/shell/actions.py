@@ -166,7 +166,7 @@ _COMMANDS = (
     Command("window.use_layout:search", "Layout for searches", "Window", "", "view-dashboard-outline",
             tip="Data, devices and details", separator=True),
     Command("window.use_layout:align", "Layout for alignments", "Window", "", "view-dashboard-outline",
-            tip="All room for the page; docks are icons"),
+            tip="All room for the page"),
     Command("window.use_layout:devices", "Layout for devices", "Window", "", "view-dashboard-outline",
             tip="Devices beside the page"),
     Command("window.own_layouts", "My own layouts…", "Window", "", "view-dashboard-edit-outline",

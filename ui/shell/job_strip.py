@@ -90,12 +90,12 @@ class JobRow(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(180)
         self._bar.setAccessibleName(item.title)
-        self._words = ElidedLabel("", "muted")
+        self.words = ElidedLabel("", "muted")
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(6)
         self._offers: list[tuple[str, str]] = []
         self._devices = DeviceLines()
-        parts = (self._icon, (self._title, 2), self._bar, (self._words, 5), self._buttons)
+        parts = (self._icon, (self._title, 2), self._bar, (self.words, 5), self._buttons)
         job = row(*parts, spacing=10, margins=(12, 4, 8, 4))
         self.setLayout(stacked(job, self._devices, spacing=0))
         self.show_item(item)
@@ -104,7 +104,7 @@ class JobRow(QWidget):
         """Show what is known about the job now."""
         self._icon.show_icon(*ICONS[item.state])
         self._title.setText(item.title)
-        self._words.setText(item.line())
+        self.words.setText(item.line())
         self._devices.show_lines(item.device_lines())
         set_role(self._bar, "state", item.state)
         busy = item.state == "running" and not item.total

@@ -37,9 +37,9 @@ class Layouts:
 
     def save(self, name: str) -> None:
         """Keep the docks as they are now, in place of what had this name."""
-        stored, wanted = self._window.settings.layout, self._window.rails.wanted
+        stored = self._window.settings.layout
         stored.setValue(f"{_place(name)}/state", self._window.saveState())
-        stored.setValue(f"{_place(name)}/docks", " ".join(dock for dock, is_wanted in wanted.items() if is_wanted))
+        stored.setValue(f"{_place(name)}/docks", " ".join(self._window.wanted_docks))
         stored.sync()
         self._window.messages.say("good", f"The layout “{name}” is saved: Window > My own layouts… brings it back.")
 
@@ -49,7 +49,7 @@ class Layouts:
         state, docks = stored.value(f"{_place(name)}/state"), stored.value(f"{_place(name)}/docks")
         if isinstance(state, QByteArray):
             self._window.restoreState(state)
-            self._window.rails.want_only(str(docks).split())
+            self._window.arrange_docks(str(docks).split())
 
     def forget(self, name: str) -> None:
         """Delete one."""

@@ -179,9 +179,7 @@ class MainWindow(Workbench):
             stored = layout.value(name)
             if isinstance(stored, QByteArray):
                 restore(stored)
-        for name in self.rails.wanted:
-            self.rails.wanted[name] = layout.value(f"wanted/{name}", "true") not in ("false", False)
-        self.rails.arrange()
+        self.arrange_docks([n for n in self.docks if layout.value(f"wanted/{n}", "true") not in ("false", False)])
         # The stored layout may be of a moment when jobs were listed.
         self.job_bar.hide()
 
@@ -229,13 +227,9 @@ class MainWindow(Workbench):
         menu.setToolTipsVisible(True)
         self.actions_.fill_menu(menu, "Alignment")
 
-    def toggle_dock(self, name: str) -> None:
-        """Show or hide a dock."""
-        self.rails.toggle(name)
-
     def use_layout(self, name: str) -> None:
         """Arrange the docks for a kind of work."""
-        self.rails.want_only(LAYOUTS[name].split())
+        self.arrange_docks(LAYOUTS[name].split())
 
     def own_layouts(self) -> None:
         """Offer the layouts that the user has saved, and to save this one."""
@@ -319,7 +313,6 @@ class MainWindow(Workbench):
         if not self.leaving.may_close():
             event.ignore()
             return
-        self.rails.drawer_away()
         if not self._safe_mode:
             self._keep_layout()
         self.controller.leave()
@@ -330,8 +323,8 @@ class MainWindow(Workbench):
         layout = self.settings.layout
         layout.setValue("geometry", self.saveGeometry())
         layout.setValue("state", self.saveState())
-        for name, wanted in self.rails.wanted.items():
-            layout.setValue(f"wanted/{name}", wanted)
+        for name in self.docks:
+            layout.setValue(f"wanted/{name}", name in self.wanted_docks)
         layout.sync()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

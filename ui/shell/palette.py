@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QSize, QSortFilterProxyModel, Qt
-from PySide6.QtGui import QAction, QColor, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
     QListView,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 
 from .. import theme
+from ..views.aside_delegate import AsideDelegate
 from ..views.parts import label
 
 Index = QModelIndex | QPersistentModelIndex
@@ -25,7 +24,6 @@ KEYS_ROLE = Qt.ItemDataRole.UserRole + 2
 MEANING_ROLE = Qt.ItemDataRole.UserRole + 3
 ROW_HEIGHT = 28
 WIDTH = 560
-RIGHT = Qt.AlignmentFlag.AlignRight
 
 
 def begins(wanted: str, text: str) -> bool:
@@ -51,20 +49,6 @@ class _Filter(QSortFilterProxyModel):
         return matches(self.wanted, index.data() or "") or begins(self.wanted, index.data(MEANING_ROLE) or "")
 
 
-class _Keys(QStyledItemDelegate):
-    """Draws the keys of a command at the right."""
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(120, ROW_HEIGHT)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        super().paint(painter, option, index)
-        painter.setPen(QColor(theme.current().muted))
-        painter.drawText(
-            option.rect.adjusted(0, 0, -10, 0), Qt.AlignmentFlag.AlignVCenter | RIGHT, index.data(KEYS_ROLE)
-        )
-
-
 class CommandPalette(QFrame):
     """A field and a list over the top of the window; Enter runs, Esc closes."""
 
@@ -79,15 +63,17 @@ class CommandPalette(QFrame):
         self.view.setIconSize(theme.ICON_SIZE)
         self.view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.view.setUniformItemSizes(True)
-        self.view.setItemDelegate(_Keys(self.view))
+        self.view.setItemDelegate(
+            AsideDelegate(self.view, lambda index: (index.data(KEYS_ROLE) or "", "muted"), ROW_HEIGHT)
+        )
         self._source = QStandardItemModel(self)
         self._filter = _Filter(self)
         self._filter.setSourceModel(self._source)
         self.view.setModel(self._filter)
-        self._note = label("", "muted", wrap=True)
+        self.note = label("", "muted", wrap=True)
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 8, 8, 8)
-        for widget in (self.field, self.view, self._note):
+        for widget in (self.field, self.view, self.note):
             box.addWidget(widget)
         self.field.installEventFilter(self)
         self.field.textChanged.connect(self._narrow)
@@ -128,11 +114,11 @@ class CommandPalette(QFrame):
         self.view.setCurrentIndex(self._filter.index(0, 0))
         self._explain(self._filter.index(0, 0))
         if not self._filter.rowCount():
-            self._note.setText("No command has this name.")
+            self.note.setText("No command has this name.")
 
     def _explain(self, index: Index) -> None:
         action = index.data(ACTION_ROLE)
-        self._note.setText(action.toolTip() if action is not None else "")
+        self.note.setText(action.toolTip() if action is not None else "")
 
     def _run(self, index: Index) -> None:
         action = index.data(ACTION_ROLE)

@@ -46,7 +46,7 @@ class AlignmentView(QAbstractScrollArea):
         self.usual_points = 8 if narrow else 10
         self.points = self.usual_points
         self.with_posterior = True
-        self._lines: Sequence[Line] = []
+        self.shown_lines: Sequence[Line] = []
         self._marked: tuple[int, int] | None = None
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -88,16 +88,17 @@ class AlignmentView(QAbstractScrollArea):
 
     def go_to_domain(self, place: int) -> None:
         """Scroll to a domain."""
-        row = next((i for i, shown in enumerate(self._lines) if shown.kind == "title" and shown.domain == place), None)
+        titles = ((i, shown) for i, shown in enumerate(self.shown_lines) if shown.kind == "title")
+        row = next((i for i, shown in titles if shown.domain == place), None)
         if row is not None:
             self.verticalScrollBar().setValue(row)
 
     def go_to_column(self, place: int, column: int) -> None:
         """Mark a column of an alignment of two sequences, and bring it into view."""
-        row = self._layout.row_of_column(self._lines, place, column) if self.hit is not None else None
+        row = self._layout.row_of_column(self.shown_lines, place, column) if self.hit is not None else None
         if row is None:
             return
-        self._marked = row, column - self._lines[row].begin
+        self._marked = row, column - self.shown_lines[row].begin
         bar = self.verticalScrollBar()
         if not bar.value() < row < bar.value() + bar.pageStep() - len(BLOCK):
             bar.setValue(max(0, row - bar.pageStep() // 3))
@@ -130,11 +131,11 @@ class AlignmentView(QAbstractScrollArea):
         self.lines.make_room(names, most, longest)
         # What the title of a single alignment of two sequences says stands above already.
         several = self.hit is not None and len(self.hit.domains) > 1
-        self._lines = self._laid_out(self.n_columns, self.narrow, several)
+        self.shown_lines = self._laid_out(self.n_columns, self.narrow, several)
         self._marked = None
         shown = self._n_last_lines()
         bar = self.verticalScrollBar()
-        bar.setRange(0, max(0, len(self._lines) - shown))
+        bar.setRange(0, max(0, len(self.shown_lines) - shown))
         bar.setPageStep(shown)
         bar.setSingleStep(2)
         self.viewport().update()
@@ -143,7 +144,7 @@ class AlignmentView(QAbstractScrollArea):
         """Return how many of the last lines there is room for."""
         room = self.viewport().height() - EDGE
         n = max(1, int(room / self.lines.height))
-        while n > 1 and self.lines.height_of(self._lines[-n:]) > room:
+        while n > 1 and self.lines.height_of(self.shown_lines[-n:]) > room:
             n -= 1
         return n
 
@@ -152,7 +153,10 @@ class AlignmentView(QAbstractScrollArea):
         row, bottom = self.verticalScrollBar().value(), float(EDGE)
         if y < bottom:
             return -1
-        while row < len(self._lines) and (bottom := bottom + self.lines.height_of(self._lines[row : row + 1])) <= y:
+        while row < len(self.shown_lines):
+            bottom += self.lines.height_of(self.shown_lines[row : row + 1])
+            if bottom > y:
+                break
             row += 1
         return row
 
@@ -164,21 +168,21 @@ class AlignmentView(QAbstractScrollArea):
         """Mark the column under the pointer and tell its node."""
         row = self._row_at(event.position().y())
         column = int((event.position().x() - EDGE - self.lines.margin) // self.lines.cell)
-        if not 0 <= row < len(self._lines) or self._lines[row].kind not in BLOCK:
+        if not 0 <= row < len(self.shown_lines) or self.shown_lines[row].kind not in BLOCK:
             return
         # From the line that was hit up or down to the model's line of its block.
-        row += BLOCK.index("model") - BLOCK.index(self._lines[row].kind)
+        row += BLOCK.index("model") - BLOCK.index(self.shown_lines[row].kind)
         if not self._layout.has_nodes:
             self._choose_column(row, column)
             return
-        node = node_at(self._lines[row], column)
+        node = node_at(self.shown_lines[row], column)
         if node is not None:
             self._marked = row, column
             self.viewport().update()
             self.node_chosen.emit(node)
 
     def _choose_column(self, row: int, column: int) -> None:
-        line = self._lines[row]
+        line = self.shown_lines[row]
         if 0 <= column < len(line.text):
             self._marked = row, column
             self.viewport().update()
@@ -223,7 +227,7 @@ class AlignmentView(QAbstractScrollArea):
         first = self.verticalScrollBar().value()
         n_shown = int(self.viewport().height() / self.lines.height) + 2
         y = float(EDGE)
-        for shown in self._lines[first : first + n_shown]:
+        for shown in self.shown_lines[first : first + n_shown]:
             self.lines.paint(painter, shown, EDGE, y)
             y += self.lines.height_of([shown])
         self._paint_mark(painter, first, n_shown)
@@ -233,7 +237,7 @@ class AlignmentView(QAbstractScrollArea):
         row, column = self._marked or (-1, 0)
         if row < 0 or not first - len(BLOCK) < row < first + n_shown:
             return
-        shown = self._lines[row : row + 4]
+        shown = self.shown_lines[row : row + 4]
         n_lines = next((i for i, entry in enumerate(shown) if entry.kind == "space"), len(shown))
-        y = EDGE + self.lines.height_of(self._lines[first:row]) - self.lines.height_of(self._lines[row:first])
+        y = EDGE + self.lines.height_of(self.shown_lines[first:row]) - self.lines.height_of(self.shown_lines[row:first])
         self.lines.paint_mark(painter, column, EDGE, y, n_lines)

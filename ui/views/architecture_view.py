@@ -6,18 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QStackedWidget, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QStackedWidget, QWidget
 
 from .. import formatting
 from ..models.architectures import GROUP_COLUMNS, RULE_WORDS, Architectures, Asked, Bars
 from ..models.text_table import TextTable
 from .architecture_canvas import ArchitectureCanvas
+from .filter_field import FilterField
 from .lab_page import LabTable
 from .parts import AskedView, EmptyPanel, IconButton, row, shrinking, split, stacked
 from .wait_sign import WaitLine
-
-TYPING_MS = 150
 
 WIDEST_LIST = 520
 """Pixels of the list of architectures, however much room there is; sequences get the rest."""
@@ -50,8 +49,6 @@ class ArchitectureView(AskedView):
         self.empty = EmptyPanel("layers-outline", "", "")
         self.words = WaitLine("Reading the hits", "muted")
         self.waiting = self.words.waiting
-        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
-        self._typing.timeout.connect(self._show_chosen)
         shown = QWidget()
         body = split(self.table, self.canvas, shares=(2, 5), sizes=(260, 700), orientation=Qt.Orientation.Horizontal)
         shown.setLayout(stacked((body, 1), spacing=0))
@@ -76,11 +73,8 @@ class ArchitectureView(AskedView):
         self.significant = QCheckBox("Significant only")
         self.significant.setChecked(True)
         self.significant.toggled.connect(lambda on: self._wish(significant=on))
-        self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText("Sequence or family")
-        self.filter_box.setAccessibleName("Filter of sequences and families")
-        self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.textChanged.connect(lambda _: self._typing.start())
+        self.filter_box = FilterField("Filter of sequences and families", "Sequence or family")
+        self.filter_box.settled.connect(lambda _: self._show_chosen())
         self.clans = IconButton("family-tree", "Choose a table of clans, such as Pfam-A.clans.tsv",
                                 self.clans_asked.emit, "Clans…")  # fmt: skip
         table = IconButton("table-arrow-down", "Save as a table (TSV) or as GFF3", self.table_asked.emit)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, QSortFilterProxyModel, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QLineEdit,
     QListView,
     QStyle,
-    QStyledItemDelegate,
     QStyleOptionComboBox,
     QStyleOptionViewItem,
     QStylePainter,
+    QWidget,
 )
 
 from clalign.control_characters import escaped
 
 from .. import formatting, theme
+from .aside_delegate import AsideDelegate
 from .parts import shrinking, stacked
 
 COUNT_ROLE = Qt.ItemDataRole.UserRole + 7
@@ -63,39 +64,23 @@ class NarrowBox(QComboBox):
         return super().event(event)
 
 
-class CountDelegate(QStyledItemDelegate):
+class CountDelegate(AsideDelegate):
     """Draws names with their counts at the right; those without anything are pale."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, _count_words, LINE_HEIGHT)
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         """Leave room for the count."""
         super().initStyleOption(option, index)
-        option.textElideMode = Qt.TextElideMode.ElideMiddle
         if index.data(COUNT_ROLE) == 0:
             for role in (option.palette.ColorRole.Text, option.palette.ColorRole.HighlightedText):
                 option.palette.setColor(role, QColor(theme.current().muted))
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the size of a line, as high as those of tables."""
-        return super().sizeHint(option, index).expandedTo(QSize(0, LINE_HEIGHT))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw a line."""
-        count = index.data(COUNT_ROLE)
-        text = "" if count is None else formatting.plural(count, "hit")
-        whole = QRect(option.rect)
-        room = option.fontMetrics.horizontalAdvance(text) + 16 if text else 0
-        super().paint(painter, option, index)
-        if not text:
-            return
-        painter.save()
-        tokens = theme.current()
-        at = whole.adjusted(whole.width() - room, 0, 0, 0)
-        below = tokens.hover if option.state & QStyle.StateFlag.State_MouseOver else tokens.surface
-        painter.fillRect(at, QColor(tokens.selected if option.state & QStyle.StateFlag.State_Selected else below))
-        painter.setPen(QColor(tokens.muted))
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(at.adjusted(0, 0, -8, 0), right, text)
-        painter.restore()
+def _count_words(index: Index) -> tuple[str, str]:
+    count = index.data(COUNT_ROLE)
+    return "" if count is None else formatting.plural(count, "hit"), "muted"
 
 
 class ChoiceList(QFrame):

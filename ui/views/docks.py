@@ -43,38 +43,13 @@ from .. import theme
 from ..models import device_words
 from ..models.data_tree import LINE_ROLE, PATH_ROLE, DataTree
 from ..models.workspace import Workspace
+from .aside_delegate import AsideDelegate
 from .parts import button, label, row
 
 ID_ROLE = Qt.ItemDataRole.UserRole + 1
 DEVICE_ROLE = Qt.ItemDataRole.UserRole + 2
 
 Index = QModelIndex | QPersistentModelIndex
-
-
-class SourceDelegate(QStyledItemDelegate):
-    """A name, and at the right what is to be said of it: each name has all the room that its own line leaves."""
-
-    GAP = 12
-    """Pixels between the two."""
-
-    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        """Leave room for what stands at the right."""
-        super().initStyleOption(option, index)
-        line, _ = index.data(LINE_ROLE) or ("", "")
-        if line and option.widget is not None:
-            part = QStyle.SubElement.SE_ItemViewItemText
-            room = option.widget.style().subElementRect(part, option, option.widget).width()
-            room -= option.fontMetrics.horizontalAdvance(line) + self.GAP
-            option.text = option.fontMetrics.elidedText(option.text, Qt.TextElideMode.ElideMiddle, room)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw both."""
-        super().paint(painter, option, index)
-        line, color = index.data(LINE_ROLE) or ("", "muted")
-        painter.setPen(QColor(getattr(theme.current(), color)))
-        painter.drawText(
-            option.rect.adjusted(0, 0, -4, 0), Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, line
-        )
 
 
 class DataDock(QWidget):
@@ -92,7 +67,7 @@ class DataDock(QWidget):
         self.tree_model = DataTree(workspace)
         self.tree = QTreeView()
         self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # names that begin alike differ at their ends
-        self.tree.setItemDelegate(SourceDelegate(self.tree))
+        self.tree.setItemDelegate(AsideDelegate(self.tree, lambda index: index.data(LINE_ROLE) or ("", "muted")))
         self.tree.setProperty("role", "dock")
         self.tree.setModel(self.tree_model)
         self.tree.setHeaderHidden(True)

@@ -29,7 +29,6 @@ class ExplainSheet(Sheet):
     ASK_WORDS = "You see what its score is made of, and why it is reported or not."
     WAIT_WORDS = "It is computed once more…"
 
-    resized = Signal()
     locate_asked = Signal()
 
     def __init__(self, name: str, engine: Engine) -> None:

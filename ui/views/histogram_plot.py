@@ -141,7 +141,7 @@ class ScorePlot(pg.GraphicsView):
         self._tags: dict[str, str] = {}
         self._cutoffs: list[Tag] = []
         self._marks: list[pg.InfiniteLine] = []
-        self._editor: ScoreField | None = None
+        self.editor: ScoreField | None = None
         self._make_items()
         self._make_lines()
         view = self.view
@@ -436,8 +436,8 @@ class ScorePlot(pg.GraphicsView):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Close the field for a number: what was typed counts."""
-        if self._editor is not None:
-            self._editor.editingFinished.emit()
+        if self.editor is not None:
+            self.editor.editingFinished.emit()
         super().mousePressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -449,8 +449,8 @@ class ScorePlot(pg.GraphicsView):
 
     def ask_number(self, name: str, place: QPointF) -> None:
         """Open a small field for the score of a threshold."""
-        if self._editor is not None:
-            self._editor.deleteLater()
+        if self.editor is not None:
+            self.editor.deleteLater()
         editor = ScoreField(f"{self.lines[name].value():.1f}", self)
         editor.setAccessibleName(f"Score of the {name} threshold")
         editor.setToolTip("Score, in the units of the axis; Enter sets it, Esc leaves it")
@@ -458,20 +458,20 @@ class ScorePlot(pg.GraphicsView):
         editor.move(int(min(max(0, place.x() - 45), self.width() - 90)), int(place.y()))
         editor.editingFinished.connect(lambda: self._take_number(name))
         editor.left.connect(self._leave_number)
-        self._editor = editor
+        self.editor = editor
         editor.show()
         editor.selectAll()
         editor.setFocus()
 
     def _leave_number(self) -> None:
         """Close the field; the threshold stays."""
-        editor, self._editor = self._editor, None
+        editor, self.editor = self.editor, None
         if editor is not None:
             editor.deleteLater()
             self.setFocus()
 
     def _take_number(self, name: str) -> None:
-        editor, self._editor = self._editor, None
+        editor, self.editor = self.editor, None
         if editor is None:
             return
         try:

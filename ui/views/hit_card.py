@@ -45,21 +45,21 @@ class HitCard(QWidget):
             self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.strip = DomainStrip()
         self.strip.domain_chosen.connect(self.alignment.go_to_domain)
-        self._name = ElidedLabel("")
-        font = self._name.font()
+        self.name_label = ElidedLabel("")
+        font = self.name_label.font()
         font.setBold(True)
-        self._name.setFont(font)
+        self.name_label.setFont(font)
         self._description = ElidedLabel("", "muted")
-        self._line = label("", wrap=True, selectable=True)
+        self.line_label = label("", wrap=True, selectable=True)
         self._estimates = label("", "muted", wrap=True)
         self._node = label("", "muted", wrap=True)
         self._verified = label("", "muted", wrap=True)
-        self._upper, self._lower = ElidedLabel("", "muted"), ElidedLabel("", "muted")
-        self._note = label("", wrap=True, selectable=True)
+        self.upper_label, self.lower_label = ElidedLabel("", "muted"), ElidedLabel("", "muted")
+        self.note_label = label("", wrap=True, selectable=True)
         self._of_hit: list[IconButton] = []
-        self._empty = EmptyPanel("format-align-center", *NOT_SELECTED)
+        self.empty = EmptyPanel("format-align-center", *NOT_SELECTED)
         self._stack = QStackedWidget()
-        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self.empty)
         self._stack.addWidget(self._shown())
         box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
@@ -88,13 +88,14 @@ class HitCard(QWidget):
             self.explain_asked.emit, "Explain",
         )  # fmt: skip
         narrow = self.alignment.narrow
-        head.addWidget(self._name) if narrow else head.addLayout(row((self._name, 1), verify, self.explain))
-        for widget in (self._description, self._line, self._estimates, self._verified, self._note, self.strip):
+        head.addWidget(self.name_label) if narrow else head.addLayout(row((self.name_label, 1), verify, self.explain))
+        said = self._description, self.line_label, self._estimates, self._verified, self.note_label
+        for widget in (*said, self.strip):
             head.addWidget(widget)
         if narrow:
             head.addLayout(row(verify, self.explain, None))
-            head.addWidget(self._upper)
-            head.addWidget(self._lower)
+            head.addWidget(self.upper_label)
+            head.addWidget(self.lower_label)
         head.addWidget(self._node)
         box.addLayout(head)
         box.addWidget(self._main_part(), 1)
@@ -147,17 +148,17 @@ class HitCard(QWidget):
         if run is None or hit is None:
             self.alignment.show_hit(None, {}, False, Layout())
             return
-        self._name.setText(f"{hit.name}  {hit.accession}".strip() if hit.accession != "-" else hit.name)
+        self.name_label.setText(f"{hit.name}  {hit.accession}".strip() if hit.accession != "-" else hit.name)
         self._description.setText(hit.description)
-        self._line.setText(unbroken(run.hit_line(hit)))
+        self.line_label.setText(unbroken(run.hit_line(hit)))
         self._estimates.setText(unbroken(run.estimates_line(hit)))
         self._estimates.setVisible(bool(self._estimates.text()))
         self._show_note()
         self.show_node("")
         self._verified.setText(VERIFIED.get(hit.verified, ""))
         self._verified.setVisible(bool(self._verified.text()))
-        self._upper.setText(f"Upper row: {run.noun.lower()} {short_name(run.card['name'])}")
-        self._lower.setText(f"Lower row: sequence {short_name(hit.name)}")
+        self.upper_label.setText(f"Upper row: {run.noun.lower()} {short_name(run.card['name'])}")
+        self.lower_label.setText(f"Lower row: sequence {short_name(hit.name)}")
         self.strip.show_hit(hit)
         self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
 
@@ -165,13 +166,13 @@ class HitCard(QWidget):
         """Say why no hit is shown: there may be none."""
         run = self.run
         has_none = run is not None and bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
-        self._empty.say(*(run.empty_words() if run is not None and has_none else NOT_SELECTED))
+        self.empty.say(*(run.empty_words() if run is not None and has_none else NOT_SELECTED))
 
     def _show_note(self) -> None:
         hit = self.run.hit if self.run is not None else None
         text = self.run.hits.current_note(hit) if self.run is not None and hit is not None else ""
-        self._note.setText(f"Note: {text}")
-        self._note.setVisible(bool(text))
+        self.note_label.setText(f"Note: {text}")
+        self.note_label.setVisible(bool(text))
 
     def show_node(self, text: str) -> None:
         """Say something of the node that was clicked in the alignment."""

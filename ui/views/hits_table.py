@@ -12,19 +12,12 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QItemSelectionRange,
     QPoint,
+    QSignalBlocker,
     Qt,
-    QTimer,
     Signal,
 )
-from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QLineEdit,
-    QMenu,
-    QProgressBar,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QWidget
 
 from clalign.runs.pages import PickedHits
 
@@ -34,13 +27,11 @@ from ..models.hit_table import TableKind
 from ..models.hits_model import HitsModel
 from .domain_strip import LONG_NAME, DomainDelegate, NameDelegate, NoteDelegate, RowDelegate
 from .dragged_hits import DraggedHits
-from .parts import IconButton, button, label, row, set_role, set_up_rows, show_titles, stacked, title_width
+from .filter_field import FilterField
+from .parts import IconButton, label, row, set_role, stacked
 from .row_numbers import RowNumbers, ranges_of
-
-TYPING_MS = 150
-
-BUSY_MS = 60
-"""After this it is shown that a table is being sorted or filtered; most are done before."""
+from .table import Table
+from .wait_sign import WaitSign
 
 NAMES = ("name", "profile")
 
@@ -52,9 +43,6 @@ MOST_WIDER = 110
 
 NAME_PADDING = 20
 """Pixels of a column of names beside the longest one of the first rows."""
-
-LEAST_FILLED = 100
-"""Pixels of the column that takes what room the others leave, if they leave less."""
 
 MOST_DRAGGED = 1000
 """Hits that are dragged out together; more are exported."""
@@ -69,15 +57,17 @@ FIRST_ROWS = 20
 """Rows whose numbers are looked at for the width of their columns."""
 
 
-class HitsTable(QTableView):
-    """Rows of hits; a header click sorts, again reverses, a third one restores the original order."""
+class HitsTable(Table):
+    """Rows of hits, of which several can be chosen."""
+
+    LEAST_FILLED = 100
 
     menu_asked = Signal(QPoint)
     copy_refused = Signal(str)
 
     def __init__(self, model: HitsModel) -> None:
-        super().__init__()
-        self.setModel(model)
+        super().__init__(model, "Hits")
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.hits = model
         self.kind: TableKind = model.table
         self.setItemDelegate(RowDelegate(self))
@@ -92,14 +82,10 @@ class HitsTable(QTableView):
         self.fasta_of: Callable[[HitRow], str] = lambda hit: ""
         self.query_of: Callable[[HitRow], str] = lambda hit: ""
         self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
-        self._filled: int | None = self._place("description")
+        self.filled = self._place("description")
         self._together = False
         self._name_widths: dict[int, int] = {}
-        set_up_rows(self, several=True)
-        self.setAccessibleName("Hits")
         self._set_up_headers()
-        self.clicks: tuple[int, int] = (-1, 0)
-        """The column that was clicked last, and how often since it is sorted by."""
 
     def dragged(self) -> DraggedHits:
         """Return the selected hits as they are dragged out: aligned parts as FASTA, cells as a table, one as a file."""
@@ -123,38 +109,32 @@ class HitsTable(QTableView):
         # It asks each row whether all of a column is selected, which it does not even show.
         header.setSelectionModel(QItemSelectionModel(self.hits, header))
         header.setSectionsMovable(True)
-        header.setSectionsClickable(True)
-        header.setHighlightSections(False)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._offer_columns)
-        header.sectionClicked.connect(self.sort_column)
         header.sectionDoubleClicked.connect(self.resizeColumnToContents)
         header.setMinimumSectionSize(40)
         for place, column in enumerate(self.kind.columns):
             self.setColumnWidth(place, column.width)
             self.setColumnHidden(place, not column.shown)
-        titles = [(place, column) for place, column in enumerate(self.kind.columns) if column.key not in OF_THE_ROOM]
-        self._widths = {place: (column.width, column.width) for place, column in titles}
+        columns = enumerate(self.kind.columns)
+        self.set_widths({place: column.width for place, column in columns if column.key not in OF_THE_ROOM})
         header.sectionResized.connect(self._note_width)
 
     def _note_width(self, place: int) -> None:
-        if place != self._filled:
-            self._fill()
+        if place != self.filled:
+            super().fill()
 
-    def _fill(self) -> None:
-        """Give one column the room that the others leave; unlike Qt's stretching never less than it needs."""
-        place, header = self._filled, self.horizontalHeader()
-        if place is not None and not self.isColumnHidden(place):
-            others = header.length() - header.sectionSize(place)
-            least = max(LEAST_FILLED, title_width(self, place))
-            self.setColumnWidth(place, max(least, self.viewport().width() - others))
+    def fill(self) -> None:
+        """Give the room to names and one other column."""
+        self._widen_names()
+        super().fill()
 
     def _widen_names(self) -> None:
         """Give names a part of the room that is left; those that the user made wider or narrower stay."""
-        columns = [(place, column) for place, column in enumerate(self.kind.columns) if place != self._filled]
-        widths = {place: max(column.width, self._widths.get(place, (0, 0))[1]) for place, column in columns}
+        columns = [(place, column) for place, column in enumerate(self.kind.columns) if place != self.filled]
+        widths = {place: max(column.width, self.widths.get(place, (0, 0))[1]) for place, column in columns}
         needed = sum(width for place, width in widths.items() if not self.isColumnHidden(place))
-        spare = max(0, self.viewport().width() - needed - LEAST_FILLED)
+        spare = max(0, self.viewport().width() - needed - self.LEAST_FILLED)
         for place, column in columns:
             if column.key in NAMES and self.columnWidth(place) in (0, self._name_widths.get(place, column.width)):
                 self._name_widths[place] = self._name_width(place, column.width + min(MOST_WIDER, spare // 4))
@@ -166,49 +146,22 @@ class HitsTable(QTableView):
         if wide(LONG_NAME) <= most or not rows:
             return most
         names = (formatting.short_name(str(self.hits.index(row, place).data() or "")) for row in rows)
-        return min(most, max(title_width(self, place), NAME_PADDING + max(map(wide, names))))
+        return min(most, max(self.title_width(place), NAME_PADDING + max(map(wide, names))))
 
     def widen_numbers(self) -> None:
         """Let the numbers of the first rows stand whole: scores of genomes have more digits than those of proteins."""
         rows = range(min(self.hits.n_shown, FIRST_ROWS))
         for place, column in enumerate(self.kind.columns):
-            usual, given = self._widths.get(place, (0, -1))
+            usual, given = self.widths.get(place, (0, -1))
             if column.kind == "whole number" and self.columnWidth(place) == given:
                 needed = (self.sizeHintForIndex(self.hits.index(row, place)).width() for row in rows)
-                self._widths[place] = max(usual, *needed, 0), given
-        show_titles(self, self._widths)
-        self._widen_names()
-        self._fill()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use the new room."""
-        super().resizeEvent(event)
-        show_titles(self, self._widths)
-        self._widen_names()
-        self._fill()
+                self.widths[place] = max(usual, *needed, 0), given
+        self.show_titles()
+        self.fill()
 
     def _place(self, key: str) -> int:
         """Return the place of a column that every table has."""
         return next(place for place, column in enumerate(self.kind.columns) if column.key == key)
-
-    def sort_column(self, place: int) -> None:
-        """Sort by a column: first click, then reversed, then the original order."""
-        if not self.kind.columns[place].sort:
-            return
-        column, clicks = self.clicks
-        descending = self.show_order((place, (clicks + 1) % 3 if column == place else 1))
-        self.hits.set_order(None if descending is None else self.kind.columns[place].sort, bool(descending))
-
-    def show_order(self, clicks: tuple[int, int]) -> bool | None:
-        """Show in the header by what it is sorted; return whether the largest stand first, None in original order."""
-        self.clicks = place, n = clicks
-        header = self.horizontalHeader()
-        header.setSortIndicatorShown(n > 0)
-        if not n:
-            return None
-        descending = self.kind.columns[place].large_first == (n == 1)
-        header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
-        return descending
 
     def column_menu(self) -> QMenu:
         """Return the menu that shows and hides columns."""
@@ -232,12 +185,12 @@ class HitsTable(QTableView):
     def show_set(self, key: str) -> None:
         """Show the columns of a set, and no others; the description fills what a short set leaves."""
         place = self._place("description")
-        self._filled = place if key == "short" else None
+        self.filled = place if key == "short" else None
         self.setColumnWidth(place, self.kind.columns[place].width)
         for place, column in enumerate(self.kind.columns):
             needed = column.key == "profile" and self._together
             self.setColumnHidden(place, column.key not in self.kind.sets[key][1] and not needed)
-        self._fill()
+        self.fill()
 
     def _offer_columns(self, place: QPoint) -> None:
         menu = self.column_menu()
@@ -259,9 +212,9 @@ class HitsTable(QTableView):
         description = self._place("description")
         others = header.length() - (0 if self.isColumnHidden(description) else header.sectionSize(description))
         has_room = self.viewport().width() - others >= self.kind.columns[description].width
-        self._filled = place if shown and not has_room else description
+        self.filled = place if shown and not has_room else description
         self.setColumnHidden(description, shown and not has_room)
-        self._fill()
+        self.fill()
 
     def visible_columns(self) -> list[int]:
         """Return the shown columns in their order on the screen."""
@@ -326,13 +279,6 @@ class HitsTable(QTableView):
             place = self.viewport().mapToGlobal(self.visualRect(self.hits.index(row, 1)).bottomLeft())
         self.menu_asked.emit(place)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy on Ctrl+C, else move."""
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy()
-            return
-        super().keyPressEvent(event)
-
     def choose_rows(self, rows: Sequence[range]) -> None:
         """Select some rows, given from the top, and scroll to the first; not more than a few hundred ranges."""
         chosen, last = QItemSelection(), len(self.kind.columns) - 1
@@ -365,77 +311,55 @@ class HitsPanel(QWidget):
             self.explain_asked.emit, "Explain",
         )  # fmt: skip
         self.explain.setEnabled(False)
-        self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText(model.table.words.hint)
-        self.filter_box.setClearButtonEnabled(True)
-        self.filter_box.setAccessibleName("Filter hits")
+        self.filter_box = FilterField("Filter hits", model.table.words.hint)
         self.counts = label("", "muted")
         self.none = label("", "muted", wrap=True)
         self.none.setContentsMargins(12, 4, 12, 12)
         self.none.hide()
         self.table = HitsTable(model)
-        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
-        self._typing.timeout.connect(self._filter)
-        self.filter_box.textChanged.connect(lambda: self._typing.start())
-        self.filter_box.returnPressed.connect(self._filter)
+        self.filter_box.settled.connect(self._filter)
         model.shown_changed.connect(self._follow)
         model.modelAboutToBeReset.connect(self._remember)
         self.table.selectionModel().selectionChanged.connect(self._choose)
         self._place, self._quiet, self._problem = 0, False, ""
-        self._make_busy_sign()
+        self._before = "", -1, Qt.SortOrder.AscendingOrder
+        self.waiting = WaitSign("Sorting and filtering", "Leave the table as it is", keeps_room=False)
+        self.waiting.stopped.connect(self._abandon)
+        self.waiting.turned.connect(self._say_busy)
+        model.busy_changed.connect(self._show_busy)
         self.all_again = IconButton(
             "close", "Only hits that were picked in a picture are listed. Click to list all again",
             lambda: model.list_picked(None), "Picked hits only",
         )  # fmt: skip
         self.all_again.hide()
         self._picked: PickedHits | None = None
-        top = row(self.filter_box, self.all_again, self.busy, self.counts, self.stop, self.explain)
+        top = row(self.filter_box, self.all_again, self.counts, self.waiting, self.explain)
         top.setContentsMargins(8, 8, 12, 6)
         self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
         self.setFocusProxy(self.table)
 
-    def _make_busy_sign(self) -> None:
-        """Make what is shown while a large table is sorted or filtered, and a way to give that up."""
-        self.busy = QProgressBar()
-        self.busy.setRange(0, 0)
-        self.busy.setTextVisible(False)
-        self.busy.setFixedSize(64, 6)
-        self.busy.setAccessibleName("Sorting and filtering")
-        self.stop = button("Stop", self._abandon, tip="Leave the table as it is")
-        self._busy_soon = QTimer(self, singleShot=True, interval=BUSY_MS)
-        self._busy_soon.timeout.connect(lambda: self._show_busy(True))
-        self._before: tuple[str, tuple[int, int]] = "", (-1, 0)
-        for sign in (self.busy, self.stop):
-            sign.hide()
-        self.model.busy_changed.connect(self._note_busy)
-
-    def _note_busy(self, busy: bool) -> None:
-        if busy:
-            self._busy_soon.start()
-        else:
-            self._show_busy(False)
-
     def _show_busy(self, busy: bool) -> None:
-        self._busy_soon.stop()
-        is_long = busy and self.model.is_read and not self.model.is_refreshing
-        self.busy.setVisible(is_long)
-        self.stop.setVisible(is_long)
-        if is_long:
+        """Show that a large table is being sorted or filtered, with a way to give that up."""
+        if busy and self.model.is_read and not self.model.is_refreshing:
+            self.waiting.begin()
+        elif not busy:
+            self.waiting.end()
+
+    def _say_busy(self) -> None:
+        if not self.waiting.isHidden():
             self.counts.setText(f"Sorting and filtering {formatting.plural(self.model.n_all, 'hit')}…")
 
     def _abandon(self) -> None:
         """Go back to the filter and the order of the hits that are shown."""
-        text, clicks = self._before
-        self.filter_box.blockSignals(True)
-        self.filter_box.setText(text)
-        self.filter_box.blockSignals(False)
-        self._typing.stop()
-        self.table.show_order(clicks)
+        text, column, order = self._before
+        self.filter_box.put(text)
+        header = self.table.horizontalHeader()
+        with QSignalBlocker(header):
+            header.setSortIndicator(column, order)
         self.model.abandon()
 
-    def _filter(self) -> None:
-        self._typing.stop()
-        parsed = self.model.set_filter(self.filter_box.text())
+    def _filter(self, text: str) -> None:
+        parsed = self.model.set_filter(text)
         set_role(self.filter_box, "state", "wrong" if parsed.problem else "")
         self._say_none(parsed.problem)
 
@@ -459,7 +383,8 @@ class HitsPanel(QWidget):
         self.table.widen_numbers()
         self._quiet = False
         if not model.is_busy:
-            self._before = self.filter_box.text(), self.table.clicks
+            header = self.table.horizontalHeader()
+            self._before = self.filter_box.text(), header.sortIndicatorSection(), header.sortIndicatorOrder()
             self.all_again.setVisible(model.query.among is not None)
             if self._picked is not None and model.listed is self._picked and model.n_shown:
                 self.table.selectAll()

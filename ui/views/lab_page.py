@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
     QSplitter,
-    QTableView,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -38,12 +37,10 @@ from .parts import (
     row,
     scrolled,
     set_role,
-    set_up_rows,
-    show_titles,
     stacked,
     title_label,
-    title_width,
 )
+from .table import Table
 
 WIDE = 1000
 """From this width on the chart stands beside the table."""
@@ -54,37 +51,20 @@ BOX_WIDTH, NUMBER_WIDTH = 230, 110
 """Pixels of a field that chooses, which may be twice as wide, and of one that takes a number."""
 
 
-class LabTable(QTableView):
+class LabTable(Table):
     """A small table; Ctrl+C copies it."""
 
     row_chosen = Signal(dict)
 
     def __init__(self, model: TextTable, name: str) -> None:
-        super().__init__()
-        self.setModel(model)
+        super().__init__(model, name, model.can_be_sorted)
         self.setProperty("role", "lab")
-        self.setAccessibleName(name)
-        set_up_rows(self)
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setMinimumSectionSize(48)
-        for place, column in enumerate(model.columns):
-            self.setColumnWidth(place, column.width)
-        self._widths = {place: (column.width, column.width) for place, column in enumerate(model.columns)}
-        self._stretched = next((i for i, column in enumerate(model.columns) if column.stretch), -1)
+        self.horizontalHeader().setMinimumSectionSize(48)
+        self.set_widths({place: column.width for place, column in enumerate(model.columns)})
+        self.filled = next((place for place, column in enumerate(model.columns) if column.stretch), None)
         self.selectionModel().currentChanged.connect(self._choose)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give what is left of the width to the column that can use it, never less than it needs."""
-        super().resizeEvent(event)
-        show_titles(self, self._widths)
-        model = self.model()
-        if self._stretched >= 0 and isinstance(model, TextTable):
-            others = sum(self.columnWidth(i) for i in range(len(model.columns)) if i != self._stretched)
-            least = max(model.columns[self._stretched].width, title_width(self, self._stretched))
-            self.setColumnWidth(self._stretched, max(least, self.viewport().width() - others))
 
     def _choose(self, index: QModelIndex | QPersistentModelIndex) -> None:
         if index.isValid():
@@ -97,10 +77,7 @@ class LabTable(QTableView):
         QGuiApplication.clipboard().setText(model.tsv())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy on Ctrl+C, tick on Space, else move."""
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy()
-            return
+        """Tick on Space, else copy or move."""
         index = self.currentIndex().siblingAtColumn(0)
         ticked = index.data(Qt.ItemDataRole.CheckStateRole) if index.isValid() else None
         if event.key() == Qt.Key.Key_Space and ticked is not None:

@@ -20,12 +20,15 @@ MARKS = {"done": "good", "elsewhere": "note", "unreadable": "stop"}
 
 COLUMNS = (
     TextColumn("Name", "Its own name, or that of its inputs", lambda r: r["name"], width=260, stretch=True,
-               mark=lambda r: MARKS.get(r["state"], "caution")),
-    TextColumn("Command", "What made it", lambda r: r["kind"], width=110),
-    TextColumn("State", "What became of it", lambda r: state_words(r), width=130),
-    TextColumn("Hits", "Reported hits of all queries", lambda r: hit_words(r), right=True, width=80),
-    TextColumn("Made", "When it was begun", lambda r: formatting.moment(r["created"]), width=130),
-    TextColumn("Size", "Of the run file", lambda r: formatting.size(r["n_bytes"]), right=True, width=80),
+               mark=lambda r: MARKS.get(r["state"], "caution"), value=lambda r: r["name"].casefold()),
+    TextColumn("Command", "What made it", lambda r: r["kind"], width=110, value=lambda r: r["kind"]),
+    TextColumn("State", "What became of it", lambda r: state_words(r), width=130, value=lambda r: state_words(r)),
+    TextColumn("Hits", "Reported hits of all queries", lambda r: hit_words(r), right=True, width=80,
+               value=lambda r: r["n_hits"], large_first=True),
+    TextColumn("Made", "When it was begun", lambda r: formatting.moment(r["created"]), width=130,
+               value=lambda r: r["created"], large_first=True),
+    TextColumn("Size", "Of the run file", lambda r: formatting.size(r["n_bytes"]), right=True, width=80,
+               value=lambda r: r["n_bytes"], large_first=True),
 )  # fmt: skip
 
 
@@ -109,7 +112,7 @@ class LibraryPage(QWidget):
         words = ("No run has these words", "Clear the search to see all.") if n_all else (
             "No runs", "Every search, comparison and alignment is kept here.")  # fmt: skip
         self.empty.say(*words)
-        for place, found in enumerate(rows):
+        for place, found in enumerate(self.model.rows):  # as they are sorted
             if found["path"] in chosen:
                 self.table.selectRow(place)
         self.show_choice()

@@ -61,6 +61,7 @@ class FormLines(QWidget):
         words = label(name, wrap=True)
         words.setFixedWidth(LABELS)
         words.setBuddy(field)
+        field.setAccessibleName(name)
         self._names.append(words)
         self.grid.addWidget(words, place, 0)
         self.grid.addWidget(field, place, 1)
@@ -101,11 +102,11 @@ class OptionForm(QWidget):
     def __init__(self, spec: type[Spec], found: str) -> None:
         super().__init__()
         self._fields, self._found = options_of(spec), found
-        self._editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
+        self.editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
         first = [field for field in self._fields if field.metadata.get("first")]
         self._rest = [field for field in self._fields if field not in first]
-        self._more = self._grid(self._rest)
-        self._more.hide()
+        self.more = self._grid(self._rest)
+        self.more.hide()
         self.more_button = button("More options", self.toggle_more, "flat")
         self.more_button.setCheckable(True)
         box = self.box = QVBoxLayout(self)
@@ -113,7 +114,7 @@ class OptionForm(QWidget):
         box.setSpacing(6)
         box.addWidget(self._first_grid(first))
         box.addLayout(row(self.more_button, None))
-        box.addWidget(self._more)
+        box.addWidget(self.more)
 
     def _first_grid(self, fields: list[Field]) -> FormLines:
         return self._grid(fields)
@@ -125,8 +126,7 @@ class OptionForm(QWidget):
             words = made.add(place, field.metadata["label"], editor)
             for widget in (words, editor):
                 widget.setToolTip(field.metadata["help"].format(found=self._found))
-            editor.setAccessibleName(field.metadata["label"])
-            self._editors[field.name] = editor
+            self.editors[field.name] = editor
             made.grid.addLayout(self._last(field), place, 2)
         return made
 
@@ -162,9 +162,9 @@ class OptionForm(QWidget):
 
     def toggle_more(self) -> None:
         """Show or hide the other options."""
-        self._more.setVisible(not self._more.isVisible())
-        self.more_button.setText("Fewer options" if not self._more.isHidden() else "More options")
-        self.more_button.setChecked(not self._more.isHidden())
+        self.more.setVisible(not self.more.isVisible())
+        self.more_button.setText("Fewer options" if not self.more.isHidden() else "More options")
+        self.more_button.setChecked(not self.more.isHidden())
         self.resized.emit()
 
     def set_values(self, values: dict[str, Any]) -> None:
@@ -172,11 +172,11 @@ class OptionForm(QWidget):
         for name, value in values.items():
             self._put(name, value)
         defaults = {field.name: field.default for field in self._rest}
-        if self._more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
+        if self.more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
             self.toggle_more()
 
     def _put(self, name: str, value: Any) -> None:
-        editor = self._editors.get(name)
+        editor = self.editors.get(name)
         if isinstance(editor, QComboBox):
             editor.setCurrentIndex(max(0, editor.findData(value)))
         elif isinstance(editor, QCheckBox):
@@ -186,7 +186,7 @@ class OptionForm(QWidget):
 
     def _is_given(self, name: str) -> bool:
         """Return whether an option says something, be it right or wrong."""
-        editor = self._editors[name]
+        editor = self.editors[name]
         if isinstance(editor, QComboBox):
             return bool(editor.currentData() != next(f for f in self._fields if f.name == name).default)
         return editor.isChecked() if isinstance(editor, QCheckBox) else bool(editor.text().strip())
@@ -194,15 +194,15 @@ class OptionForm(QWidget):
     def _allow(self, name: str, reason: str) -> None:
         """Let an option be chosen, or say why it cannot be; then it is at its default."""
         field = next(f for f in self._fields if f.name == name)
-        self._editors[name].setEnabled(not reason)
-        self._editors[name].setToolTip(reason or field.metadata["help"].format(found=self._found))
+        self.editors[name].setEnabled(not reason)
+        self.editors[name].setToolTip(reason or field.metadata["help"].format(found=self._found))
 
     def values(self) -> tuple[dict[str, Any], str]:
         """Return the options by name, and what is wrong with them; empty if nothing is."""
         values: dict[str, Any] = {}
         problem = ""
         for field in self._fields:
-            editor = self._editors[field.name]
+            editor = self.editors[field.name]
             if not editor.isEnabledTo(self):
                 set_role(editor, "state", "")
                 values[field.name] = field.default

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPen, QPolygonF, QResizeEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QLineEdit,
-    QStackedWidget,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QCheckBox, QStackedWidget, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from clalign.engines.overview import Overview, QueryLine
+from clalign.engines.overview import Overview
 
 from .. import formatting, theme
 from ..models.heat_map import HeatMap
-from ..models.overview import COLUMNS, LINE_ROLE, SEARCHED_COLUMN, SPARK_COLUMN, QueriesModel
-from ..models.searched import left_words
+from ..models.overview import COLUMNS, SEARCHED_COLUMN, SPARK_COLUMN, QueriesModel
+from ..models.text_table import ROW_ROLE
+from .filter_field import FilterField
 from .heat_map_view import HeatMapView
-from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, set_up_rows, show_titles, split, stacked
+from .lab_page import LabTable
+from .parts import AskedView, ElidedLabel, EmptyPanel, IconButton, row, split, stacked
 from .wait_sign import WaitSign
-
-TYPING_MS = 150
-ROW_HEIGHT = 26
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -36,8 +27,8 @@ class SparkDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
         super().paint(painter, option, index)
-        line, model = index.data(LINE_ROLE), index.model()
-        if not isinstance(line, QueryLine) or not line.scores or not isinstance(model, QueriesModel):
+        line, model = index.data(ROW_ROLE)["line"], index.model()
+        if not line.scores or not isinstance(model, QueriesModel):
             return
         area = QRectF(option.rect).adjusted(6, 4, -8, -4)
         most = max(model.most, 1e-9)
@@ -59,62 +50,21 @@ class SparkDelegate(QStyledItemDelegate):
         painter.restore()
 
 
-class QueriesTable(QTableView):
-    """A header click sorts, again reverses, a third one restores the order of the file; Ctrl+C copies the table."""
+class QueriesTable(LabTable):
+    """The queries of a run; Enter or a double click opens one."""
 
     query_chosen = Signal(int)
 
     def __init__(self, model: QueriesModel) -> None:
-        super().__init__()
-        self.queries = model
-        self.setModel(model)
-        self.setAccessibleName("Queries")
-        place = next(place for place, column in enumerate(COLUMNS) if column[0] == SPARK_COLUMN)
+        super().__init__(model, "Queries")
+        place = next(place for place, column in enumerate(COLUMNS) if column.title == SPARK_COLUMN)
         self.setItemDelegateForColumn(place, SparkDelegate(self))
-        set_up_rows(self)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionsClickable(True)
-        header.setStretchLastSection(True)
-        header.sectionClicked.connect(self._sort)
-        for place, column in enumerate(COLUMNS):
-            self.setColumnWidth(place, column[2])
-        self._widths = {place: (column[2], column[2]) for place, column in enumerate(COLUMNS[:-1])}
-        self._clicks = (-1, 0)
+        self.horizontalHeader().setStretchLastSection(True)
         self.activated.connect(self._open)
         self.doubleClicked.connect(self._open)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let titles stand whole."""
-        super().resizeEvent(event)
-        show_titles(self, self._widths)
-
     def _open(self, index: QModelIndex) -> None:
-        line = index.data(LINE_ROLE)
-        if isinstance(line, QueryLine):
-            self.query_chosen.emit(line.number)
-
-    def _sort(self, place: int) -> None:
-        column, clicks = self._clicks
-        clicks = clicks % 3 + 1 if column == place else 1
-        self._clicks = (place, clicks)
-        header = self.horizontalHeader()
-        header.setSortIndicatorShown(clicks != 3)
-        if clicks == 3:
-            self.queries.sort_by(None)
-            return
-        descending = COLUMNS[place][6] != (clicks == 1)
-        header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
-        self.queries.sort_by(place, descending)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy, or move."""
-        if event.matches(QKeySequence.StandardKey.Copy):
-            QGuiApplication.clipboard().setText(self.queries.tsv())
-        else:
-            super().keyPressEvent(event)
+        self.query_chosen.emit(index.data(ROW_ROLE)["line"].number)
 
 
 class OverviewView(AskedView):
@@ -137,8 +87,6 @@ class OverviewView(AskedView):
         self.empty = EmptyPanel(
             "view-dashboard-outline", "Reading the results", "All queries and their hits appear here."
         )
-        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
-        self._typing.timeout.connect(self._filter)
         shown = split(self._upper(), self._lower(), shares=(1, 1), sizes=(320, 340))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -150,15 +98,11 @@ class OverviewView(AskedView):
 
     def _upper(self) -> QWidget:
         self.words = ElidedLabel("", "muted")
-        self.filter_box = QLineEdit()
-        self.filter_box.setPlaceholderText("Filter queries")
-        self.filter_box.setAccessibleName("Filter of queries")
-        self.filter_box.setClearButtonEnabled(True)
+        self.filter_box = FilterField("Filter of queries", "Filter queries")
         self.filter_box.setMaximumWidth(220)
-        self.filter_box.textChanged.connect(lambda _: self._typing.start())
+        self.filter_box.settled.connect(lambda _: self._filter())
         self.with_hits = QCheckBox("With hits only")
         self.with_hits.setChecked(True)
-        self.model.set_filter("", hide_empty=True)
         self.with_hits.toggled.connect(lambda _: self._filter())
         save = IconButton("table-arrow-down", "Save the table of queries (TSV)", self.table_asked.emit)
         save.setAccessibleName("Save the table of queries")
@@ -183,7 +127,7 @@ class OverviewView(AskedView):
 
     def _filter(self) -> None:
         with_hits = self.with_hits.isEnabled() and self.with_hits.isChecked()
-        self.model.set_filter(self.filter_box.text(), with_hits)
+        self.model.show_lines(self.content.lines if self.content else [], self.filter_box.text(), with_hits)
 
     @property
     def query_names(self) -> list[str]:
@@ -198,25 +142,22 @@ class OverviewView(AskedView):
         Where there are no hits at all, which `none` says, all queries are listed.
         """
         index = self.table.currentIndex()
-        chosen = index.data(LINE_ROLE) if index.isValid() else None
+        chosen = index.data(ROW_ROLE)["line"] if index.isValid() else None
         self.content = content
         n_rows, n_columns = content.matrix.shape
         for part in (self.with_hits, *self.map_tools):
             part.setEnabled(n_rows > 0)
-        self.model.noun = noun
+        self.model.speak_of(noun)
         self.filter_box.setPlaceholderText(f"Filter {nouns}")
         self._filter()
-        self.model.set_lines(content.lines)
         hidden = {"Significant": not judges, SEARCHED_COLUMN: not self.model.is_partial}
         for column, one in enumerate(COLUMNS):
-            self.table.setColumnHidden(column, hidden.get(one[0], False))
-        if isinstance(chosen, QueryLine) and (place := self.model.place_of(chosen.number)) is not None:
+            self.table.setColumnHidden(column, hidden.get(one.title, False))
+        if chosen is not None and (place := self.model.place_of(chosen.number)) is not None:
             self.table.selectRow(place)
-        left = left_words([line.searched for line in content.lines])
         found = sum(line.n_hits > 0 for line in content.lines)
-        self.words.setText(
-            f"{formatting.count(found)} of {formatting.count(len(content.lines))} {nouns} have hits{left}"
-        )
+        n_found, n_all = formatting.count(found), formatting.count(len(content.lines))
+        self.words.setText(f"{n_found} of {n_all} {nouns} have hits{self.model.unsearched_words}")
         self.map.show_map(heat, self.query_names)
         size = f"{formatting.plural(n_rows, 'target')} with {formatting.plural(n_columns, noun, nouns)}"
         told = f"{size}, alike ones beside each other. Click a cell to see its hit."

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent, QStandardItemModel
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -20,7 +19,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QTableView,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -80,9 +78,6 @@ def button(text: str, call: Callable[[], object], role: str = "", tip: str = "")
     made.clicked.connect(lambda: call())
     return made
 
-
-TITLE_PADDING = 6
-"""Pixels left and right of the title of a column: more than in the style sheet, so that titles stand apart."""
 
 HANDLE = 7
 """Pixels of an edge that can be dragged, of which a hairline in the middle is drawn."""
@@ -374,13 +369,13 @@ class EmptyPanel(QWidget):
 
     def __init__(self, icon: str, heading: str, text: str, *buttons: QPushButton) -> None:
         super().__init__()
-        self._heading, self._words = label(heading, "heading", wrap=True), label(text, "muted", wrap=True)
+        self.heading, self.words = label(heading, "heading", wrap=True), label(text, "muted", wrap=True)
         self._icon = IconLabel(icon, "muted", 40)
         box = QVBoxLayout(self)
         box.setSpacing(10)
         box.addStretch(2)
         box.addLayout(row(None, self._icon, None))
-        for words in (self._heading, self._words):
+        for words in (self.heading, self.words):
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             words.setMaximumWidth(420)
             words.setMinimumWidth(1)
@@ -398,8 +393,8 @@ class EmptyPanel(QWidget):
 
     def say(self, heading: str, text: str) -> None:
         """Change the words."""
-        self._heading.setText(escaped(heading))
-        self._words.setText(escaped(text))
+        self.heading.setText(escaped(heading))
+        self.words.setText(escaped(text))
 
     def show_icon(self, name: str, color: str) -> None:
         """Show another icon."""
@@ -419,40 +414,6 @@ def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
     for shown in buttons:
         box.addWidget(shown, 0, Qt.AlignmentFlag.AlignTop)
     return made
-
-
-def title_width(table: QTableView, place: int) -> int:
-    """Return the pixels that the title of a column needs; Qt's hint has room for an arrow in every column."""
-    header = table.horizontalHeader()
-    title = header.model().headerData(place, Qt.Orientation.Horizontal)
-    return header.fontMetrics().horizontalAdvance(str(title or "")) + 2 * TITLE_PADDING
-
-
-def show_titles(table: QTableView, widths: dict[int, tuple[int, int]]) -> None:
-    """Let titles of columns stand whole; a column that somebody made wider or narrower stays.
-
-    Parameters
-    ----------
-    widths : dict
-        By place: the usual width in pixels, and that which the column was given last, which is renewed.
-    """
-    for place, (usual, given) in widths.items():
-        if table.columnWidth(place) == given:
-            widths[place] = usual, max(usual, title_width(table, place))
-            table.setColumnWidth(place, widths[place][1])
-
-
-def set_up_rows(table: QTableView, several: bool = False) -> None:
-    """Let a table scroll smoothly and have rows chosen, one or several at a time."""
-    modes = QAbstractItemView.SelectionMode
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setSelectionMode(modes.ExtendedSelection if several else modes.SingleSelection)
-    table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    table.setShowGrid(False)
-    table.setWordWrap(False)
-    table.setTabKeyNavigation(False)
-    table.setFont(theme.tabular(table.font()))
 
 
 class AskedView(QWidget):

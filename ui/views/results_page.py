@@ -16,7 +16,6 @@ from ..models.hit_changes import HitChanges
 from ..models.hit_pages import ALL_PROFILES
 from ..models.result_tabs import OF_SEVERAL, TABS
 from ..models.run_view import RunView
-from ..models.searched import unsearched_words
 from .choices import QueryChooser
 from .explain_sheet import ExplainSheet
 from .facts_paragraph import FACTS, WORDS, FactsParagraph
@@ -70,7 +69,7 @@ class ResultsPage(QWidget):
         run.setParent(self)  # its signals hold the page, so it must go with it
         self._small: HistogramView | None = None
         self._large: HistogramView | None = None
-        self._small_holder, self._large_holder = QWidget(), QWidget()
+        self.strip_holder, self._large_holder = QWidget(), QWidget()
         self._no_histogram = EmptyPanel("chart-histogram", "", "")
         self._large_holder.setLayout(stacked(self._no_histogram, spacing=-1))
         self._no_histogram.hide()
@@ -97,9 +96,9 @@ class ResultsPage(QWidget):
     def _tabs(self) -> QTabWidget:
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self._places = self._parts()
+        self.places = self._parts()
         for name, text in self.TABS.items():
-            self.tabs.addTab(self._places[name], text)
+            self.tabs.addTab(self.places[name], text)
         return self.tabs
 
     def _parts(self) -> dict[str, QWidget]:
@@ -136,16 +135,16 @@ class ResultsPage(QWidget):
     def tab(self) -> str:
         """Name of the part in view."""
         shown = self.tabs.currentWidget()
-        return next(name for name, place in self._places.items() if place is shown)
+        return next(name for name, place in self.places.items() if place is shown)
 
     def has_tab(self, name: str) -> bool:
         """Whether its run has something for a part to show."""
-        place = self._places.get(name)
+        place = self.places.get(name)
         return place is not None and self.tabs.isTabVisible(self.tabs.indexOf(place))
 
     def show_tab(self, name: str) -> None:
         """Bring a part into view."""
-        self.tabs.setCurrentWidget(self._places[name])
+        self.tabs.setCurrentWidget(self.places[name])
         # Only what is in view is asked for: other parts would be made, too.
         if name == "histogram":
             self.histogram.plot.setFocus()
@@ -154,7 +153,7 @@ class ResultsPage(QWidget):
         elif name == "alignment":
             self.hit.alignment.setFocus()
         else:
-            self._places[name].setFocus()
+            self.places[name].setFocus()
 
     @property
     def hits(self) -> HitsPanel:
@@ -214,20 +213,20 @@ class ResultsPage(QWidget):
             lambda: self.action_asked.emit("explanations.explain_best"),
             tip="Why it is not reported",
         )
-        self._wider = button("Search with a higher limit…", lambda: self.action_asked.emit("search_wider"), "primary")
-        self.empty = EmptyPanel("magnify-close", "No hits", "", self._wider, self._explain_best)
+        self.wider = button("Search with a higher limit…", lambda: self.action_asked.emit("search_wider"), "primary")
+        self.empty = EmptyPanel("magnify-close", "No hits", "", self.wider, self._explain_best)
         self._hits_stack = QStackedWidget()
         self._hits_stack.addWidget(self._hits)
         self.setFocusProxy(self._hits)
         self._hits_stack.addWidget(self.empty)
-        return split(self._hits_stack, self._small_holder, shares=(3, 2), sizes=(600, 260))
+        return split(self._hits_stack, self.strip_holder, shares=(3, 2), sizes=(600, 260))
 
     def _head(self) -> QVBoxLayout:
         self._title = title_label(middle=True)
-        self._summary, self._statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
+        self.summary, self.statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
         self.profiles = QueryChooser("Profile or query whose results are shown")
         self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
-        self._reset = IconButton(
+        self.reset_button = IconButton(
             "restore", "Put both thresholds back to those of the search", self.run.reset_thresholds, "Reset thresholds"
         )
         ask = self.action_asked.emit
@@ -242,18 +241,18 @@ class ResultsPage(QWidget):
         )
         self._tools = verify, export
         self._tips = {tool: tool.toolTip() for tool in self._tools}
-        title = row((self._title, 1), self.profiles, self._reset, *self._tools)
-        return stacked(title, self._summary, self._statistics, margins=(12, 8, 8, 6), spacing=2)
+        title = row((self._title, 1), self.profiles, self.reset_button, *self._tools)
+        return stacked(title, self.summary, self.statistics, margins=(12, 8, 8, 6), spacing=2)
 
     def _unfinished(self) -> QWidget:
         made = QWidget()
-        self._unfinished_words = label("", wrap=True)
+        self.unfinished_words = label("", wrap=True)
         goes_on = button("Continue", lambda: self.action_asked.emit("resume_run"), "primary")
         elsewhere = button("Continue on another device", lambda: self.action_asked.emit("resume_elsewhere"))
-        words = self._unfinished_words
+        words = self.unfinished_words
         made.setLayout(row(IconLabel("alert", "caution"), (words, 1), goes_on, elsewhere, margins=(12, 4, 12, 8)))
         made.hide()
-        self._unfinished_bar = made
+        self.unfinished_bar = made
         return made
 
     def _connect(self) -> None:
@@ -302,7 +301,7 @@ class ResultsPage(QWidget):
     def strip(self) -> HistogramView:
         """The histogram below the table, made when the page is already there."""
         if self._small is None:
-            self._small = self._made_plot(self._small_holder, compact=True)
+            self._small = self._made_plot(self.strip_holder, compact=True)
             self.show_histogram()
         return self._small
 
@@ -359,14 +358,14 @@ class ResultsPage(QWidget):
         self._show_together()
         self.profiles.setVisible(len(names) > 1 and is_readable)
         for name in OF_SEVERAL:
-            if name in self._places:
-                self.tabs.setTabVisible(self.tabs.indexOf(self._places[name]), len(names) > 1)
+            if name in self.places:
+                self.tabs.setTabVisible(self.tabs.indexOf(self.places[name]), len(names) > 1)
         partial = run.state in ("stopped", "failed")
-        self._unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
+        self.unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
         if partial:
             error = (run.facts.get("error") or {}).get("message", "")
             words = f"This run is not complete; its results are partial{self._share_words()}. {error}"
-            self._unfinished_words.setText(words.strip())
+            self.unfinished_words.setText(words.strip())
         self._again.setVisible(bool(run.refusal))
         if run.refusal:
             self.waiting.show_icon("alert-octagon", "stop")
@@ -392,7 +391,7 @@ class ResultsPage(QWidget):
     def _show_together(self) -> None:
         """Show whose hits are in view, and a histogram where it makes sense."""
         none = self.run.no_histogram_words()
-        self._small_holder.setVisible(none is None)
+        self.strip_holder.setVisible(none is None)
         self._no_histogram.setVisible(none is not None)
         if none is not None:
             self._no_histogram.say(*none)
@@ -410,14 +409,14 @@ class ResultsPage(QWidget):
         """Show how many hits there are."""
         run = self.run
         is_readable = bool(run.cards) and not run.refusal
-        self._summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
-        self._statistics.setText(run.statistics_words() if is_readable else "")
-        self._statistics.setVisible(bool(self._statistics.text()))
+        self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
+        self.statistics.setText(run.statistics_words() if is_readable else "")
+        self.statistics.setVisible(bool(self.statistics.text()))
         self.empty.say(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
         has_none = is_empty and not any(run.query_hits.values())  # other queries may have some
-        self._wider.setVisible(run.is_complete)
+        self.wider.setVisible(run.is_complete)
         for tool in self._tools:
             tool.setEnabled(not has_none)
             tool.setToolTip("There are no hits." if has_none else self._tips[tool])
@@ -427,7 +426,7 @@ class ResultsPage(QWidget):
     def show_thresholds(self) -> None:
         """Show both thresholds where they are."""
         run = self.run
-        self._reset.setVisible(bool(run.cards) and run.thresholds_moved)
+        self.reset_button.setVisible(bool(run.cards) and run.thresholds_moved)
         for view in self._plots():
             for name, score in run.thresholds.items():
                 view.plot.set_line(name, score, run.tag(name, short=view is self._small))
@@ -437,7 +436,7 @@ class ResultsPage(QWidget):
         run = self.run
         if run.histogram is None:
             return
-        left = None if len(run.histogram.counts) else unsearched_words(run)
+        left = None if len(run.histogram.counts) else run.unsearched_words()
         for view in self._plots():
             view.show_histogram(run.histogram, run.sentence(), ". ".join(left or ()))
         self.show_counts()

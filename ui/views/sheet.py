@@ -24,6 +24,8 @@ class Sheet(QWidget):
     """
 
     closed = Signal()
+    resized = Signal()
+    """It shows more than before, or less."""
 
     def __init__(self, heading: str, width: int = 640) -> None:
         super().__init__()
@@ -113,6 +115,7 @@ class SheetHost(QWidget):
         self.sheet = sheet
         self._box.addWidget(sheet)
         sheet.closed.connect(self.close_sheet)
+        sheet.resized.connect(self.fit)
         self._place()
         self.show()
         self.raise_()

@@ -27,6 +27,29 @@ CLUSTER_WORDS = (
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
 
 
+class SequenceField(QPlainTextEdit):
+    """Takes sequences: as FASTA, or one by its letters alone.
+
+    Parameters
+    ----------
+    name : str
+        What it is called for those who do not see it.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setPlaceholderText(">name description\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHF…")
+        self.setFont(theme.mono_font())
+        self.setTabChangesFocus(True)
+        self.setAccessibleName(name)
+
+    def fasta(self, name: str) -> str:
+        """Return what is in it as FASTA, with a name where there is none; empty if nothing is."""
+        text = self.toPlainText().strip()
+        head = "" if not text or text.startswith(">") else f">{name}\n"
+        return f"{head}{text}\n" if text else ""
+
+
 class PasteSheet(Sheet):
     """Takes sequences from the clipboard; they become a file in the data folder."""
 
@@ -34,12 +57,8 @@ class PasteSheet(Sheet):
 
     def __init__(self) -> None:
         super().__init__("Paste sequences", 640)
-        self.text = QPlainTextEdit()
-        self.text.setPlaceholderText(">name description\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHF…")
-        self.text.setFont(theme.mono_font())
+        self.text = SequenceField("Sequences")
         self.text.setMinimumHeight(220)
-        self.text.setTabChangesFocus(True)
-        self.text.setAccessibleName("Sequences")
         self.name = QLineEdit("pasted")
         self.name.setAccessibleName("Name of the file")
         self.save = button("Open", self._save, "primary")
@@ -56,10 +75,7 @@ class PasteSheet(Sheet):
         self.save.setToolTip("Paste or type sequences first." if empty else "")
 
     def _save(self) -> None:
-        text = self.text.toPlainText().strip()
-        if not text.startswith(">"):
-            text = f">{self.name.text() or 'pasted'}\n{text}"
-        self.paste_asked.emit(self.name.text(), text + "\n")
+        self.paste_asked.emit(self.name.text(), self.text.fasta(self.name.text() or "pasted"))
 
 
 class ClusterSheet(Sheet):
@@ -135,7 +151,6 @@ class DeviceSheet(Sheet):
 
     test_asked = Signal(str)
     tune_asked = Signal(str, bool)
-    resized = Signal()
 
     def __init__(self, device: Device) -> None:
         super().__init__(device_words.title(device), 560)

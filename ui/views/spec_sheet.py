@@ -62,7 +62,6 @@ class SpecSheet(Sheet):
     """Another spec is filled in than the one of which that was asked."""
     open_asked = Signal()
     action_asked = Signal(str)
-    resized = Signal()
 
     def __init__(self, workspace: Workspace, form: OptionForm, texts: tuple[str, str, str], tip: str) -> None:
         super().__init__(texts[0], 680)
@@ -74,11 +73,12 @@ class SpecSheet(Sheet):
         self.estimate = label("", "muted")
         self.run_button = button(texts[2], self._run, "primary", tip)
         self._run_tip = tip
+        self._starts_when_ready = False
         self._foreseen: dict[str, dict[str, Any]] = {}
         self._typing = QTimer(self, singleShot=True, interval=FORESEE_MS)
-        self._typing.timeout.connect(self._ask_foreseen)
+        self._typing.timeout.connect(self.ask_foreseen)
         self.setFocusProxy(self.run_button)
-        self._notices, self._cautions = QVBoxLayout(), QVBoxLayout()
+        self._notices, self.cautions = QVBoxLayout(), QVBoxLayout()
         self._build(texts[1])
         self._connect()
         self.show_workspace()
@@ -94,7 +94,7 @@ class SpecSheet(Sheet):
         self.body.addWidget(self._where())
         self.body.addLayout(self._notices)
         self.body.addStretch(1)
-        self.foot.addLayout(self._cautions)  # which are seen without scrolling
+        self.foot.addLayout(self.cautions)  # which are seen without scrolling
         self.foot.addWidget(self.command)
         self.copies = (
             button("Copy as command", self.copy_command, "flat"), button("Copy as Python", self.copy_python, "flat")
@@ -109,7 +109,7 @@ class SpecSheet(Sheet):
         """Return the files to choose, and what belongs to them."""
         made = FormLines()
         for place, (text, box) in enumerate(self._files().values()):
-            self.add_choice(made, LINES * place, text, box)
+            made.add(LINES * place, text, box)
             opens = button("Open…", self.open_asked.emit)
             made.grid.addWidget(opens, LINES * place, 2, Qt.AlignmentFlag.AlignLeft)
         self._add_more(made)
@@ -118,14 +118,9 @@ class SpecSheet(Sheet):
     def _where(self) -> QWidget:
         """Return what the search runs on."""
         made = FormLines()
-        self.add_choice(made, 0, "Device", self.devices)
+        made.add(0, "Device", self.devices)
         made.grid.addWidget(label(), 0, 2)  # an empty column would take no room
         return made
-
-    def add_choice(self, lines: FormLines, place: int, text: str, box: QComboBox) -> None:
-        """Put a box with its name on a line."""
-        lines.add(place, text, box)
-        box.setAccessibleName(text)
 
     def _add_more(self, lines: FormLines) -> None:
         """Add what belongs below the files, or below one of them; each has `LINES` lines."""
@@ -184,6 +179,7 @@ class SpecSheet(Sheet):
         self._say(problem, self._reason(), self._estimate(), {notice.text for notice in said})
         self._show_notices(problem, said)
         self._show_more(values)
+        self._start_if_ready()
         self.resized.emit()
 
     def _filled_in(self, values: dict[str, Any]) -> Spec | None:
@@ -222,7 +218,7 @@ class SpecSheet(Sheet):
         if not reason and not found:
             self._typing.start()
 
-    def _ask_foreseen(self) -> None:
+    def ask_foreseen(self) -> None:
         """Ask for what only a look at kept programs can tell, once nothing has changed for a moment."""
         space = self.workspace
         if self.spec is None or not self.run_button.isEnabled() or not space.devices_known or space.cluster:
@@ -236,14 +232,24 @@ class SpecSheet(Sheet):
         self.show_spec()
 
     def _show_notices(self, problem: str, found: list[Notice]) -> None:
-        for shown in (self._notices, self._cautions):
+        for shown in (self._notices, self.cautions):
             clear_layout(shown)
         if problem:
-            self._cautions.addWidget(notice_row("stop", problem))
+            self.cautions.addWidget(notice_row("stop", problem))
         for notice in found:
             buttons = [button(text, partial(self.action_asked.emit, name)) for name, text in notice.ways]
-            place = self._cautions if notice.severity in ("caution", "stop") else self._notices
+            place = self.cautions if notice.severity in ("caution", "stop") else self._notices
             place.addWidget(notice_row(notice.severity, notice.text, *buttons))
+
+    def run_when_ready(self) -> None:
+        """Start as soon as that can be done: when the files are read."""
+        self._starts_when_ready = True
+        self._start_if_ready()
+
+    def _start_if_ready(self) -> None:
+        if self._starts_when_ready and self.run_button.isEnabled():
+            self._starts_when_ready = False
+            QTimer.singleShot(0, self, self.run_button.click)
 
     def _run(self) -> None:
         if self.spec is not None and self.run_button.isEnabled():

@@ -22,17 +22,17 @@ class WaitSign(QWidget):
     turned = Signal()
     """It came or went."""
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, words: str, tip: str = "Leave what is shown as it is", keeps_room: bool = True) -> None:
         super().__init__()
         self._bar = QProgressBar()
         self._bar.setRange(0, 0)
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(64, 6)
         self._bar.setAccessibleName(words)
-        self.stop = button("Stop", self._stop, tip="Leave what is shown as it is")
+        self.stop = button("Stop", self._stop, tip=tip)
         self.setLayout(row(self._bar, self.stop))
         policy = self.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # nothing jumps when it comes and goes
+        policy.setRetainSizeWhenHidden(keeps_room)  # nothing jumps when it comes and goes
         self.setSizePolicy(policy)
         self._soon = QTimer(self, singleShot=True, interval=BUSY_MS)
         self._soon.timeout.connect(self.show)

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
+
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QToolBar, QVBoxLayout, QWidget
 
 from .. import theme
 from ..models.workspace import Workspace
 from ..settings import Settings
 from .docks import DataDock, DevicePicker
 from .message_bar import MessageBar
-from .parts import label
-from .rails import Place, Rails, SideDock
+from .parts import IconButton, label
 from .sheet import SheetHost
 from .start_page import StartPage, Welcome
 from .tour_bar import TourBar
 
+LEFT, RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
 DOCKS = {
-    "data": Place("Data", "file-tree-outline", Qt.DockWidgetArea.LeftDockWidgetArea),
-    "device": Place("Device", "chip", Qt.DockWidgetArea.LeftDockWidgetArea),
-    "details": Place("Details", "text-box-search-outline", Qt.DockWidgetArea.RightDockWidgetArea),
+    "data": ("Data", "file-tree-outline", LEFT),
+    "device": ("Device", "chip", LEFT),
+    "details": ("Details", "text-box-search-outline", RIGHT),
 }
+"""Title, icon and place of each dock."""
+
+NARROW = 1270
+"""Pixels of the window below which docks would leave the pages too little room for all tabs of results."""
 
 LEAST_STAGE = QSize(360, 240)
 """Pixels of the page in the center. What the tabs behind it need must not make the window larger than the screen when
@@ -98,16 +105,60 @@ class Workbench(QMainWindow):
         from .details import Details
 
         self.data, self.devices, self.details = DataDock(self.workspace), DevicePicker(self.workspace), Details()
+        self.docks: dict[str, QDockWidget] = {}
+        features = QDockWidget.DockWidgetFeature
         widgets = (self.data, self.devices, self.details)
-        contents = {name: (place, widget) for (name, place), widget in zip(DOCKS.items(), widgets, strict=True)}
-        self.rails = Rails(self, contents)
-        self.rails.say("details", False)
-        self.details.something_said.connect(lambda said: self.rails.say("details", said))
+        self.dock_bar = QToolBar("Docks", self, movable=False)
+        self.dock_bar.setObjectName("docks")
+        self.dock_bar.toggleViewAction().setEnabled(False)
+        self.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.dock_bar)
+        for (name, (title, icon, area)), widget in zip(DOCKS.items(), widgets, strict=True):
+            dock = self.docks[name] = QDockWidget(title, self)
+            dock.setObjectName(name)
+            dock.setWidget(widget)
+            dock.setFeatures(features.DockWidgetClosable | features.DockWidgetMovable)
+            self.addDockWidget(area, dock)
+            dock.hide()
+            self.dock_bar.addWidget(IconButton(icon, title, partial(self.toggle_dock, name)))
+        self._fits, self._wanted = dict.fromkeys(DOCKS, False), dict.fromkeys(DOCKS, True)
+        self._says_something = False
+        self.details.something_said.connect(self._fill_details)
+
+    def _fill_details(self, says_something: bool) -> None:
+        self._says_something = says_something
+        self._fit_docks()
+
+    def _fit_docks(self) -> None:
+        """Show the docks that the user wants where the pages keep enough room; Details while something is selected."""
+        is_wide = self.width() >= NARROW
+        self.dock_bar.setVisible(not is_wide)
+        for name, dock in self.docks.items():
+            fits, is_open = is_wide and (name != "details" or self._says_something), not dock.isHidden()
+            if fits != self._fits[name]:  # else what the user did meanwhile stays
+                self._wanted[name] = is_open if self._fits[name] else self._wanted[name] or is_open
+                self._fits[name] = fits
+                dock.setVisible(fits and self._wanted[name])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the pages their room."""
+        super().resizeEvent(event)
+        self._fit_docks()
 
     @property
-    def docks(self) -> dict[str, SideDock]:
-        """The docks by their names."""
-        return self.rails.docks
+    def wanted_docks(self) -> list[str]:
+        """The names of the docks that are open, or would be where there is room and something to say."""
+        return [n for n, dock in self.docks.items() if not dock.isHidden() or (self._wanted[n] and not self._fits[n])]
+
+    def arrange_docks(self, names: Collection[str]) -> None:
+        """Open some docks where there is room, and close the others."""
+        self._fit_docks()
+        for name, dock in self.docks.items():
+            self._wanted[name] = name in names
+            dock.setVisible(self._wanted[name] and self._fits[name])
+
+    def toggle_dock(self, name: str) -> None:
+        """Show or hide a dock."""
+        self.docks[name].setVisible(self.docks[name].isHidden())
 
     def _make_status(self) -> None:
         self.device_words = QPushButton("Looking for devices…")
@@ -121,18 +172,16 @@ class Workbench(QMainWindow):
 
     def reset_layout(self) -> None:
         """Put the docks where they are at first."""
-        self.rails.reset()
+        for name, dock in self.docks.items():
+            self.addDockWidget(DOCKS[name][2], dock)
+        self.arrange_docks(DOCKS)
         self.resizeDocks([self.docks["data"], self.docks["details"]], [250, 300], Qt.Orientation.Horizontal)
         self.resizeDocks([self.docks["data"], self.docks["device"]], [400, 260], Qt.Orientation.Vertical)
 
     def show_dock(self, name: str) -> None:
         """Bring a dock into view."""
-        self.rails.show(name)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the pages the room."""
-        super().resizeEvent(event)
-        self.rails.fit()
+        self.docks[name].show()
+        self.docks[name].raise_()
 
     def fit_screen(self) -> None:
         """Be no larger than the screen, its frame included, and on it."""

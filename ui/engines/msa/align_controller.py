@@ -51,7 +51,6 @@ class AlignController(FormController):
         assert rows is not None  # it stands below
         self._rows = rows
         app.queue.partial_received.connect(self._watch)
-        self._options: dict[str, Any] = {}
         self.changes = ChangingController(app, rows, self.sources)
 
     def new_sheet(self, options: dict[str, Any]) -> AlignSheet:
@@ -59,15 +58,6 @@ class AlignController(FormController):
         from .sheet import AlignSheet
 
         return AlignSheet(self._app.workspace, options)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of the last alignment that are not at their defaults."""
-        return self._options
-
-    def keep_options(self, options: dict[str, Any]) -> None:
-        """Remember the options of an alignment until the window is closed."""
-        self._options = options
 
     def align(self, path: str) -> None:
         """Open the sheet with the sequences of a file."""

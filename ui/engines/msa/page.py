@@ -79,9 +79,9 @@ class AlignedPage(ResultsPage):
 
     def show_tab(self, name: str) -> None:
         """Bring a part into view."""
-        self.tabs.setCurrentWidget(self._places[name])
+        self.tabs.setCurrentWidget(self.places[name])
         panel = self._panel
-        (panel if name == "alignment" and panel is not None else self._places[name]).setFocus()
+        (panel if name == "alignment" and panel is not None else self.places[name]).setFocus()
 
     def _show_rows(self) -> None:
         if self._panel is None and self.run.rows is not None:
@@ -112,9 +112,9 @@ class AlignedPage(ResultsPage):
         """Show what came of it."""
         run = self.run
         is_readable = bool(run.cards) and not run.refusal
-        self._summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
-        self._statistics.hide()
-        self._reset.hide()
+        self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
+        self.statistics.hide()
+        self.reset_button.hide()
         self._nothing.say(*run.empty_words())
         self.bar.setVisible(self._panel is not None)
 

@@ -30,19 +30,19 @@ class PairForm(OptionForm):
         super()._put(name, value)
 
     def _offer_matrix(self, name: str) -> None:
-        choice = self._editors["matrix"]
+        choice = self.editors["matrix"]
         assert isinstance(choice, QComboBox)
         if choice.findData(name) < 0:
             choice.addItem(Path(name).name, name)
 
     def _show_unused(self) -> None:
         """Let only be chosen what has a meaning beside the other options."""
-        mode = self._editors["mode"]
+        mode = self.editors["mode"]
         is_ungapped = isinstance(mode, QComboBox) and mode.currentData() == "ungapped"
         is_listed, is_in_step = self._is_given("pair_list"), self._is_given("in_step")
         is_pairs = is_listed or is_in_step or self._is_given("long")
         has_match = self._is_given("match") and self._is_given("mismatch")
-        is_fitted = isinstance(how := self._editors["statistics"], QComboBox) and how.currentData() == "fitted"
+        is_fitted = isinstance(how := self.editors["statistics"], QComboBox) and how.currentData() == "fitted"
         no_composition = "Composition counts for proteins only." if self._is_nucleic else ""
         no_composition = "Fitted statistics hold it already." if is_fitted else no_composition
         reasons = {
@@ -62,7 +62,7 @@ class PairForm(OptionForm):
         if is_nucleic == self._is_nucleic:
             return
         self._is_nucleic = is_nucleic
-        choice = self._editors["matrix"]
+        choice = self.editors["matrix"]
         assert isinstance(choice, QComboBox)
         chosen = choice.currentData()
         entries = [choice.itemData(place) for place in range(choice.count())]

@@ -39,7 +39,6 @@ class PairController(FormController):
     def __init__(self, app: AppContext, *below: Any) -> None:
         super().__init__(app, *below)
         self._pasted = ""
-        self._options: dict[str, Any] = {}
         app.inspector.file_read.connect(self._take_pasted)
         self.locating.located.connect(self._fill_again)
 
@@ -53,15 +52,6 @@ class PairController(FormController):
         sheet = PairSheet(self._app.workspace, options)
         sheet.paste_asked.connect(self._keep_pasted)
         return sheet
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of the last comparison that are not at their defaults."""
-        return self._options
-
-    def keep_options(self, options: dict[str, Any]) -> None:
-        """Remember the options of a comparison until the window is closed."""
-        self._options = options
 
     def search_with(self, path: str) -> None:
         """Open the sheet with a file as queries."""
@@ -79,10 +69,7 @@ class PairController(FormController):
         """Open a bundled example: its files fill the sheet in when they are read."""
         self._choose(str(example.queries), str(example.targets))
         self.open_sheet()
-        if self._app.settings.preferences.run_examples:
-            from .sheet import PairSheet
-
-            assert isinstance(self.sheet, PairSheet)
+        if self._app.settings.preferences.run_examples and self.sheet is not None:
             self.sheet.run_when_ready()
 
     def _choose(self, queries: str, targets: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from clalign.engines.pairwise.estimate import estimate
 from clalign.engines.pairwise.inputs import choose_scoring
@@ -16,11 +16,10 @@ from ...models.workspace import Notice, SourceKind, Workspace
 from ...views.choices import NarrowBox
 from ...views.option_form import FormLines
 from ...views.parts import button, label, row, stacked
+from ...views.small_sheets import SequenceField
 from ...views.spec_sheet import SpecSheet, time_words
 from .form import PairForm
 from .notices import alphabet_chosen, compares_bases, pair_notices, reason_not_to_compare
-
-HINT = ">name description\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHF…"
 
 
 def scoring_words(spec: PairwiseSpec, is_nucleic: bool) -> str:
@@ -49,7 +48,6 @@ class PairSheet(SpecSheet):
     def __init__(self, workspace: Workspace, options: dict[str, Any]) -> None:
         self.queries, self.targets = NarrowBox(), NarrowBox()
         self.scoring = label("", "muted", wrap=True)
-        self._waits = False
         form = PairForm()
         form.set_values(options)
         texts = ("Compare sequences", "How they are scored, and what is reported", "Compare")
@@ -61,15 +59,12 @@ class PairSheet(SpecSheet):
 
     def _add_more(self, lines: FormLines) -> None:
         self.paste_button = button("Paste a query…", self._toggle_paste, "flat", "Paste sequences in place of a file")
-        self.text = QPlainTextEdit()
-        self.text.setPlaceholderText(HINT)
+        self.text = SequenceField("Query sequences")
         self.text.setFont(theme.mono_font(9))
         self.text.setFixedHeight(84)
-        self.text.setTabChangesFocus(True)
-        self.text.setAccessibleName("Query sequences")
         self.use = button("Use as query", self._use_pasted, tip="Paste or type sequences first.")
         self.use.setEnabled(False)
-        self.text.textChanged.connect(lambda: self.use.setEnabled(bool(self.text.toPlainText().strip())))
+        self.text.textChanged.connect(lambda: self.use.setEnabled(bool(self.text.fasta("query"))))
         self._paste = QWidget()
         hint = label("FASTA, or a plain sequence; it is kept as a file.", "muted")
         self._paste.setLayout(stacked(self.text, row(hint, None, self.use), spacing=-1))
@@ -84,8 +79,7 @@ class PairSheet(SpecSheet):
         self.resized.emit()
 
     def _use_pasted(self) -> None:
-        text = self.text.toPlainText().strip()
-        self.paste_asked.emit((text if text.startswith(">") else f">query\n{text}") + "\n")
+        self.paste_asked.emit(self.text.fasta("query"))
 
     def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
         """Show the open files; queries are asked for as long as none are chosen."""
@@ -122,18 +116,6 @@ class PairSheet(SpecSheet):
 
     def _reason(self) -> str:
         return reason_not_to_compare(self.workspace)
-
-    def _show_more(self, values: dict[str, Any]) -> None:
-        if self._waits and self.run_button.isEnabled():
-            self._waits = False
-            QTimer.singleShot(0, self, self.run_button.click)
-
-    def run_when_ready(self) -> None:
-        """Start as soon as the files are read."""
-        if self.run_button.isEnabled():
-            self.run_button.click()
-        else:
-            self._waits = True
 
     def _estimate(self) -> str:
         space = self.workspace

@@ -16,6 +16,7 @@ from ...models.workspace import Source, Workspace
 from ...views.choices import NarrowBox
 from ...views.figure_view import FigureView
 from ...views.lab_page import fill_devices
+from ...views.option_form import FormLines
 from ...views.parts import button, label, notice_row, row, set_role
 from ...views.sheet import Sheet
 from .calibration import fit_chart, fit_words, sample_chart
@@ -45,10 +46,9 @@ class CalibrateSheet(Sheet):
     calibrate_asked = Signal(dict)
     stop_asked = Signal()
     search_asked = Signal()
-    resized = Signal()
 
     def __init__(self, source: Source, workspace: Workspace, output: Path) -> None:
-        super().__init__(f"Calibrate {source.name}", 640)
+        super().__init__(f"Calibrate {source.name}", 680)
         self.source = source
         self.fits: list[dict[str, Any]] = []
         self.devices = NarrowBox()
@@ -80,21 +80,12 @@ class CalibrateSheet(Sheet):
         self._judge()
 
     def _form(self) -> QWidget:
-        made = QWidget()
-        grid = QGridLayout(made)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(8)
-        grid.setColumnStretch(1, 1)
-        grid.addWidget(label(WHY, "muted", wrap=True), 0, 0, 1, 3)
+        made = FormLines()
+        made.grid.addWidget(label(WHY, "muted", wrap=True), 0, 0, 1, 3)
         rows = (("Device", self.devices), ("Random sequences", self.number), ("Seed", self.seed), ("File", self.output))
         for place, (text, field) in enumerate(rows, 1):
-            name = label(text)
-            name.setBuddy(field)
-            field.setAccessibleName(text)
-            grid.addWidget(name, place, 0)
-            grid.addWidget(field, place, 1)
-        grid.addWidget(button("Choose…", self._ask_path), len(rows), 2)
+            made.add(place, text, field)
+        made.grid.addWidget(button("Choose…", self._ask_path), len(rows), 2)
         return made
 
     def _result(self) -> QWidget:

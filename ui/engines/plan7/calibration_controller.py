@@ -59,7 +59,6 @@ class CalibrationController(Controller):
         sheet.calibrate_asked.connect(self._start_calibration)
         sheet.stop_asked.connect(self._stop)
         sheet.search_asked.connect(self._search.open_sheet)
-        sheet.resized.connect(sheets.fit)
         sheets.open_sheet(sheet)
 
     def _proposed(self, path: str) -> Path:

@@ -30,13 +30,13 @@ class SearchForm(OptionForm):
     def _first_grid(self, fields: list[Field]) -> FormLines:
         made = super()._first_grid(fields)
         made.add(len(fields), "How thorough", self.presets)
+        self.presets.setAccessibleName("How thorough the search is")
         made.grid.addWidget(label("--max --F1 --F2", "muted"), len(fields), 2)
         return made
 
     @staticmethod
     def _preset_box() -> QComboBox:
         made = NarrowBox()
-        made.setAccessibleName("How thorough the search is")
         for key, (text, _) in PRESETS.items():
             made.addItem(text, key)
         made.addItem("As chosen below", OWN)
@@ -81,7 +81,7 @@ class SearchForm(OptionForm):
 
     def offer_cutoffs(self, cutoffs: dict[str, float], is_one: bool = True) -> None:
         """Offer the cutoffs that every profile has, with their scores if there is one profile."""
-        choice = self._editors["cutoff"]
+        choice = self.editors["cutoff"]
         assert isinstance(choice, QComboBox)
         texts = next(field for field in self._fields if field.name == "cutoff").metadata["choices"]
         for place, (key, text) in enumerate(texts.items()):

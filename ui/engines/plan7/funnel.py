@@ -14,7 +14,7 @@ from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
 
 from ... import formatting
-from ...models.text_table import Row, TextColumn, TextTable
+from ...models.text_table import Row, TextColumn
 from .columns import number
 
 MOST_ROWS = 20_000
@@ -160,69 +160,39 @@ def stage_title(step: FunnelStep, rejected: bool) -> str:
     return f"{'Stopped by the' if rejected else 'Passed the'} {in_sentence(step.label)}"
 
 
-def _filter(key: str, title: str, tip: str) -> SurvivorColumn:
-    return SurvivorColumn(
-        title, f"{tip}, in bits", lambda r: number(r[key]), True, 84 if "bias" in title else 62, key=key
-    )
+def _text(key: str) -> Callable[[Row], str]:
+    return lambda row: str(row[key])
 
 
-@dataclass(frozen=True, slots=True)
-class SurvivorColumn(TextColumn):
-    """A column of the table of survivors; `key` is what it is sorted by."""
+def _value(key: str) -> Callable[[Row], Any]:
+    return lambda row: row[key].lower() if isinstance(row[key], str) else row[key]
 
-    key: str = ""
+
+def _filter(key: str, title: str, tip: str) -> TextColumn:
+    return TextColumn(
+        title, f"{tip}, in bits", lambda r: number(r[key]), True, 84 if "bias" in title else 62, value=_value(key),
+        large_first=True,
+    )  # fmt: skip
 
 
 COLUMNS = (
-    SurvivorColumn("Name", "Name of the sequence; empty if the file is not at hand any more", lambda r: r["name"],
-                   False, 150, key="name"),
-    SurvivorColumn("Length", "Residues", lambda r: "—" if r["length"] is None else formatting.count(r["length"]), True,
-                   56, key="length"),
+    TextColumn("Name", "Name of the sequence; empty if the file is not at hand any more", _text("name"), False, 150,
+               value=_value("name")),
+    TextColumn("Length", "Residues", lambda r: "—" if r["length"] is None else formatting.count(r["length"]), True, 56,
+               value=_value("length"), large_first=True),
     _filter("msv", "MSV", "Score in the MSV filter above the null model"),
     _filter("bias", "MSV − bias", "The same above the bias filter's null model"),
     _filter("viterbi", "Viterbi", "Score in the Viterbi filter"),
     _filter("forward", "Forward", "Forward score"),
-    SurvivorColumn("P-value", "Of the score that this stage judges by",
-                   lambda r: "—" if r["pvalue"] is None else formatting.evalue(r["pvalue"]), True, 70, key="pvalue"),
-    SurvivorColumn("Limit", "P-value that lets a sequence pass", lambda r: formatting.limit(r["limit"]), True, 56,
-                   key="limit"),
-    SurvivorColumn("Description", "From the sequence file", lambda r: r["description"], False, 80, stretch=True,
-                   key="description"),
+    TextColumn("P-value", "Of the score that this stage judges by",
+               lambda r: "—" if r["pvalue"] is None else formatting.evalue(r["pvalue"]), True, 70,
+               value=_value("pvalue")),
+    TextColumn("Limit", "P-value that lets a sequence pass", lambda r: formatting.limit(r["limit"]), True, 56,
+               value=_value("limit")),
+    TextColumn("Description", "From the sequence file", _text("description"), False, 80, stretch=True,
+               value=_value("description")),
 )  # fmt: skip
-
-
-class SurvivorTable(TextTable):
-    """The sequences that passed a stage, or that it rejected; sorted by any column."""
-
-    def __init__(self) -> None:
-        super().__init__(COLUMNS)
-        self._found: list[Row] = []
-
-    def show(self, rows: list[Row]) -> None:
-        """Show other sequences in the order they come."""
-        self._found = rows
-        self.set_rows([])
-        self.set_rows(rows)
-
-    def sort_by(self, place: int | None, descending: bool) -> None:
-        """Sort by a column, what has no number last; None restores the first order."""
-        if place is None:
-            self._put(self._found)
-            return
-        column = self.columns[place]
-        assert isinstance(column, SurvivorColumn)
-        known = [row for row in self._found if row[column.key] is not None]
-        unknown = [row for row in self._found if row[column.key] is None]
-        self._put([*sorted(known, key=_key(column.key), reverse=descending), *unknown])
-
-    def _put(self, rows: list[Row]) -> None:
-        self.layoutAboutToBeChanged.emit()
-        self.rows = rows
-        self.layoutChanged.emit()
-
-
-def _key(name: str) -> Callable[[Row], Any]:
-    return lambda row: row[name].lower() if isinstance(row[name], str) else row[name]
+"""Of the sequences that passed a stage, or that it rejected."""
 
 
 def read_survivors(

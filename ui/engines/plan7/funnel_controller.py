@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
-from ... import formatting
 from ...desk.app_context import Controller
 from ...formatting import told
-from ...models.searched import unsearched_words
 from ...models.text_table import Row
 from ...settings import write_whole
 from .funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
@@ -48,7 +46,7 @@ class FunnelController(Controller):
             view.say("One profile at a time", "Choose a profile to see how many sequences passed its filters.", run)
         elif run.card["origin"] == "hmmer2":
             view.say(*HMMER2_WORDS)
-        elif run.share_searched() == 0.0 and (words := unsearched_words(run)):
+        elif run.share_searched() == 0.0 and (words := run.unsearched_words()):
             view.say(*words)
         else:
             path, profile, sentence = run.path, run.profile, run.funnel_sentence()
@@ -85,11 +83,5 @@ class FunnelController(Controller):
         """Write the sequences that are listed to a file."""
         proposed = str(self._app.export_folder / "sequences.tsv")
         name, _ = QFileDialog.getSaveFileName(self._app.window, "Save the table as", proposed, "Table (*.tsv)")
-        if not name:
-            return
-        try:
-            write_whole(Path(name), text)
-        except OSError as error:
-            self._app.say("stop", f"{name} could not be written because: {error.strerror}.")
-            return
-        self._app.say("good", f"Table written to {formatting.short_path(name)}.")
+        if name:
+            self._app.write_file(name, "Table", lambda: write_whole(Path(name), text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from clalign.engines.pictures.charts import diamond
@@ -13,7 +13,7 @@ from clalign.values.axes import Scale
 
 from ... import formatting, theme
 from ...models.run_view import RunView
-from ...models.text_table import ROW_ROLE, Row
+from ...models.text_table import ROW_ROLE, Row, TextTable
 from ...views.drawing_painter import paint_shapes
 from ...views.lab_page import LabTable
 from ...views.legend import Legend
@@ -30,7 +30,7 @@ from ...views.parts import (
     split,
     stacked,
 )
-from .funnel import FunnelStep, SurvivorTable, share_words, stage_title
+from .funnel import COLUMNS, FunnelStep, share_words, stage_title
 
 LEAST = 0.5
 """Where bars begin: so that a single sequence can be seen."""
@@ -205,7 +205,7 @@ class FunnelView(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows: list[StageRow] = []
         self.shown: tuple[str, bool] | None = None
-        self.table = SurvivorTable()
+        self.table = TextTable(COLUMNS, self)
         self.sentence = label("", "muted", wrap=True)
         self.empty = OneAtATime("filter-outline")
         self._splitter = split(StagesArea(self._stages()), self._listed(), shares=(0, 1))
@@ -236,20 +236,17 @@ class FunnelView(QWidget):
         self.explain_button = IconButton(
             "filter-check-outline", "Send the selected sequence through every filter", self._explain, "Explain"
         )
-        copy = IconButton("content-copy", "Copy the table as tab-separated text (Ctrl+C)", self.copy, "Copy")
+        copy = IconButton(
+            "content-copy", "Copy the table as tab-separated text (Ctrl+C)", lambda: self.view.copy(), "Copy"
+        )
         save = IconButton("export-variant", "Write the table to a file", lambda: self.save_asked.emit(self.table.tsv()),
                           "Save…")  # fmt: skip
         self._tools = [self.explain_button, copy, save]
         top = row(self.title, *self._tools)
         top.setContentsMargins(16, 6, 12, 4)
         self.view = LabTable(self.table, "Sequences of a stage")
-        self.view.setSortingEnabled(False)
-        header = self.view.horizontalHeader()
-        header.setSectionsClickable(True)
-        header.sectionClicked.connect(self._sort)
         self.view.doubleClicked.connect(lambda _: self._explain())
         self.view.row_chosen.connect(lambda _: self.explain_button.setEnabled(True))
-        self._clicks = (-1, 0)
         made.setLayout(stacked(top, (self.view, 1), spacing=0))
         self._say_nothing_listed()
         return made
@@ -289,36 +286,17 @@ class FunnelView(QWidget):
         if len(rows) < n_all:
             count = f"the best {formatting.count(len(rows))} of {formatting.plural(n_all, 'sequence')}"
         self.title.setText(f"{stage_title(step, rejected)}: {count}")
-        self._clicks = (-1, 0)
-        self.view.horizontalHeader().setSortIndicatorShown(False)
-        self.table.show(rows)
+        self.view.sort_column(-1)
+        self.table.set_rows([])
+        self.table.set_rows(rows)
         for tool in self._tools:
             tool.setEnabled(bool(rows) and tool is not self.explain_button)
 
     def say_listed(self, text: str) -> None:
         """Say why nothing is listed."""
         self.title.setText(text)
-        self.table.show([])
+        self.table.set_rows([])
         self._say_nothing_listed()
-
-    def _sort(self, place: int) -> None:
-        """Sort: numbers large first, names and P-values small first; again reverses, a third time restores."""
-        column, clicks = self._clicks
-        clicks = clicks + 1 if column == place else 1
-        self._clicks = (place, clicks % 3)
-        header = self.view.horizontalHeader()
-        header.setSortIndicatorShown(clicks != 3)
-        if clicks == 3:
-            self.table.sort_by(None, False)
-            return
-        large_first = self.table.columns[place].title not in ("Name", "Description", "P-value", "Limit")
-        descending = large_first == (clicks == 1)
-        header.setSortIndicator(place, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
-        self.table.sort_by(place, descending)
-
-    def copy(self) -> None:
-        """Copy the table."""
-        QGuiApplication.clipboard().setText(self.table.tsv())
 
     def _explain(self) -> None:
         index: QModelIndex = self.view.currentIndex()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from PySide6.QtCore import QTimer
-
 from clalign.databases.examples import Example
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.values.specs import Spec
@@ -70,7 +68,7 @@ class SearchController(FormController):
         sheet = RunSheet(self._app.workspace, options)
         sheet.action_asked.connect(self._take_advice)
         if self._app.settings.preferences.run_examples and self._is_example():
-            QTimer.singleShot(0, sheet, sheet.run_button.click)
+            sheet.run_when_ready()
         return sheet
 
     @property

@@ -46,7 +46,7 @@ class RunSheet(SpecSheet):
         return {"profiles": ("Profile", self.profiles), "sequences": ("Sequences", self.sequences)}
 
     def _add_more(self, lines: FormLines) -> None:
-        self.add_choice(lines, 2 * LINES, "Look for", self.direction)
+        lines.add(2 * LINES, "Look for", self.direction)
         self.direction.activated.connect(lambda: self.show_spec())
 
     def show_workspace(self) -> None:
