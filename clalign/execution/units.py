@@ -8,6 +8,7 @@ from functools import cache
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -304,6 +305,13 @@ class Query(Generic[Batch]):
     n_back: int = 0
     making: Lock = field(default_factory=Lock)
 
+    @classmethod
+    def prepared(cls, number: int, search: Search[Batch, Any], n_back: int = 0) -> Query[Batch]:
+        """Return a query for an executor in another process, which gets its rows from the planner of this one."""
+        query = cls(number, [], None, 0, 0, None, n_back=n_back)
+        query.search, query.lacks_search = search, False
+        return query
+
 
 class Unit(Struct, Generic[Batch], frozen=True):
     """What an executor computes in one go: rows `first` to `last` with a query, or no rows: what is left at its end."""
@@ -317,6 +325,11 @@ class Unit(Struct, Generic[Batch], frozen=True):
         """Whether all rows are stored, and the query is to be concluded."""
         return self.first == self.last
 
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Number of the query, first and last row: what identifies a unit in another process."""
+        return self.query.number, self.first, self.last
+
 
 class Finished(Struct, Generic[Batch], frozen=True):
     """What was found in a unit; `hits_of` are hits of other queries, with the numbers of these."""
@@ -324,3 +337,7 @@ class Finished(Struct, Generic[Batch], frozen=True):
     unit: Unit[Batch]
     result: BatchResult
     hits_of: Sequence[tuple[int, Hit]] = ()
+
+    def packed_result(self) -> BatchResult:
+        """Return the result without the arrays of scores, for another process: the packed scores say the same."""
+        return replace(self.result, scores=Scores(np.empty(0, np.int64), np.empty(0, np.int32)))
