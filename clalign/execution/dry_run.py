@@ -144,7 +144,7 @@ def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, U
 
 
 def _opened(openings: list[Opening[Session]], task: Task[Any]) -> Iterator[Session]:
-    """Yield the devices that can be opened; of others tell why they cannot, unless there are none at all."""
+    """Yield the devices that can be opened, and warn of others; raise the error of the last one if there are none."""
     n_opened, last = 0, None
     for opening in openings:
         try:

@@ -82,7 +82,7 @@ class _Scoring(Struct, Generic[Batch], frozen=True):
     units: list[Unit[Batch]]
     batch: Batch
     wait: Callable[[], Sequence[Scored[Any]]]
-    midway: _Midway
+    progress: _UnitProgress
     cells: float
 
 
@@ -286,13 +286,13 @@ class Executor(Generic[Batch]):
         unit, plan = units[0], self.plan
         batch = self.cutter.batch(unit.first, unit.last)
         self._current = (unit,)
-        midway = _Midway(self, unit)
+        progress = _UnitProgress(self, unit)
         with tracing.span("start a batch", "launching", query=unit.query.number, rows=unit.last - unit.first):
             if len(units) > 1 and plan.start_many is not None:
                 wait = plan.start_many([one.query.search for one in units], self.session, batch)
             else:
-                wait = _of_one(plan.start(unit.query.search, self.session, batch, midway))
-        return _Scoring(units, batch, wait, midway, sum(self._cells(one, batch) for one in units))
+                wait = _of_one(plan.start(unit.query.search, self.session, batch, progress))
+        return _Scoring(units, batch, wait, progress, sum(self._cells(one, batch) for one in units))
 
     def _scored(self, job: _Scoring[Batch], packer: ThreadPoolExecutor) -> list[_Found[Batch]]:
         """Wait for the scores of units that were started together."""
@@ -304,7 +304,7 @@ class Executor(Generic[Batch]):
         # A driver that keeps no times gives none; then the time between two results has to do. Where there
         # are times, that of a batch is 0 if it was done, and so counted, together with the one before.
         spent = self.session.kernel_seconds
-        seconds = job.midway.seconds_before + (spent - before if spent else now - self._waited_since)
+        seconds = job.progress.seconds_before + (spent - before if spent else now - self._waited_since)
         self._waited_since = now
         self.source.measure(job.cells, seconds)
         if seconds and job.cells:
@@ -414,8 +414,8 @@ def _of_one(wait: Callable[[], Scored[Any]]) -> Callable[[], Sequence[Scored[Any
     return lambda: [wait()]
 
 
-class _Midway:
-    """Reports the progress of one unit, and keeps what is needed to continue it; see `Midway`."""
+class _UnitProgress:
+    """Reports the progress of one unit, and keeps what is needed to continue it; see `UnitProgress`."""
 
     def __init__(self, executor: Executor[Any], unit: Unit[Any]) -> None:
         self._executor, self._unit = executor, unit
@@ -432,7 +432,7 @@ class _Midway:
         now, spent = time.perf_counter() - self._began[0], self._executor.session.kernel_seconds - self._began[1]
         return self.seconds_before + (spent or now)
 
-    def tell(self, cells: float) -> None:
+    def report(self, cells: float) -> None:
         self._cells = cells
         if self._executor.run is not None:
             self._executor.run.progress(self._unit, cells, self.seconds)

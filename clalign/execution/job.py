@@ -145,13 +145,13 @@ class Work(Protocol):
         """Return what is to be computed."""
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return what so many cells, those of the plan, will take devices together."""
+        """Return the time and memory of the cells of the plan on devices together."""
 
     def summary(self) -> dict[str, Any]:
         """Return what the summary has besides."""
 
 
-def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool = False) -> Summary:
+def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool = False) -> Summary:
     """Compute until everything is in the run file.
 
     Parameters
@@ -159,7 +159,7 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
     task : Task
     load : callable
         Reads the input, while the device is being opened.
-    is_apart : bool
+    in_processes : bool
         Whether several cards compute in a process each, which reads the input again.
 
     Returns
@@ -176,7 +176,7 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
     """
     try:
         with owned(task.run.path):
-            return _owned(task, load, is_apart)
+            return _owned(task, load, in_processes)
     except RunBusy:
         raise  # its state is the other worker's business
     except ClalignError as error:
@@ -184,11 +184,11 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
         raise
 
 
-def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool) -> Summary:
+def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> Summary:
     run = task.run
     run.set_facts(state="running", error=None)
     try:
-        summary = _computed(task, load, is_apart)
+        summary = _computed(task, load, in_processes)
     except ClalignError:
         raise
     except BaseException:
@@ -202,10 +202,10 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: b
     return summary
 
 
-def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool) -> Summary:
+def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> Summary:
     started, run = time.monotonic(), task.run
     cluster = cluster_of(task.spec.to_dict()["device"])
-    work, state = _by_devices(task, load, is_apart) if cluster is None else _by_workers(task, load, *cluster)
+    work, state = _by_devices(task, load, in_processes) if cluster is None else _by_workers(task, load, *cluster)
     searched: Targets = work.targets if state.part is None else state.part
     seconds = time.monotonic() - started
     return {
@@ -219,16 +219,16 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart
     }
 
 
-def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool) -> tuple[Work, RunState]:
+def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> tuple[Work, RunState]:
     """Compute on devices of this machine."""
     executors = LocalExecutors(task.run, task.context, task.warn)
     picks, helps = picks_of(task), list[Rehearse]()
     devices = [pick.device for pick in picks if isinstance(pick, Given)]
     is_known = len(devices) == len(picks) > 1 and all(device.kind in IN_PROCESSES for device in devices)
-    is_apart = is_apart and is_known and _has_files(task)
+    in_processes = in_processes and is_known and _has_files(task)
     with ExitStack() as stack:
         stack.callback(end_all)
-        if is_apart:
+        if in_processes:
             openings: list[Opening[Any]] = _processes(task, devices, executors)
         else:
             end_ahead()
@@ -236,10 +236,10 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
         for opening in openings:
             stack.enter_context(opening)
         with tracing.span("read the inputs", "reading"):
-            foreseen = [] if is_apart else openings
+            foreseen = [] if in_processes else openings
             work = load(replace(task, foresee=partial(_foresee, foreseen), foresee_help=helps.append))
         state = RunState(task, work, executors, len(openings), helps)
-        executors.work(openings, state.serve_process if is_apart else state.serve, state.has_begun_units)
+        executors.work(openings, state.serve_process if in_processes else state.serve, state.has_begun_units)
     return work, state
 
 
@@ -432,7 +432,7 @@ class RunState:
         self._seconds.update(seconds)
 
     def summary(self, seconds: float) -> Summary:
-        """Return what is known of the speed of a run that took so long."""
+        """Return the speed of a run that took this time (s)."""
         writer = self._writer
         assert writer is not None
         parts = writer.parts()

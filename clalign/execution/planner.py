@@ -17,7 +17,7 @@ from clalign import tracing
 from clalign.compute.batching import gaps
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.execution.assignments import END_SECONDS, Assignments, WorkerStats
-from clalign.execution.units import ALL, Batch, Cutter, Plan, Query, Unit, chooses
+from clalign.execution.units import ALL, Batch, Choosing, Cutter, Plan, Query, Unit
 from clalign.runs.run_file import RunFile
 from clalign.values.profiles import IMPOSSIBLE
 
@@ -170,7 +170,7 @@ class Planner(Generic[Batch]):
         return unit
 
     def take_several(self, run: RunFile, cutter: Cutter[Batch], seconds: float, most: int) -> list[Unit[Batch]]:
-        """Return at most so many units, which take an executor about so many seconds; maybe none.
+        """Return at most `most` units, which take an executor about `seconds` together; maybe none.
 
         Near the end of the job they are half of what is due to it, or a single one.
         """
@@ -230,7 +230,7 @@ class Planner(Generic[Batch]):
         if query is None:
             return self._end(worker)  # looking for a query may have found one
         query.owner = cutter
-        first, last = cutter.choose(query.ranges) if chooses(cutter) else query.ranges[0]
+        first, last = cutter.choose(query.ranges) if isinstance(cutter, Choosing) else query.ranges[0]
         end = cutter.end(first, last)
         share = self._share(worker, end - first)
         end = end if share == 1.0 else cutter.end(first, last, share)
@@ -269,7 +269,7 @@ class Planner(Generic[Batch]):
         An executor that has some of the rows at hand gets a query that lacks these.
         """
         first = next(iter(self._open), None)
-        if chooses(cutter) and not cutter.has_all():
+        if isinstance(cutter, Choosing) and not cutter.has_all():
             suiting = next((query for query in self._open if cutter.has_some_of(query)), None)
             if suiting is not None or len(self._open) > MAX_OPEN:
                 return suiting or first

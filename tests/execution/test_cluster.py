@@ -459,7 +459,7 @@ def test_a_scheduler_that_is_not_there_is_told_of(
 def test_rows_of_a_query_are_looked_for_again_when_some_come_back_or_a_shard_comes() -> None:
     chance = np.random.default_rng(5)
     given = [Sequence.from_text(f"s{n}", "ACDEF" * int(chance.integers(1, 99))) for n in range(40)]
-    placement = shard_placement.ShardPlacement(shards.Outline.of(SequenceDatabase.from_sequences(given, AMINO)))
+    placement = shard_placement.ShardPlacement(0, shards.Outline.of(SequenceDatabase.from_sequences(given, AMINO)))
     bounds = placement.outline.rows.tolist()
     cutter, query = (
         shard_placement.WorkersCutter(None, "one", placement),

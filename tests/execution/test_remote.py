@@ -284,12 +284,12 @@ def test_processes_are_started_ahead_for_what_words_meant_last(tmp_path: Path, m
     processes.start_ahead("plan7", "gpus")
     ahead = dict(processes._ahead)
     assert [process.args[-2:] for process in ahead.values()] == [["plan7", "0:0"], ["plan7", "0:1"]]  # type: ignore[index]
-    assert processes.taken("plan7", "0:1") is ahead["0:1"]
+    assert processes.take("plan7", "0:1") is ahead["0:1"]
     processes.end_ahead()
     assert not processes._ahead
     assert ahead["0:0"].poll() == -signal.SIGKILL
     assert ahead["0:1"].poll() is None
-    another = processes.taken("plan7", "0:1")
+    another = processes.take("plan7", "0:1")
     assert another is not ahead["0:1"]
     for process in (ahead["0:1"], another):
         processes.end(process)

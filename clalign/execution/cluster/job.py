@@ -77,7 +77,7 @@ class ClusterJob:
         self._no_cutter: Any = object()  # stands for the cutter of this process, which computes no rows
         self._asked: dict[str, tuple[str, Any]] = {}
         self._known: set[str] = set()
-        self._placement: tuple[int, ShardPlacement] | None = None
+        self._placement: ShardPlacement | None = None
         self._looked = 0.0
         self._waiting_since = time.monotonic()
         self._refused: dict[str, None] = {}
@@ -228,13 +228,13 @@ class ClusterJob:
             cutter.patience *= UNIT_PATIENCE
             if self._placement is None:
                 self._placement = self._placement_of(self._payloads, cutter.database)
-        return WorkersCutter(cutter, address, None if self._placement is None else self._placement[1])
+        return WorkersCutter(cutter, address, self._placement)
 
     @staticmethod
-    def _placement_of(payloads: Payloads, database: SequenceDatabase) -> tuple[int, ShardPlacement]:
+    def _placement_of(payloads: Payloads, database: SequenceDatabase) -> ShardPlacement:
         reference = payloads.register.reference_of(database)
         assert reference is not None
-        return reference[1], ShardPlacement(payloads.outline(reference[1]))
+        return ShardPlacement(reference[1], payloads.outline(reference[1]))
 
     def _lose(self, address: str) -> None:
         """Take back the units of a worker that has gone."""
@@ -246,7 +246,7 @@ class ClusterJob:
         for remote in [remote for remote in self._devices if remote.worker is worker]:
             self._drop(remote)
         if self._placement is not None:
-            self._placement[1].forget(address)
+            self._placement.forget(address)
         assert self._payloads is not None
         self._payloads.forget_worker(address)
         for other in self._payloads.lively.values():

@@ -1,4 +1,4 @@
-"""A cluster on this machine: the keys without which nobody takes part, and how its workers are started."""
+"""A cluster on this machine: the keys that protect it, and how its workers are started."""
 
 from __future__ import annotations
 

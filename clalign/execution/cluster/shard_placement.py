@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clalign.execution.cluster.shards import Outline
-from clalign.execution.units import Cutter, Query
+from clalign.execution.units import Choosing, Cutter, Query
 
 UNIT_PATIENCE = 4.0
 """Size of a unit for a worker, in units of the size for a device of this machine: it is sent over the network."""
@@ -23,6 +23,8 @@ class ShardPlacement:
 
     Attributes
     ----------
+    database : int
+        Number of the database in payloads.
     outline : Outline
     holders : list of set of str
         Addresses of the workers that have each shard.
@@ -30,6 +32,7 @@ class ShardPlacement:
         Number of shards of each worker.
     """
 
+    database: int
     outline: Outline
     holders: list[set[str]] = field(default_factory=list)
     n_held: Counter[str] = field(default_factory=Counter)
@@ -57,7 +60,7 @@ class ShardPlacement:
                 yield max(first, start), min(last, end), shard
 
 
-class WorkersCutter:
+class WorkersCutter(Choosing):
     """Cuts rows for a device of a worker: first those of shards that it has, then of shards that no worker has.
 
     Parameters

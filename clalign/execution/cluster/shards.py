@@ -23,10 +23,10 @@ from clalign.values.alphabets import Alphabet
 from clalign.values.sequences import SequenceDatabase
 
 SHARD_RESIDUES = 2**24
-"""Residues of a shard, about; it is some tens of megabytes with the names."""
+"""Approximate size of a shard (residues), some tens of megabytes with the names."""
 
 ROW_RESIDUES = 64
-"""A row counts for so many residues besides its own: for its name and its place."""
+"""Residues for which a row counts besides its own: for its name and its place."""
 
 Integers = npt.NDArray[np.int64]
 

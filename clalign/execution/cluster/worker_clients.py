@@ -313,13 +313,11 @@ class RemoteDevice:
     device : Device
         With the names of the worker.
     cutter : WorkersCutter
-    placement : (int, ShardPlacement) or None
-        Number of the database, and where its shards are.
+    placement : ShardPlacement or None
+        None where rows are not those of a database.
     """
 
-    def __init__(
-        self, worker: Worker, device: Device, cutter: WorkersCutter, placement: tuple[int, ShardPlacement] | None
-    ) -> None:
+    def __init__(self, worker: Worker, device: Device, cutter: WorkersCutter, placement: ShardPlacement | None) -> None:
         self.worker, self.device, self.cutter, self._placement = worker, device, cutter, placement
         self.n_failures = self.n_again = 0
         self.out: dict[Any, list[Asked]] = {}
@@ -342,10 +340,10 @@ class RemoteDevice:
         worker, payloads = self.worker, self.worker.payloads
         names = [payloads.search_name(unit.query.number, unit.query.search) for unit in units]
         after = [*worker.send(("plan", 0)), *worker.send(*names), *again]
-        if self._placement is not None:
-            number, placement = self._placement
+        placement = self._placement
+        if placement is not None:
             shards = dict.fromkeys(one for unit in units for one in placement.outline.of_rows(unit.first, unit.last))
-            after += worker.send_shards(number, shards)
+            after += worker.send_shards(placement.database, shards)
             for shard in shards:
                 placement.hold(shard, worker.address)
         drop = worker.drop_old(names)

@@ -87,7 +87,7 @@ class DeviceProcess:
         self._received: SimpleQueue[Message | None] = SimpleQueue()
         self._units: dict[UnitKey, Unit[Any]] = {}
         try:
-            self._process = processes.taken(engine, device.id)
+            self._process = processes.take(engine, device.id)
         except OSError as error:
             failure = ProcessNotStarted(f"a process for {device.name}", error)
             raise DeviceError(failure.message, failure.hint) from error

@@ -48,7 +48,7 @@ def _remembered(engine: str, words: str) -> str:
     return f"{engine} processes: {words}"
 
 
-def taken(engine: str, device: str) -> subprocess.Popen[bytes]:
+def take(engine: str, device: str) -> subprocess.Popen[bytes]:
     """Take the process that was started ahead for a device, or start one."""
     wait_for_gone()  # of an earlier job
     process = _ahead.pop(device, None) or started(engine, device)
