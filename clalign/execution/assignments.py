@@ -129,7 +129,10 @@ class Assignments:
 
     def of(self, cutter: object) -> WorkerStats:
         """Return the units and the speed of an executor."""
-        return self._workers.setdefault(id(cutter), WorkerStats())
+        found = self._workers.get(id(cutter))
+        if found is None:
+            found = self._workers[id(cutter)] = WorkerStats()
+        return found
 
     def assign(self, unit: Unit[Any], worker: WorkerStats) -> None:
         """Assign a unit, which another executor may have as well."""

@@ -127,7 +127,8 @@ def test_every_row_is_stored_once(n_queries: int, n_rows: int, sizes: list[int],
 
 
 def test_units_were_given_twice_and_several_together() -> None:
-    test_every_row_is_stored_once()
+    if not n_twice[0]:  # that test did not run in this process
+        test_every_row_is_stored_once()
     assert n_twice[0], "or nothing was tried"
     assert n_together[0]
 

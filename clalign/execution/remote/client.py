@@ -176,7 +176,8 @@ class DeviceProcess:
                 elif word == "measure":
                     access.measure(*given)
                 elif word == "shrink":
-                    self._send(access.shrink(self._units[given[0]]))
+                    unit = self._units.get(given[0])
+                    self._send(unit is not None and access.shrink(unit))
                 elif word == "warn":
                     access.warn(*given)
                 elif word == "building":
