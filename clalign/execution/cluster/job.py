@@ -124,7 +124,7 @@ class ClusterJob:
         for device in self._devices:
             device.withdraw()
         with suppress(Exception):  # everything is stored
-            workers = list(self._payloads.lively.values())
+            workers = list(self._payloads.workers.values())
             futures = [worker.submit("end", tasks.end, self._payloads.job) for worker in workers]
             asked, began = list(zip(futures, workers, strict=True)), time.monotonic()
 
@@ -215,7 +215,7 @@ class ClusterJob:
             self._finalizers = self._stack.enter_context(
                 Finalizers(plan, self._writer.run.path, self._pick, self._context)
             )
-        worker = self._payloads.lively[address] = Worker(address, name, look, self._payloads)
+        worker = self._payloads.workers[address] = Worker(address, name, look, self._payloads)
         for device in devices:
             remote = RemoteDevice(worker, device, self._cutter(device, address), self._placement)
             self._devices.append(remote)
@@ -240,7 +240,7 @@ class ClusterJob:
         """Take back the units of a worker that has gone."""
         self._known.discard(address)
         self._asked.pop(address, None)
-        worker = self._payloads.lively.pop(address, None) if self._payloads is not None else None
+        worker = self._payloads.workers.pop(address, None) if self._payloads is not None else None
         if worker is None:
             return
         for remote in [remote for remote in self._devices if remote.worker is worker]:
@@ -249,7 +249,7 @@ class ClusterJob:
             self._placement.forget(address)
         assert self._payloads is not None
         self._payloads.forget_worker(address)
-        for other in self._payloads.lively.values():
+        for other in self._payloads.workers.values():
             # Their tasks may wait for a shard from the worker that has gone.
             if other.forget(("pending", "cancelled", "lost", "error")):
                 for remote in [remote for remote in self._devices if remote.worker is other]:
@@ -358,7 +358,7 @@ class ClusterJob:
             return
         units = [unit for unit, _ in failed]
         unit, worst = next((one for one in failed if one[1].kind not in RETRIED), failed[0])
-        if worst.kind in RETRIED and remote.n_again > MAX_RETRIES:
+        if worst.kind in RETRIED and remote.n_retries > MAX_RETRIES:
             worst = Failure("device", "It does not keep what it is sent.")
         if worst.kind in RETRIED:
             self._send_again(remote, failed)
@@ -367,7 +367,7 @@ class ClusterJob:
         self._fail(remote, unit, worst)
 
     def _send_again(self, remote: RemoteDevice, failed: Sequence[tuple[Unit[Any], Failure]]) -> None:
-        remote.n_again += 1
+        remote.n_retries += 1
         self._looked = 0.0  # its worker may have gone
         if any(failure.kind == "forgotten" for _, failure in failed):
             remote.worker.forget_all()
@@ -378,7 +378,7 @@ class ClusterJob:
 
     def _store(self, remote: RemoteDevice, found: Sequence[tuple[Unit[Any], tasks.Found]]) -> None:
         writer, device = self._writer, named(remote.device, remote.worker.name)
-        remote.n_again = 0
+        remote.n_retries = 0
         remote.measure(sum(one.result.seconds for _, one in found))
         writer.planner.delivered([(unit, one.result.cells) for unit, one in found], remote.cutter)
         finished = []

@@ -64,7 +64,7 @@ class Payloads:
         self.answers: SimpleQueue[Answer] = SimpleQueue()
         # Which worker put a shard into a cache, by cache and digest, and the future of that while the worker is there.
         self.sources: dict[tuple[str, str], tuple[str, Any]] = {}
-        self.lively: dict[str, Worker] = {}
+        self.workers: dict[str, Worker] = {}
         self._digests: dict[tuple[int, int], str] = {}
         self._searches: dict[int, tuple[Any, Reference]] = {}
         self._packed: dict[Reference, tuple[bytes, list[Reference]]] = {}
@@ -268,7 +268,7 @@ class Worker:
 
     def _from_another(self, digest: str) -> Any:
         """Return the future of a shard that another worker has; Dask sends it from one to the other."""
-        for other in self.payloads.lively.values():
+        for other in self.payloads.workers.values():
             _, future = self.payloads.sources.get((other.look.cache, digest), ("", None))
             is_there = digest in other.look.shards or (future is not None and future.status == "finished")
             if other is not self and is_there:
@@ -319,7 +319,7 @@ class RemoteDevice:
 
     def __init__(self, worker: Worker, device: Device, cutter: WorkersCutter, placement: ShardPlacement | None) -> None:
         self.worker, self.device, self.cutter, self._placement = worker, device, cutter, placement
-        self.n_failures = self.n_again = 0
+        self.n_failures = self.n_retries = 0
         self.out: dict[Any, list[Asked]] = {}
         worker.devices.append(self)
         self._task_seconds = 0.0
