@@ -20,7 +20,7 @@ from clalign.cli.streams import private_stdout
 from clalign.errors import ExitCode
 
 if TYPE_CHECKING:
-    from clalign.execution.apart.home import Order
+    from clalign.execution.remote.client import Order
 
 
 def add_parser(subparsers: Any) -> None:
@@ -45,18 +45,18 @@ def run(arguments: argparse.Namespace) -> int:
     ahead.join()  # modules that load each other must not be loaded by two threads
     from clalign.compute.opencl.choice import pick_device
     from clalign.engines.engine import engine_named
-    from clalign.execution.apart.there import Link, serve
+    from clalign.execution.remote.server import Pipe, serve
     from clalign.values.devices import Device
 
     engine = engine_named(arguments.engine)
     load, spec_of = engine.part("load"), engine.spec.from_dict
     end_loading()
-    link = Link(sys.stdin.buffer, answers.buffer, partial(_leave, ExitCode.STOPPED))
-    order: Order = link.hear()
+    pipe = Pipe(sys.stdin.buffer, answers.buffer, partial(_leave, ExitCode.STOPPED))
+    order: Order = pipe.receive()
     if order.is_traced:
         tracing.begin(f"clalign executor {arguments.device}")
     spec = spec_of(order.spec)
-    serve(link, Device.from_dict(order.device), order.n_devices, Path(order.run), spec, load, pick_device)
+    serve(pipe, Device.from_dict(order.device), order.n_devices, Path(order.run), spec, load, pick_device)
     sys.stderr.flush()
     _leave(ExitCode.DONE)
 

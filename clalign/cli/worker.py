@@ -68,15 +68,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.engine:
         ahead.load(arguments.engine, arguments.device)
         if names_several(arguments.device) and not arguments.stay:  # one that stays may wait long for its job
-            from clalign.execution.apart.starting import start_ahead
+            from clalign.execution.remote.processes import start_ahead
 
             start_ahead(arguments.engine, arguments.device)
     code = serve(Orders(send), ahead, perform, stays=arguments.stay)
-    if (starting := sys.modules.get("clalign.execution.apart.starting")) is not None:
-        starting.end_all()  # of a job that did not need them
-        starting.wait_for_gone()
-    if (local := sys.modules.get("clalign.execution.cluster.local")) is not None:
-        local.end()
+    if (processes := sys.modules.get("clalign.execution.remote.processes")) is not None:
+        processes.end_all()  # of a job that did not need them
+        processes.wait_for_gone()
+    if (local_cluster := sys.modules.get("clalign.execution.cluster.local_cluster")) is not None:
+        local_cluster.end()
     if code is None:
         ahead.let_drivers_settle()
         raise OptionError(

@@ -1,4 +1,4 @@
-"""A run that is only looked at: its inputs are read and its devices opened as for a run, but nothing is computed."""
+"""A dry run: inputs are read and devices opened as for a run, but nothing is computed."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import FEW_NEW, MOST_BUILDERS, MOST_COMPILERS, Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
 from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
-from clalign.execution.executor import MOST_ROWS_TOGETHER, MOST_TOGETHER
+from clalign.execution.executor import MAX_ROWS_TOGETHER, MAX_TOGETHER
 from clalign.execution.job import Summary, Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part
 from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of
 
 if TYPE_CHECKING:
-    from clalign.execution.cluster.asking import Unbuilt
+    from clalign.execution.cluster.device_query import Unbuilt
 
 UNITS_AT_ONCE = 2
-"""While one is computed the next one is sent."""
+"""Units in the memory of a device: one is computed while the next one is sent."""
 
-ASKED_AT_ONCE = 32
-"""Devices of workers, of which each has to be opened there."""
+MAX_ASKED_AT_ONCE = 32
+"""Devices of workers that are asked at a time; each of them has to be opened."""
 
-MOST_LOOKED_AT = 256
-"""Queries among which the longest one is sought: it takes the most memory."""
+MAX_LOOKED_AT = 256
+"""Queries among which the longest one is sought, which takes the most memory."""
 
 BUILD_SECONDS = {"cpu": 0.9, "gpu": 0.8, "accelerator": 0.8}
 """Of a program, on one core, on average: PoCL; NVIDIA's compiler on an H200, of which no program takes longer than
 `LAST_SECONDS`. Shapes with barriers, which processors are not given, take PoCL minutes."""
 
 LAST_SECONDS = {"gpu": 1.5, "accelerator": 1.5}
-"""What the longest build takes after most others are done."""
+"""Time of the longest build, which ends after most others are done (s)."""
 
 
 class _Started(Exception):
@@ -127,8 +127,8 @@ def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, U
     cluster = cluster_of(task.spec.to_dict()["device"])
     if cluster is None:
         return [], 0
-    from clalign.execution.cluster.asking import devices_of
-    from clalign.execution.cluster.connecting import Connection, loaded, n_local
+    from clalign.execution.cluster.connection import Connection, loaded, n_local
+    from clalign.execution.cluster.device_query import devices_of
 
     words, address = cluster
     n = n_local(address)
@@ -144,7 +144,7 @@ def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, U
 
 
 def _opened(openings: list[Opening[Session]], task: Task[Any]) -> Iterator[Session]:
-    """Yield the devices that can be opened; of others tell why they cannot, unless there are none at all."""
+    """Yield the devices that can be opened, and warn of others; raise the error of the last one if there are none."""
     n_opened, last = 0, None
     for opening in openings:
         try:
@@ -177,7 +177,7 @@ def _needs(known: list[tuple[Device, Unbuilt]], units: list[Rehearsal], work: Wo
     """Return what devices need; those of workers are asked at the same time what they have compiled."""
     targets = RESIDUE_BYTES * work.targets.n_residues + SEQUENCE_BYTES * len(work.targets)
     found = []
-    with ThreadPoolExecutor(ASKED_AT_ONCE, "asks devices") as pool:
+    with ThreadPoolExecutor(MAX_ASKED_AT_ONCE, "asks devices") as pool:
         new = pool.map(lambda unbuilt, unit: len(unbuilt(list(unit.programs))), (one for _, one in known), units)
         for (device, _), unit, n_new in zip(known, units, new, strict=True):
             kept = min(targets, RESIDENT_SHARE * device.memory_bytes) if device.kind in ("gpu", "accelerator") else 0
@@ -194,16 +194,16 @@ def _first_unit(device: Device, plan: Plan[Any], run: RunFile) -> Rehearsal:
 
     And of the first ones together, where they are started so.
     """
-    some = list(islice(plan.queries, MOST_LOOKED_AT))
+    some = list(islice(plan.queries, MAX_LOOKED_AT))
     longest = max(some, key=lambda number: run.card(number).get("length", 0))
     most: Rehearsal = _FirstLaunch(device)
     alone = [[number] for number in dict.fromkeys((longest, some[0], plan.queries[-1]))]
-    for numbers in (*alone, some[:MOST_TOGETHER]):
+    for numbers in (*alone, some[:MAX_TOGETHER]):
         unit = _FirstLaunch(device)
         with _whatever_happens():
             cutter = plan.cutter_for(device)
             batch = cutter.batch(0, cutter.end(0, plan.n_rows))
-            n = min(len(numbers), MOST_ROWS_TOGETHER // max(1, len(batch)))
+            n = min(len(numbers), MAX_ROWS_TOGETHER // max(1, len(batch)))
             if n > 1 and plan.start_many is not None:
                 plan.start_many([plan.search_of(run, number) for number in numbers[:n]], unit, batch)
             else:

@@ -1,4 +1,4 @@
-"""What a run will take before it begins, by the measured speed of devices."""
+"""Estimates of time and memory before a run begins, by the measured speed of devices."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from clalign.execution.pace import REFERENCE_RATE
 from clalign.values.devices import Device
 
 START_SECONDS = 0.5
-"""Until something is computed: two processes, a driver, inputs that are at hand."""
+"""Time before the first unit: two processes, a driver, inputs that are prepared (s)."""
 
 PROGRAM_BYTES = 100e6
-"""Of the program and its libraries, where the system does not tell."""
+"""Memory of the program and its libraries, where the system gives no number."""
 
 COMPILING_BYTES = 350e6
-"""Of a compiler of a processor's driver, beside them."""
+"""Memory of a compiler of a processor's driver, besides."""
 
 
 class Estimate(Struct, frozen=True):
-    """What a run will take, programs that have to be compiled not counted.
+    """What a run will take, without programs that have to be compiled.
 
     Attributes
     ----------
@@ -42,15 +42,15 @@ class Estimate(Struct, frozen=True):
 
 
 Speeds = Mapping[str, float]
-"""How many cells of some recurrence devices compute in the time of one of HMMER2's, by their kinds; 1 of the others."""
+"""Speed of a recurrence relative to the one of HMMER2, by the kinds of devices; 1 for other kinds."""
 
 AS_MEASURED: Speeds = {}
 
 
 def rate_of(devices: Iterable[Device], speeds: Speeds = AS_MEASURED) -> float:
-    """Return the cells a second that devices compute together; 0 if one was never measured.
+    """Return the rate of devices together (cells / s); 0 if one was never measured.
 
-    They are measured by HMMER2's recurrence; `speeds` are those of another one.
+    It is measured with the recurrence of HMMER2; `speeds` are those of another one.
     """
     rates = [
         speeds.get(device.kind, 1.0) * (device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else 0.0))
@@ -60,7 +60,7 @@ def rate_of(devices: Iterable[Device], speeds: Speeds = AS_MEASURED) -> float:
 
 
 def seconds_of(n_cells: float, devices: Iterable[Device], speeds: Speeds = AS_MEASURED) -> float | None:
-    """Return the time that so many cells take devices together; None if one was never measured."""
+    """Return the time of some cells on devices together (s); None if one was never measured."""
     rate = rate_of(devices, speeds)
     return n_cells / rate if rate else None
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 from typing import Any, Generic, Protocol
 
 from msgspec import Struct
@@ -14,110 +13,76 @@ from msgspec import Struct
 from clalign import tracing
 from clalign.compute.sessions import Session, Steps
 from clalign.errors import OutOfDeviceMemory
-from clalign.execution.host import Host
-from clalign.execution.units import Batch, Cutter, Finished, Plan, Scored, Storing, Unit, trace_alone
+from clalign.execution.cpu_helper import CpuHelper
+from clalign.execution.run_access import RunAccess
+from clalign.execution.units import Batch, Cutter, Finished, Plan, Scored, Unit, trace_alone
 from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
-from clalign.runs.run_file import RunFile
-from clalign.values.devices import Device
 from clalign.values.hits import Hit
 
-IN_FLIGHT = 2
-"""Units that the device has to do at least at any time, so that it never waits for the host."""
+MIN_IN_FLIGHT = 2
+"""Units that are started on the device at any time, so that it never waits for the host."""
 
-SECONDS_IN_FLIGHT, MOST_IN_FLIGHT = 0.1, 16
-"""Of small units it has more: as many as take it so long, as the last one took, but never more than these."""
+SECONDS_IN_FLIGHT, MAX_IN_FLIGHT = 0.1, 16
+"""Of small units more are started: as many as take the device this time (s) at the speed of the last one, or at most
+this number."""
 
-MOST_TOGETHER, MOST_ROWS_TOGETHER = 128, 2**18
-"""Units with the same rows are started together where an engine can do that: so many, of so many rows in all, and as
-many as take a device `SECONDS_IN_FLIGHT`; or `FIRST_CELLS` while it is not known how many these are."""
+MAX_TOGETHER, MAX_ROWS_TOGETHER = 128, 2**18
+"""Units with the same rows are started together where an engine can do that: at most this number, of this number of
+rows in all, and as many as take the device `SECONDS_IN_FLIGHT`, or `FIRST_CELLS` before its speed is known."""
 
 FIRST_CELLS = 2.0**26
 
 GATHER_SECONDS = 0.2
-"""So long what may be a hit waits for more of its kind, with which it is traced together."""
+"""Time for which candidates for hits wait for those of other units, to be traced together (s)."""
 
-GATHERED_CELLS, GATHERED_ROWS, GATHERED_RESIDUES = 2.0**28, 2**24, 2**28
-"""It waits no longer when there is so much of it, or where the units that it is in hold so much memory.
+MAX_GATHERED_CELLS, MAX_GATHERED_ROWS, MAX_GATHERED_RESIDUES = 2.0**28, 2**24, 2**28
+"""Candidates no longer wait when they have this number of cells, or when the units that they are in hold this number of
+rows or residues in memory. Units with the same rows and other queries share their residues."""
 
-Units with the same rows and other queries share their residues.
-"""
-
-GROUPS = 2
-"""Groups of units that are traced at a time: one may be computed while the host looks at the other."""
+MAX_GROUPS = 2
+"""Groups of units that are traced at a time: the device computes one while the host works on the other."""
 
 STEP_SECONDS = 0.02
-"""So long the host takes one step after the other with a group before it looks after the scoring again."""
+"""Time for which the host works on traced groups before it looks after the scoring again (s)."""
 
 PACKERS = 4
-"""Threads that compress what was found: on fast devices that takes longer than to compute it."""
-
-Told = Callable[[Callable[[], object]], object]
-"""Has something done by the thread of the writer, in the order of the calls."""
+"""Threads that compress scores: on fast devices that takes longer than to compute them."""
 
 
-class Giver(Protocol[Batch]):
-    """Who gives an executor its units; each method is said by `clalign.execution.planner.Planner`."""
+class UnitSource(Protocol[Batch]):
+    """Where an executor gets its units."""
 
-    @property
-    def plan(self) -> Plan[Batch]:
-        """What is computed."""
-
-    def join(self, cutter: Cutter[Batch], gives_way: bool) -> None:
-        """Take note of an executor."""
-
-    def lend(self, n: int, cutter: Cutter[Batch]) -> None:
-        """Take note of what the processor does for it."""
-
-    def take(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
-        """Return its next unit."""
+    def take(self) -> Unit[Batch] | None:
+        """Return the next unit; None if there is none now."""
 
     def wait(self) -> bool:
         """Wait for units; return False if none will come."""
 
-    def delivered(self, unit: Unit[Batch], cutter: Cutter[Batch], cells: float) -> None:
-        """Take note that it has computed a unit."""
+    def give_back(self, units: Sequence[Unit[Batch]]) -> None:
+        """Take back units that the executor has not computed."""
 
-    def give_back(self, units: Iterable[Unit[Batch]], cutter: Cutter[Batch]) -> None:
-        """Take units back."""
+    def measure(self, cells: float, seconds: float) -> None:
+        """Use a measured time for the size of later units."""
+
+    def shrink(self, unit: Unit[Batch]) -> bool:
+        """Make later units smaller than this one, for which memory was short; return False if that cannot be."""
 
 
-class Taker(Protocol[Batch]):
-    """Who takes what it has computed; each method is said by `clalign.execution.writer.Writer`."""
+class ResultSink(Protocol[Batch]):
+    """Where the results of an executor go."""
 
-    @property
-    def planner(self) -> Giver[Batch]:
-        """Who gives the units."""
+    def store(self, found: Sequence[Finished[Batch]]) -> None:
+        """Store the results of units."""
 
-    def caution(self, text: str) -> None:
-        """Tell something that is of no use later on."""
-
-    def warn(self, text: str) -> None:
-        """Tell something the user must know."""
-
-    def tell(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
-        """Tell how far a unit is."""
-
-    def keep(self, unit: Unit[Batch], cells: float, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Keep what is needed to go on with a unit after so many of its cells."""
-
-    def kept(self, run: RunFile, unit: Unit[Batch], table: str) -> list[tuple[Any, ...]]:
-        """Return what was kept of a unit."""
-
-    def forget(self, units: Iterable[Unit[Batch]]) -> None:
-        """Take note that units are not being computed any more."""
-
-    def store(self, found: Sequence[Finished[Batch]], device: Device) -> None:
-        """Take results."""
-
-    def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
-        """Take what is to be stored at the end of a query."""
+    def warn(self, text: str, is_kept: bool) -> None:
+        """Warn the user; a warning that matters later on is kept with the run."""
 
 
 class _Scoring(Struct, Generic[Batch], frozen=True):
     units: list[Unit[Batch]]
     batch: Batch
     wait: Callable[[], Sequence[Scored[Any]]]
-    midway: _Midway
+    progress: _UnitProgress
     cells: float
 
 
@@ -134,7 +99,7 @@ class _Tracing(Struct, Generic[Batch]):
     found: list[_Found[Batch]]
     steps: Steps[list[tuple[Hit, ...]]]
     is_ready: Callable[[], bool]
-    is_hosted: bool
+    is_helped: bool
     hits: list[tuple[Hit, ...]] | None = None
 
     @property
@@ -145,8 +110,8 @@ class _Tracing(Struct, Generic[Batch]):
 class _Gathered(Generic[Batch]):
     """Units whose candidates wait for more, in the order in which they were scored."""
 
-    def __init__(self, most_cells: float) -> None:
-        self.most_cells = most_cells
+    def __init__(self, max_cells: float) -> None:
+        self.max_cells = max_cells
         self.found: list[_Found[Batch]] = []
         self._cells, self._rows, self._since = 0.0, 0, 0.0
 
@@ -163,7 +128,11 @@ class _Gathered(Generic[Batch]):
     @property
     def is_much(self) -> bool:
         held = {id(job.batch): job.batch.n_cells(1) for job in self.found}
-        return self._cells >= self.most_cells or self._rows >= GATHERED_ROWS or sum(held.values()) >= GATHERED_RESIDUES
+        return (
+            self._cells >= self.max_cells
+            or self._rows >= MAX_GATHERED_ROWS
+            or sum(held.values()) >= MAX_GATHERED_RESIDUES
+        )
 
     @property
     def is_due(self) -> bool:
@@ -174,7 +143,7 @@ class _Gathered(Generic[Batch]):
         cells, n = 0.0, 0
         while n < len(self.found):
             cells += self.found[n].scored.candidate_cells or 0.0
-            if n and cells > self.most_cells:
+            if n and cells > self.max_cells:
                 break
             n += 1
         taken, self.found = self.found[:n], self.found[n:]
@@ -184,44 +153,45 @@ class _Gathered(Generic[Batch]):
 
 
 class Executor(Generic[Batch]):
-    """Computes the units that a planner gives it until all are stored.
+    """Computes units until no more come.
 
     Parameters
     ----------
     session : Session
-    host : Host
-        What is beside the device.
-    run : RunFile
-        To be read in this thread.
-    writer : Taker
-        Called by way of `tell` only; its planner gives the units.
-    tell : callable
-    gives_way : bool
-        Whether it waits while others have the processor, which is its device, do something for them.
+    helper : CpuHelper
+        The processor beside the device.
+    plan : Plan
+    cutter : Cutter
+        Makes the batches of units.
+    source : UnitSource
+    sink : ResultSink
+    run : RunAccess, optional
+        Absent in a process that cannot read the run, or not what is stored of unfinished units; ends of queries are
+        computed elsewhere then.
     """
 
     def __init__(
-        self, session: Session, host: Host, run: RunFile, writer: Taker[Batch], tell: Told, gives_way: bool = False
-    ) -> None:
+        self, session: Session, helper: CpuHelper, plan: Plan[Batch], cutter: Cutter[Batch], source: UnitSource[Batch],
+        sink: ResultSink[Batch], run: RunAccess[Batch] | None = None,
+    ) -> None:  # fmt: skip
         self.session = session
-        self.host = host
+        self.helper = helper
+        self.plan = plan
+        self.cutter = cutter
+        self.source = source
+        self.sink = sink
         self.run = run
-        self.planner = writer.planner
-        self.writer = writer
-        self.tell = tell
-        self.cutter = self.planner.plan.cutter_for(session.device)
-        self.planner.join(self.cutter, gives_way)
         self._n_lent = 0
         self._held: list[Unit[Batch]] = []
-        self._in_hand: Sequence[Batch] = ()
+        self._current: Sequence[Unit[Batch]] = ()  # what is computed if memory runs short
         self._waited_since = 0.0
         self._seconds_a_cell = 0.0
-        self._most_cells = GATHERED_CELLS
-        self._most_together = MOST_TOGETHER if self.planner.plan.start_many is not None else 1
+        self._max_cells = MAX_GATHERED_CELLS
+        self._max_together = MAX_TOGETHER if plan.start_many is not None else 1
         self._taken: Unit[Batch] | None = None
 
     def compute(self) -> None:
-        """Compute until everything is in the run file; smaller units if the device's memory is short."""
+        """Compute until no units come any more; with smaller units where the device's memory is short."""
         with self.session.second_queue() as tracer, ThreadPoolExecutor(PACKERS, "packer") as packer:
             while True:
                 try:
@@ -232,29 +202,26 @@ class Executor(Generic[Batch]):
                     if not self._shrink():
                         raise
                     name = self.session.device.name
-                    text = f"{name} has too little free memory; going on with smaller batches."
-                    self.tell(partial(self.writer.caution, text))
+                    self.sink.warn(f"{name} has too little free memory; going on with smaller batches.", is_kept=False)
                 finally:
-                    self.planner.lend(-self._n_lent, self.cutter)
-                    self._n_lent = 0
-                    self.planner.give_back(self._held, self.cutter)
-                    self.tell(partial(self.writer.forget, tuple(self._held)))
+                    self._lend(-self._n_lent)
+                    self.source.give_back(self._held)
                     self._held, self._taken = [], None
 
     def _shrink(self) -> bool:
-        """Do less at a time than what is in hand; return False if that cannot be."""
-        if len(self._in_hand) > 1:
-            self._most_cells /= 4
+        """Compute less at a time than now; return False if that cannot be."""
+        if len(self._current) > 1:
+            self._max_cells /= 4
             return True
-        if self._most_together > 1:
-            self._most_together //= 2
+        if self._max_together > 1:
+            self._max_together //= 2
             return True
-        return bool(self._in_hand) and self.cutter.shrink(self._in_hand[0])
+        return bool(self._current) and self.source.shrink(self._current[0])
 
     def _compute(self, tracer: Session, packer: ThreadPoolExecutor) -> None:
         scoring: deque[_Scoring[Batch]] = deque()
         groups: deque[_Tracing[Batch]] = deque()
-        gathered = _Gathered[Batch](self._most_cells)
+        gathered = _Gathered[Batch](self._max_cells)
         self._waited_since = time.perf_counter()
         while True:
             self.session.check()
@@ -265,28 +232,28 @@ class Executor(Generic[Batch]):
                     continue
                 scoring.append(self._started(self._with_others(unit, tracer)))
             elif not scoring and not groups and not gathered:
-                if not self.planner.wait():
+                if not self.source.wait():
                     return
                 continue
             if scoring and (unit is None or self._is_enough(scoring)):
                 for found in self._scored(scoring.popleft(), packer):
                     self._sort_in(found, gathered, groups, tracer)
-            if gathered and ((unit is None and not scoring) or (gathered.is_due and len(groups) < GROUPS)):
+            if gathered and ((unit is None and not scoring) or (gathered.is_due and len(groups) < MAX_GROUPS)):
                 groups.append(self._traced(gathered.take(), tracer))
             # Nothing is to be waited for while there is something to score; what took long is stored before the next.
             self._advance(groups, is_pressing=(unit is None and not scoring) or gathered.is_much)
 
     def _is_enough(self, scoring: Sequence[_Scoring[Batch]]) -> bool:
         """Return whether the device has enough to do."""
-        if len(scoring) < IN_FLIGHT or len(scoring) >= MOST_IN_FLIGHT:
-            return len(scoring) >= IN_FLIGHT
+        if len(scoring) < MIN_IN_FLIGHT or len(scoring) >= MAX_IN_FLIGHT:
+            return len(scoring) >= MIN_IN_FLIGHT
         return sum(job.cells for job in scoring) * self._seconds_a_cell >= SECONDS_IN_FLIGHT or not self._seconds_a_cell
 
     def _take(self) -> Unit[Batch] | None:
-        """Return the next unit: one that was taken before and did not fit others, or the planner's."""
+        """Return the next unit: one that was taken before and did not fit others, or one of the source."""
         unit, self._taken = self._taken, None
         if unit is None:
-            unit = self.planner.take(self.run, self.cutter)
+            unit = self.source.take()
             if unit is not None:
                 self._held.append(unit)
         return unit
@@ -294,7 +261,7 @@ class Executor(Generic[Batch]):
     def _with_others(self, unit: Unit[Batch], tracer: Session) -> list[Unit[Batch]]:
         """Return a unit with others of the same rows that can be started together with it; conclude what ends."""
         units, rows = [unit], unit.last - unit.first
-        most = min(self._most_together, MOST_ROWS_TOGETHER // max(1, rows))
+        most = min(self._max_together, MAX_ROWS_TOGETHER // max(1, rows))
         if most <= 1:
             return units
         batch = self.cutter.batch(unit.first, unit.last)
@@ -316,20 +283,20 @@ class Executor(Generic[Batch]):
         return float(batch.n_cells(unit.query.search.length))
 
     def _started(self, units: list[Unit[Batch]]) -> _Scoring[Batch]:
-        unit, plan = units[0], self.planner.plan
+        unit, plan = units[0], self.plan
         batch = self.cutter.batch(unit.first, unit.last)
-        self._in_hand = (batch,)
-        midway = _Midway(self, unit)
+        self._current = (unit,)
+        progress = _UnitProgress(self, unit)
         with tracing.span("start a batch", "launching", query=unit.query.number, rows=unit.last - unit.first):
             if len(units) > 1 and plan.start_many is not None:
                 wait = plan.start_many([one.query.search for one in units], self.session, batch)
             else:
-                wait = _of_one(plan.start(unit.query.search, self.session, batch, midway))
-        return _Scoring(units, batch, wait, midway, sum(self._cells(one, batch) for one in units))
+                wait = _of_one(plan.start(unit.query.search, self.session, batch, progress))
+        return _Scoring(units, batch, wait, progress, sum(self._cells(one, batch) for one in units))
 
     def _scored(self, job: _Scoring[Batch], packer: ThreadPoolExecutor) -> list[_Found[Batch]]:
         """Wait for the scores of units that were started together."""
-        self._in_hand = (job.batch,)
+        self._current = (job.units[0],)
         before = self.session.kernel_seconds
         with tracing.span("take scores", query=job.units[0].query.number):
             scores = job.wait()
@@ -337,9 +304,9 @@ class Executor(Generic[Batch]):
         # A driver that keeps no times gives none; then the time between two results has to do. Where there
         # are times, that of a batch is 0 if it was done, and so counted, together with the one before.
         spent = self.session.kernel_seconds
-        seconds = job.midway.seconds_before + (spent - before if spent else now - self._waited_since)
+        seconds = job.progress.seconds_before + (spent - before if spent else now - self._waited_since)
         self._waited_since = now
-        self.cutter.measure(job.cells, seconds)
+        self.source.measure(job.cells, seconds)
         if seconds and job.cells:
             self._seconds_a_cell = seconds / job.cells
         found = []
@@ -352,7 +319,8 @@ class Executor(Generic[Batch]):
     def _lend(self, n: int) -> None:
         if n:
             self._n_lent += n
-            self.planner.lend(n, self.cutter)
+            if self.run is not None:
+                self.run.lend(n)
 
     def _sort_in(
         self, job: _Found[Batch], gathered: _Gathered[Batch], groups: deque[_Tracing[Batch]], tracer: Session
@@ -370,23 +338,22 @@ class Executor(Generic[Batch]):
 
     def _traced(self, found: list[_Found[Batch]], tracer: Session) -> _Tracing[Batch]:
         """Start tracing what may be a hit in some units."""
-        self._take_in_hand(found)
-        session = self.host.helper_for(tracer) if any(job.scored.suits_host for job in found) else tracer
-        is_hosted = session is not tracer
-        self._lend(is_hosted)
-        alone, plan = found[0].scored.candidate_cells is None, self.planner.plan
-        trace = trace_alone if alone else plan.trace
+        self._set_current(found)
+        session = self.helper.helper_for(tracer) if any(job.scored.suits_host for job in found) else tracer
+        is_helped = session is not tracer
+        self._lend(is_helped)
+        trace = trace_alone if found[0].scored.candidate_cells is None else self.plan.trace
         steps = trace(session, [(job.unit.query.search, job.scored) for job in found])
-        group = _Tracing(found, steps, lambda: True, is_hosted)
+        group = _Tracing(found, steps, lambda: True, is_helped)
         self._step(group)
         return group
 
-    def _take_in_hand(self, found: Sequence[_Found[Batch]]) -> None:
-        self._in_hand = [job.batch for job in found if job.scored.candidate_cells != 0]
+    def _set_current(self, found: Sequence[_Found[Batch]]) -> None:
+        self._current = [job.unit for job in found if job.scored.candidate_cells != 0]
 
     def _step(self, group: _Tracing[Batch]) -> None:
         """Take the next step with a group of units."""
-        self._take_in_hand(group.found)
+        self._set_current(group.found)
         try:
             with tracing.span("make hits", "hits", queries=group.queries):
                 group.is_ready = next(group.steps)
@@ -403,7 +370,7 @@ class Executor(Generic[Batch]):
                     break
         while groups and groups[0].hits is not None:
             group = groups.popleft()
-            self._lend(-group.is_hosted)
+            self._lend(-group.is_helped)
             self._deliver(group.found, group.hits or [])
 
     @staticmethod
@@ -412,7 +379,7 @@ class Executor(Generic[Batch]):
         job = group.found[0]
         is_alone = job.scored.candidate_cells is None
         return group is groups[0] and (
-            is_pressing or (is_alone and (len(groups) >= IN_FLIGHT or bool(job.scored.hits_of)))
+            is_pressing or (is_alone and (len(groups) >= MIN_IN_FLIGHT or bool(job.scored.hits_of)))
         )
 
     def _deliver(self, found: Sequence[_Found[Batch]], hits_of: Sequence[tuple[Hit, ...]]) -> None:
@@ -426,30 +393,29 @@ class Executor(Generic[Batch]):
                 self.session.device.name, *packed,
             )  # fmt: skip
             self._held.remove(unit)
-            self.planner.delivered(unit, self.cutter, job.cells)
             results.append(Finished(unit, result, scored.hits_of))
-        self.tell(partial(self.writer.store, results, self.session.device))
+        self.sink.store(results)
 
     def _conclude(self, unit: Unit[Batch], tracer: Session) -> None:
-        self._in_hand = ()
-        query, plan = unit.query, self.planner.plan
-        session = tracer if plan.phases is None else self.host.session_for(tracer)
+        """Compute the end of a query."""
+        assert self.run is not None
+        self._current = ()
+        session = tracer if self.plan.phases is None else self.helper.session_for(tracer)
         self._lend(session is not tracer)
-        with tracing.span("conclude", "hits", query=query.number):
-            storing = plan.concluded(self.run, query.number, query.search, session)
+        with tracing.span("conclude", "hits", query=unit.query.number):
+            storing = self.run.concluded(unit, session)
         self._held.remove(unit)
-        self.planner.delivered(unit, self.cutter, 0.0)
-        self._lend(-(session is not tracer))  # not before: others would take what seems to take too long
-        self.tell(partial(self.writer.conclude, unit, storing))
+        self.run.conclude(unit, storing)
+        self._lend(-(session is not tracer))  # not before: other executors would take what seems to take too long
 
 
 def _of_one(wait: Callable[[], Scored[Any]]) -> Callable[[], Sequence[Scored[Any]]]:
-    """Return what waits for the scores of a unit that is alone as for those of several."""
+    """Return a callable that waits for the scores of a single unit and returns them in a list."""
     return lambda: [wait()]
 
 
-class _Midway:
-    """Passes on what a unit says before it is done."""
+class _UnitProgress:
+    """Reports the progress of one unit, and keeps what is needed to continue it; see `UnitProgress`."""
 
     def __init__(self, executor: Executor[Any], unit: Unit[Any]) -> None:
         self._executor, self._unit = executor, unit
@@ -466,18 +432,20 @@ class _Midway:
         now, spent = time.perf_counter() - self._began[0], self._executor.session.kernel_seconds - self._began[1]
         return self.seconds_before + (spent or now)
 
-    def tell(self, cells: float) -> None:
+    def report(self, cells: float) -> None:
         self._cells = cells
-        self._executor.tell(partial(self._executor.writer.tell, self._unit, cells, self.seconds))
+        if self._executor.run is not None:
+            self._executor.run.progress(self._unit, cells, self.seconds)
 
     def warn(self, text: str) -> None:
-        self._executor.tell(partial(self._executor.writer.warn, text))
+        self._executor.sink.warn(text, is_kept=True)
 
     def keep(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        self._executor.tell(partial(self._executor.writer.keep, self._unit, self._cells, table, rows))
+        if self._executor.run is not None:
+            self._executor.run.keep(self._unit, self._cells, table, rows)
 
     def kept(self, table: str) -> list[tuple[Any, ...]]:
-        return self._executor.writer.kept(self._executor.run, self._unit, table)
+        return [] if self._executor.run is None else self._executor.run.kept(self._unit, table)
 
 
 def _packed(scored: Scored[Any]) -> tuple[PackedScores, Kept]:

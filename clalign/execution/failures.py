@@ -10,7 +10,7 @@ from clalign.errors import Cancelled, ClalignError, DeviceError, ExitCode, OutOf
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What has failed, as it is told to another process.
+    """A failure, as it is sent to another process.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
-        """Return what to tell of an error that has just been caught."""
+        """Return the failure for an error that was just caught."""
         if isinstance(error, Cancelled):
             return cls("again")
         if not isinstance(error, ClalignError):
@@ -42,7 +42,7 @@ class Failure:
         return cls(kind, error.message, error.hint, error.exit_code)
 
     def error(self, place: str) -> Exception:
-        """Return what is to be raised for it here; of a fault of the program it tells the place where it was."""
+        """Return the error to raise in this process; for a fault of the program it names the place."""
         if self.kind == "fault":
             return RuntimeError(f"{place}:\n{self.message}")
         kinds: dict[str, type[ClalignError]] = {"memory": OutOfDeviceMemory, "device": DeviceError}

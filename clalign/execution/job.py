@@ -26,12 +26,13 @@ from clalign.compute.sessions import Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
-from clalign.execution.apart.starting import end_ahead, end_all, remember
-from clalign.execution.crew import Crew
+from clalign.execution.cpu_helper import CpuHelper
 from clalign.execution.estimate import Estimate
-from clalign.execution.executor import Executor, Told
-from clalign.execution.host import Host
+from clalign.execution.executor import Executor
+from clalign.execution.local_executors import LocalExecutors
 from clalign.execution.planner import Planner
+from clalign.execution.remote.processes import end_ahead, end_all, remember
+from clalign.execution.run_access import Post, RunAccess
 from clalign.execution.units import Plan
 from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
@@ -44,20 +45,17 @@ from clalign.values.shards import ShardRows, shard_of
 from clalign.values.specs import Spec
 
 if TYPE_CHECKING:
-    from clalign.execution.apart.home import DeviceApart
+    from clalign.execution.remote.client import DeviceProcess
 
 CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
 
 SLOW_TEXT = "Running on the NumPy reference, which is slow and meant for checking."
 
 MANY = 2
-"""Devices of a cluster, of which the number is not known before."""
+"""Stands for the number of devices of a cluster, which is not known before."""
 
-MOST_NAMED = 64
-"""So many devices a run names."""
-
-APART = ("gpu", "accelerator")
-"""Kinds of devices of which several compute in a process each, where the engine has them do so."""
+IN_PROCESSES = ("gpu", "accelerator")
+"""Kinds of devices of which several compute in a process each, for engines that allow it."""
 
 Summary = dict[str, Any]
 SpecOf = TypeVar("SpecOf", bound=Spec)
@@ -74,7 +72,7 @@ class Task(Struct, Generic[SpecOf], frozen=True):
     pick_device : callable
         Returns the device for the user's words.
     context : JobContext
-        Told of the progress, and asked whether to stop.
+        Gets the progress, and says whether to stop.
     given : mapping of str to list
         Inputs that are in memory already, by the field of the spec, which is ``-`` then.
     pick_devices : callable, optional
@@ -82,10 +80,10 @@ class Task(Struct, Generic[SpecOf], frozen=True):
     beside : tuple of str
         Words for further devices, which compute at the same time.
     foresee : callable
-        Told what will be started on every device as soon as that is known (see `Opening.foresee`), so that programs
-        are built while the rest of the input is read.
+        Called with what will be started on every device, as soon as that is known, so that programs are built while
+        the rest of the input is read; see `Opening.foresee`.
     foresee_help : callable
-        Told likewise what the processor that helps a card will start.
+        The same for the processor that helps a card.
     is_only_foreseen : bool
         Whether nothing is computed, and nothing written into the run.
     """
@@ -102,7 +100,7 @@ class Task(Struct, Generic[SpecOf], frozen=True):
     is_only_foreseen: bool = False
 
     def warn(self, text: str) -> None:
-        """Tell something the user must know, and keep it with the run."""
+        """Warn the user, and keep the warning with the run."""
         if not self.is_only_foreseen:
             self.run.add_message("warning", text)
         self.context.warn(text)
@@ -147,13 +145,13 @@ class Work(Protocol):
         """Return what is to be computed."""
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return what so many cells, those of the plan, will take devices together."""
+        """Return the time and memory of the cells of the plan on devices together."""
 
     def summary(self) -> dict[str, Any]:
         """Return what the summary has besides."""
 
 
-def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool = False) -> Summary:
+def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool = False) -> Summary:
     """Compute until everything is in the run file.
 
     Parameters
@@ -161,7 +159,7 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
     task : Task
     load : callable
         Reads the input, while the device is being opened.
-    is_apart : bool
+    in_processes : bool
         Whether several cards compute in a process each, which reads the input again.
 
     Returns
@@ -178,7 +176,7 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
     """
     try:
         with owned(task.run.path):
-            return _owned(task, load, is_apart)
+            return _owned(task, load, in_processes)
     except RunBusy:
         raise  # its state is the other worker's business
     except ClalignError as error:
@@ -186,11 +184,11 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apa
         raise
 
 
-def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool) -> Summary:
+def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> Summary:
     run = task.run
     run.set_facts(state="running", error=None)
     try:
-        summary = _computed(task, load, is_apart)
+        summary = _computed(task, load, in_processes)
     except ClalignError:
         raise
     except BaseException:
@@ -204,11 +202,11 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: b
     return summary
 
 
-def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool) -> Summary:
+def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> Summary:
     started, run = time.monotonic(), task.run
     cluster = cluster_of(task.spec.to_dict()["device"])
-    work, shift = _by_devices(task, load, is_apart) if cluster is None else _by_workers(task, load, *cluster)
-    searched: Targets = work.targets if shift.part is None else shift.part
+    work, state = _by_devices(task, load, in_processes) if cluster is None else _by_workers(task, load, *cluster)
+    searched: Targets = work.targets if state.part is None else state.part
     seconds = time.monotonic() - started
     return {
         "run": str(run.path),
@@ -216,59 +214,59 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart
         "n_sequences": len(searched),
         "n_residues": searched.n_residues,
         "seconds": seconds,
-        **shift.summary(seconds),
+        **state.summary(seconds),
         **work.summary(),
     }
 
 
-def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], is_apart: bool) -> tuple[Work, _Shift]:
+def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> tuple[Work, RunState]:
     """Compute on devices of this machine."""
-    crew = Crew(task.run, task.context, task.warn)
+    executors = LocalExecutors(task.run, task.context, task.warn)
     picks, helps = picks_of(task), list[Rehearse]()
     devices = [pick.device for pick in picks if isinstance(pick, Given)]
-    is_known = len(devices) == len(picks) > 1 and all(device.kind in APART for device in devices)
-    is_apart = is_apart and is_known and _has_files(task)
+    is_known = len(devices) == len(picks) > 1 and all(device.kind in IN_PROCESSES for device in devices)
+    in_processes = in_processes and is_known and _has_files(task)
     with ExitStack() as stack:
         stack.callback(end_all)
-        if is_apart:
-            openings: list[Opening[Any]] = _apart(task, devices, crew)
+        if in_processes:
+            openings: list[Opening[Any]] = _processes(task, devices, executors)
         else:
             end_ahead()
-            openings = [opening_of(pick, task.context, crew.check) for pick in picks]
+            openings = [opening_of(pick, task.context, executors.check) for pick in picks]
         for opening in openings:
             stack.enter_context(opening)
         with tracing.span("read the inputs", "reading"):
-            foreseen = [] if is_apart else openings
+            foreseen = [] if in_processes else openings
             work = load(replace(task, foresee=partial(_foresee, foreseen), foresee_help=helps.append))
-        shift = _Shift(task, work, crew, len(openings), helps)
-        crew.work(openings, shift.serve_apart if is_apart else shift.serve, shift.has_begun_units)
-    return work, shift
+        state = RunState(task, work, executors, len(openings), helps)
+        executors.work(openings, state.serve_process if in_processes else state.serve, state.has_begun_units)
+    return work, state
 
 
 def _by_workers(
     task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], words: str, address: str
-) -> tuple[Work, _Shift]:
+) -> tuple[Work, RunState]:
     """Compute on the workers of a cluster, which are looked at before anything is read."""
-    from clalign.execution.cluster.connecting import Connection
-    from clalign.execution.cluster.home import Home
+    from clalign.execution.cluster.connection import Connection
+    from clalign.execution.cluster.job import ClusterJob
 
     with (
         tracing.span("connect to the cluster", "start"),
         Connection(address, task.context.check, task.context.warn) as connection,
     ):
-        home = Home(connection, words, task.context, task.warn, task.pick_device)
+        job = ClusterJob(connection, words, task.context, task.warn, task.pick_device)
         connection.check_versions()
         with tracing.span("read the inputs", "reading"):
             work = load(task)
-        shift = _Shift(task, work, Crew(task.run, task.context, task.warn), MANY, are_workers=True)
+        state = RunState(task, work, LocalExecutors(task.run, task.context, task.warn), MANY, are_workers=True)
         try:
-            home.work(shift.begin)
+            job.work(state.begin)
         finally:
-            hosts, seconds = home.end()
-        shift.end(None, seconds)
-        for host in hosts:
-            shift.end(host, {})
-    return work, shift
+            helpers, seconds = job.end()
+        state.end(None, seconds)
+        for helper in helpers:
+            state.end(helper, {})
+    return work, state
 
 
 def picks_of(task: Task[Any]) -> list[Callable[[], Device]]:
@@ -297,14 +295,14 @@ class Given(Struct, frozen=True):
         return self.device
 
 
-def _apart(task: Task[Any], devices: Sequence[Device], crew: Crew) -> list[Opening[DeviceApart]]:
-    """Return what opens devices each in a process of its own."""
-    from clalign.execution.apart.home import DeviceApart
+def _processes(task: Task[Any], devices: Sequence[Device], executors: LocalExecutors) -> list[Opening[DeviceProcess]]:
+    """Start opening each device in a process of its own."""
+    from clalign.execution.remote.client import DeviceProcess
 
     spec, engine = task.spec.to_dict(), task.run.fact("engine")
     remember(engine, spec["device"], [device.id for device in devices])
-    given = task.run.path, spec, len(devices), crew.check
-    return [Opening(partial(DeviceApart, engine, device, *given)) for device in devices]
+    given = task.run.path, spec, len(devices), executors.check
+    return [Opening(partial(DeviceProcess, engine, device, *given)) for device in devices]
 
 
 def _has_files(task: Task[Any]) -> bool:
@@ -320,11 +318,11 @@ def _foresee(openings: Sequence[Opening[Session]], rehearse: Rehearse) -> None:
 
 
 HELP_SECONDS = 5.0
-"""What cards do in less a processor does not take part in: the programs that it needs first would take as long."""
+"""Time before a processor takes part beside cards (s): compiling its programs would take as long."""
 
 
 def stand_by(device: Device, writer: Writer[Any], n_devices: int, rest: Callable[[float], None]) -> None:
-    """Let a processor wait beside cards, whose domains it defines, too: compilers of its driver take turns.
+    """Wait before a processor computes beside cards, whose domains it defines, too: its compilers take turns.
 
     Parameters
     ----------
@@ -350,62 +348,64 @@ def stand_by(device: Device, writer: Writer[Any], n_devices: int, rest: Callable
         writer.planner.rest(-1)
 
 
-class _Shift:
-    """What the executors of a job share: it begins when the first device is there."""
+class RunState:
+    """What the executors of a job share: writer, devices, times. It begins with the first device that is opened."""
 
     def __init__(
-        self, task: Task[Any], work: Work, crew: Crew, n_devices: int, helps: Sequence[Rehearse] = (),
+        self, task: Task[Any], work: Work, executors: LocalExecutors, n_devices: int, helps: Sequence[Rehearse] = (),
         are_workers: bool = False,
     ) -> None:  # fmt: skip
-        self._task, self._work, self._crew, self._n_devices = task, work, crew, n_devices
+        self._task, self._work, self._executors, self._n_devices = task, work, executors, n_devices
         self._helps, self._are_workers = helps, are_workers
         self._writer: Writer[Any] | None = None
         self._beginning = threading.Event()
-        self._hosts: dict[str, None] = {}
+        self._helpers: dict[str, None] = {}
         self._seconds: Counter[str] = Counter()
         self.part = part_of(task, work)
 
-    def serve(self, session: Session, run: RunFile, tell: Told) -> None:
-        """Compute with one device until everything is stored."""
-        writer = self._writer_for(session.device, tell)
-        stand_by(session.device, writer, self._n_devices, self._crew.rest)
-        has_host = writer.planner.plan.has_host
-        with Host(session, self._task.pick_device, self._crew.check, has_host, self._helps) as host:
+    def serve(self, session: Session, run: RunFile, post: Post) -> None:
+        """Compute with a device until everything is stored."""
+        device, writer = session.device, self._writer_for(session.device, post)
+        stand_by(device, writer, self._n_devices, self._executors.rest)
+        access = RunAccess(writer, run, device, post)
+        plan = access.plan
+        with CpuHelper(session, self._task.pick_device, self._executors.check, plan.has_host, self._helps) as helper:
+            if plan.has_host and device.kind == "cpu":
+                writer.planner.let_give_way(access.cutter)
             try:
-                Executor(session, host, run, writer, tell, has_host and session.device.kind == "cpu").compute()
+                Executor(session, helper, plan, access.cutter, access, access, access).compute()
             finally:
-                name = host.session.device.name if host.session else None
-                tell(partial(self.end, name, host.seconds_by_kernel()))
+                post(partial(self.end, *helper.report()))
 
-    def serve_apart(self, device: DeviceApart, run: RunFile, tell: Told) -> None:
+    def serve_process(self, process: DeviceProcess, run: RunFile, post: Post) -> None:
         """Let another process compute with a device until everything is stored."""
-        host, seconds = device.compute(run, self._writer_for(device.device, tell), tell)
-        tell(partial(self.end, host, seconds))
+        access = RunAccess(self._writer_for(process.device, post), run, process.device, post)
+        helper, seconds = process.compute(access, self._task.context)
+        post(partial(self.end, helper, seconds))
 
     def has_begun_units(self) -> bool:
-        """Return whether a unit is computed of which something may be kept when the job is stopped."""
+        """Return whether there are unfinished units of which something may be kept when the job is stopped."""
         return self._writer is not None and self._writer.has_begun_units
 
-    def _writer_for(self, device: Device, tell: Told) -> Writer[Any]:
-        """Have it noted that a device takes part, and wait for the writer."""
-        tell(partial(self.begin, device))
+    def _writer_for(self, device: Device, post: Post) -> Writer[Any]:
+        """Add a device, and wait for the writer."""
+        post(partial(self.begin, device))
         while not self._beginning.wait(LISTEN_SECONDS):
-            self._crew.check()
+            self._executors.check()
         assert self._writer is not None
         return self._writer
 
     def begin(self, device: Device) -> Writer[Any]:
-        """Take note of a device that takes part; return the writer."""
+        """Add a device; return the writer."""
         if self._writer is None:
             self._writer = self._begun(device)
         shares = self._writer.shares
         if device.id not in shares:
             self._writer.share_of(device)
             devices = [share.device for share in shares.values()]
-            if len(devices) <= MOST_NAMED:
-                drivers = ", ".join(dict.fromkeys(one.driver for one in devices if one.driver))
-                all_ = {"name": ", ".join(told_apart(devices)), "id": ",".join(shares), "driver": drivers}
-                self._task.run.set_facts(device={**devices[0].to_dict(), **all_})
+            drivers = ", ".join(dict.fromkeys(one.driver for one in devices if one.driver))
+            all_ = {"name": ", ".join(told_apart(devices)), "id": ",".join(shares), "driver": drivers}
+            self._task.run.set_facts(device={**devices[0].to_dict(), **all_})
         self._beginning.set()
         return self._writer
 
@@ -425,14 +425,14 @@ class _Shift:
             plan = plan.among(self._n_devices)
         return Writer(run, Planner(plan, self._n_devices), task.context)
 
-    def end(self, host: str | None, seconds: Mapping[str, float]) -> None:
-        """Take note of what a device, or the processor that helped it, has done."""
-        if host is not None:
-            self._hosts[host] = None
+    def end(self, helper: str | None, seconds: Mapping[str, float]) -> None:
+        """Add the name of a processor that helped a device, and the seconds by kernel."""
+        if helper is not None:
+            self._helpers[helper] = None
         self._seconds.update(seconds)
 
     def summary(self, seconds: float) -> Summary:
-        """Return what is known of the speed of a run that took so long."""
+        """Return the speed of a run that took this time (s)."""
         writer = self._writer
         assert writer is not None
         parts = writer.parts()
@@ -444,7 +444,7 @@ class _Shift:
             "gcups": rate_of_run(writer.new_cells, seconds),
             "device": ", ".join(at_work),
             "kernel_seconds": {name: round(value, 6) for name, value in self._seconds.items()},
-            "domain_device": ", ".join(self._hosts) or None,
+            "domain_device": ", ".join(self._helpers) or None,
             **({"devices": parts} if self._n_devices > 1 else {}),
         }
 

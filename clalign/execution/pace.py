@@ -1,4 +1,4 @@
-"""How much of a database a device gets at a time: as much as takes it a certain time, by what is known of its rate."""
+"""The size of batches: as much of a database as takes a device a certain time, by its measured speed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from clalign.values.devices import Device
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 FIRST_RATE = 2e8
-"""Cells a second that the first batch is sized for if the device was never measured."""
+"""Rate for which the first batch is sized if the device was never measured (cells / s)."""
 
 REFERENCE_RATE = 2e6
-"""The same for the reference."""
+"""The same for the reference (cells / s)."""
 
 RELEASE_RESIDUES = 2**26
-"""From this size on the pages of a database are given back while it is read."""
+"""Size of a database from which on its pages are released while it is read (residues)."""
 
 
 @dataclass
@@ -35,17 +35,17 @@ class Pace:
     ----------
     database : SequenceDatabase
     rate : float
-        Cells a second of the scoring kernel.
+        Rate of the scoring kernel (cells / s).
     residue_limit : int
-        Residues of a batch at most.
+        Largest batch (residues).
     model_length : int
-        Nodes that batches are sized for.
+        Length of a model for which batches are sized (nodes).
     keep : bool
-        Whether the same batches come again for other queries.
+        Whether the same batches are used again for other queries.
     patience : float
-        How many times `BATCH_SECONDS` a batch may take.
+        Time that a batch may take, in units of `BATCH_SECONDS`.
     remembered : float
-        What share of all that was measured before still counts after another batch.
+        Share of all earlier measurements that still counts after one more batch.
     """
 
     database: SequenceDatabase
@@ -65,7 +65,7 @@ class Pace:
         cls, device: Device, database: SequenceDatabase, lengths: Sequence[int], factor: float = 1.0,
         patience: float = 1.0, remembered: float = 1.0,
     ) -> Pace:  # fmt: skip
-        """Return the pace of a device for queries of some lengths, at first `factor` times as fast as it is known."""
+        """Return the pace of a device for queries of some lengths; at first `factor` times its known rate."""
         rate = factor * device.gcups * 1e9 or (REFERENCE_RATE if device.kind == "reference" else FIRST_RATE)
         keep = len(lengths) > 1 and fits(database, device)
         length = max(1, typical_length(lengths))
@@ -73,30 +73,30 @@ class Pace:
 
     @property
     def residues(self) -> int:
-        """Residues of a batch that takes `BATCH_SECONDS`, or as long as there is patience for."""
+        """Residues of a batch that takes `BATCH_SECONDS`, times `patience`."""
         cells = max(self.rate * BATCH_SECONDS * self.patience, MIN_CELLS)
         return max(1, min(int(cells / self.model_length), self.residue_limit))
 
     def end(self, first: int, last: int, share: float = 1.0) -> int:
-        """Return where a batch ends that begins at row `first`; it has a share of what it may have."""
+        """Return where a batch ends that begins at row `first`; `share` is relative to its usual size."""
         self._cutter.resize(self.residues)
         return batch_end(self.database, first, last, max(1, int(share * self._cutter.n_residues)))
 
     def batch(self, first: int, last: int) -> SequenceBatch:
-        """Return the rows of a unit, perhaps one that was cut elsewhere."""
+        """Return the rows of a unit, which may have been cut for another device."""
         if self.database.n_residues > RELEASE_RESIDUES:
             self.database.release()
         return self._cutter.given(first, last)
 
     def measure(self, cells: float, seconds: float) -> None:
-        """Take note of the time that a batch took."""
+        """Update the rate by the time that a batch took."""
         before = self._measured
         self._measured = self.remembered * before[0] + cells, self.remembered * before[1] + seconds
         if self._measured[0] >= MIN_CELLS / 4:
             self.rate = self._measured[0] / max(self._measured[1], 1e-6)
 
     def shrink(self, batch: SequenceBatch) -> bool:
-        """Cut batches of at most half the residues from now on; return False if this one is of a single sequence."""
+        """Halve the largest batch, relative to this one; return False if it is a single sequence."""
         if len(batch) <= 1:
             return False
         self.residue_limit = max(1, batch.n_cells(1) // 2)

@@ -1,6 +1,6 @@
-"""The planner: what a run lacks is cut into units when an executor asks for one, and handed out again if it fails.
+"""The planner cuts what a run lacks into units when an executor asks for one, and hands units out again that fail.
 
-In the end the units are smaller, and who has nothing to do is given what another one is late with as well: the first
+At the end of a job units are smaller, and an idle executor gets units that another one is late with as well: the first
 result is stored.
 """
 
@@ -16,83 +16,30 @@ from typing import Generic
 from clalign import tracing
 from clalign.compute.batching import gaps
 from clalign.compute.opening import LISTEN_SECONDS
-from clalign.execution.hands import END_SECONDS, Hand, Hands
-from clalign.execution.units import ALL, Batch, Cutter, Plan, Query, Unit, chooses
+from clalign.execution.assignments import END_SECONDS, Assignments, WorkerStats
+from clalign.execution.units import ALL, Batch, Choosing, Cutter, Plan, Query, Unit
 from clalign.runs.run_file import RunFile
 from clalign.values.profiles import IMPOSSIBLE
 
-MOST_OUT = 64
+MAX_OUT = 64
 """Units for each executor that are not stored yet: more would only fill the memory."""
 
-MOST_SMALL_OUT, MOST_ROWS_OUT = 512, 2**20
-"""Of units that can be started together, so that many are, there may be so many if they have no more rows than these;
-when they were too many there are none before half of them are stored."""
+MAX_SMALL_OUT, MAX_ROWS_OUT = 512, 2**20
+"""The same where units are started together, which takes many of them, as long as they have no more rows than this;
+once the limit is reached nothing is handed out before half of them are stored."""
 
-MOST_OPEN = 64
-"""Queries, or two for each executor, that may lack rows because nobody is free who has them at hand."""
+MAX_OPEN = 128
+"""Queries that may lack rows because no idle executor has these at hand."""
 
-SMALLEST_SHARE = 0.25
-"""In the end units are made smaller, down to this share of what they were."""
+MIN_SHARE = 0.25
+"""Smallest share of its usual size that a unit has near the end of a job."""
 
-LOOK_SECONDS, LOOKS = 0.02, 2000
-"""Who has nothing to do looks this often whether another one is late; all together at most so often a second."""
-
-
-class OpenQueries(Generic[Batch]):
-    """Queries of which nobody has some rows, found by who goes on with them, however many there are.
-
-    Attributes
-    ----------
-    n_rows : int
-        The rows that nobody has, of all of them.
-    """
-
-    def __init__(self) -> None:
-        self.n_rows = 0
-        self._all: dict[Query[Batch], None] = {}  # in the order in which they were opened
-        self._of: dict[int, dict[Query[Batch], None]] = {}
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-    def __iter__(self) -> Iterator[Query[Batch]]:
-        return iter(self._all)
-
-    @property
-    def first(self) -> Query[Batch] | None:
-        """The first one, whoever is at it."""
-        return next(iter(self._all), None)
-
-    def of(self, owner: Cutter[Batch] | None) -> Query[Batch] | None:
-        """Return the first one of an executor, or of nobody."""
-        return next(iter(self._of.get(id(owner), ())), None)
-
-    def add(self, query: Query[Batch]) -> None:
-        """Add a query, if it is not there."""
-        self._all.setdefault(query)
-        self._of.setdefault(id(query.owner), {}).setdefault(query)
-
-    def give(self, query: Query[Batch], owner: Cutter[Batch] | None) -> None:
-        """Take note of who goes on with a query, or that it came back."""
-        if query.owner is not owner:
-            self._drop(query)
-            query.owner = owner
-            self._of.setdefault(id(owner), {}).setdefault(query)
-
-    def remove(self, query: Query[Batch]) -> None:
-        """Take note that all of its rows are in someone's hands."""
-        del self._all[query]
-        self._drop(query)
-
-    def _drop(self, query: Query[Batch]) -> None:
-        found = self._of[id(query.owner)]
-        found.pop(query, None)
-        if not found:
-            del self._of[id(query.owner)]
+LOOK_SECONDS = 0.02
+"""Interval at which an idle executor looks whether another one is late (s)."""
 
 
-class Unopened:
-    """The queries that nobody has begun, group by group: an executor stays with one, so that it alone prepares it.
+class QueryGroups:
+    """The queries that are not begun, by groups: an executor stays with a group, so that it alone prepares its tables.
 
     Parameters
     ----------
@@ -106,14 +53,13 @@ class Unopened:
         self._numbers, self._n_left = numbers, len(numbers)
         ends = [*firsts[1:], len(numbers)]
         self._left = [range(first, end) for first, end in zip(firsts, ends, strict=True)]
-        self._free = deque(range(len(self._left)))  # groups that no executor is at
-        self._group_of: dict[int, int] = {}
+        self._group_of: dict[int, int] = {}  # by the id of the cutter of an executor
 
     def __len__(self) -> int:
         return self._n_left
 
     def take(self, cutter: object = None) -> int | None:
-        """Return the next query, the first of all if it is for nobody; None if there is none."""
+        """Return the next query for an executor, or the first one of all without an executor; None if there is none."""
         if not self._n_left:
             return None
         group = self._group_of.get(id(cutter))
@@ -125,23 +71,19 @@ class Unopened:
         return number
 
     def _next_group(self, cutter: object) -> int:
-        while self._free and not self._left[self._free[0]]:
-            self._free.popleft()
+        """Return the first group that no executor is at, else the one with most queries for each of its executors."""
+        left = [group for group, places in enumerate(self._left) if places]
         if cutter is None:
-            return next(group for group, left in enumerate(self._left) if left)
-        if self._free:
-            group = self._free.popleft()
-        else:  # where those that are at it have most to do
-            n_at = Counter(self._group_of.values())
-            group = max(range(len(self._left)), key=lambda group: len(self._left[group]) / max(1, n_at[group]))
+            return left[0]
+        n_at = Counter(self._group_of.values())
+        free = next((group for group in left if not n_at[group]), None)
+        group = max(left, key=lambda group: len(self._left[group]) / n_at[group]) if free is None else free
         self._group_of[id(cutter)] = group
         return group
 
     def leave(self, cutter: object) -> None:
-        """Take note that an executor begins anew, or not at all."""
-        group = self._group_of.pop(id(cutter), None)
-        if group is not None and group not in self._group_of.values():
-            self._free.appendleft(group)
+        """Remove an executor from its group."""
+        self._group_of.pop(id(cutter), None)
 
 
 class Planner(Generic[Batch]):
@@ -159,24 +101,24 @@ class Planner(Generic[Batch]):
     def __init__(self, plan: Plan[Batch], n_executors: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
         self.plan, self.n_executors = plan, n_executors
         self._n_resting = 0
-        self._unopened = Unopened(plan.queries, plan.groups)
-        self._open = OpenQueries[Batch]()
+        self._unopened = QueryGroups(plan.queries, plan.groups)
+        self._open: dict[Query[Batch], None] = {}  # queries with rows that no executor has, in order of opening
         self._ends: deque[Query[Batch]] = deque()
-        self._hands = Hands(clock)
+        self._assignments = Assignments(clock)
         self._ended = 0.0
         self._is_through = False  # all queries were opened
         self._is_full = False  # nothing is given until some of what is out is stored
-        few = MOST_ROWS_OUT // max(1, plan.n_rows - plan.first_row)
-        self._most_out = MOST_OUT if plan.start_many is None else min(MOST_SMALL_OUT, max(MOST_OUT, few))
+        few = MAX_ROWS_OUT // max(1, plan.n_rows - plan.first_row)
+        self._max_out = MAX_OUT if plan.start_many is None else min(MAX_SMALL_OUT, max(MAX_OUT, few))
         self._changed = threading.Condition()
 
-    def join(self, cutter: Cutter[Batch], gives_way: bool) -> None:
-        """Take note of an executor, and whether it waits while others have lent themselves its device."""
+    def let_give_way(self, cutter: Cutter[Batch]) -> None:
+        """Let an executor wait from now on while its device helps others."""
         with self._changed:
-            self._hands.of(cutter).gives_way = gives_way
+            self._assignments.of(cutter).gives_way = True
 
     def rest(self, n: int) -> None:
-        """Take note that more, or fewer, executors only stand by: for them nothing is cut smaller or left."""
+        """Count more, or fewer, executors that only stand by: nothing is cut smaller for them."""
         with self._changed:
             self._n_resting += n
 
@@ -185,9 +127,9 @@ class Planner(Generic[Batch]):
         return max(1, self.n_executors - self._n_resting)
 
     def lend(self, n: int, cutter: Cutter[Batch]) -> None:
-        """Take note that something more, or less, is computed with the processor for an executor that has a card."""
+        """Count more, or fewer, tasks that the processor computes for an executor with a graphics card."""
         with self._changed:
-            self._hands.lend(self._hands.of(cutter), n)
+            self._assignments.of(cutter).n_lent += n
             self._changed.notify_all()
 
     def take(self, run: RunFile, cutter: Cutter[Batch], prepares: bool = True) -> Unit[Batch] | None:
@@ -196,46 +138,46 @@ class Planner(Generic[Batch]):
         Parameters
         ----------
         run : RunFile
-            Tells what is finished of a query that nobody had before.
+            Read for what is finished of a query that is begun.
         cutter : Cutter
             The executor's.
         prepares : bool
-            Whether the search of its query is to be made; one that computes elsewhere makes it there, until the end.
+            Whether to prepare the query of the unit; another process prepares it for itself, except for its end.
         """
         with self._changed:
             unit = self._unit(run, cutter)
         return self._prepared(unit, run, cutter) if prepares or (unit is not None and unit.is_end) else unit
 
     def take_end(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
-        """Return what is left at the end of a query, for one that computes no rows; begin with the next query."""
+        """Return the end of a query, for an executor that computes no rows; begin with the next query."""
         with self._changed:
             if not self._ends and not self._open:
                 self._next(run)
             unit = Unit(self._ends.popleft()) if self._ends else None
             if unit is not None:
-                self._hands.give(unit, self._hands.of(cutter))
+                self._assignments.assign(unit, self._assignments.of(cutter))
         return self._prepared(unit, run, cutter)
 
     def _prepared(self, unit: Unit[Batch] | None, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
-        """Make the search of the query of a unit; nobody has the unit if that cannot be."""
+        """Prepare the query of a unit and return the unit; take the unit back if that fails."""
         if unit is not None:
             try:
                 self._prepare(unit.query, run)
             except BaseException:
                 with self._changed:
-                    self._take_back([unit], self._hands.of(cutter))
+                    self._take_back([unit], self._assignments.of(cutter))
                 raise
         return unit
 
     def take_several(self, run: RunFile, cutter: Cutter[Batch], seconds: float, most: int) -> list[Unit[Batch]]:
-        """Return units for an executor that is sent several at a time, as many as take it so long; maybe none.
+        """Return at most `most` units, which take an executor about `seconds` together; maybe none.
 
         Near the end of the job they are half of what is due to it, or a single one.
         """
         with self._changed:
-            hand = self._hands.of(cutter)
-            n = min(most, max(1, int(seconds / hand.unit_seconds))) if hand.unit_seconds else 1
-            due = self._n_rows_left * self._hands.share(hand) / 2 if self._n_at_work > 1 else math.inf
+            worker = self._assignments.of(cutter)
+            n = min(most, max(1, int(seconds / worker.unit_seconds))) if worker.unit_seconds else 1
+            due = self._n_rows_left * self._assignments.share(worker) / 2 if self._n_at_work > 1 else math.inf
         units: list[Unit[Batch]] = []
         while len(units) < n and (not units or sum(unit.last - unit.first for unit in units) < due):
             unit = self.take(run, cutter)
@@ -246,68 +188,71 @@ class Planner(Generic[Batch]):
 
     @property
     def _n_rows_left(self) -> int:
-        """Rows that nobody has, of all queries that may be begun."""
+        """Rows that no executor has, of all queries that may be begun."""
         n_unopened = len(self._unopened) if self.plan.phases is None else 0
-        return self._open.n_rows + n_unopened * (self.plan.n_rows - self.plan.first_row)
+        return self._n_open_rows + n_unopened * (self.plan.n_rows - self.plan.first_row)
+
+    @property
+    def _n_open_rows(self) -> int:
+        return sum(end - first for query in self._open for first, end in query.ranges)
 
     def _unit(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
-        hand = self._hands.of(cutter)
-        if hand.gives_way and self._hands.is_lent():
+        worker = self._assignments.of(cutter)
+        if worker.gives_way and self._assignments.is_lent():
             return None
-        unit = self._end(hand) or self._cut(run, cutter, hand)
-        if unit is None and not hand.units:
-            unit = self._overdue(run, cutter, hand)
+        unit = self._end(worker) or self._cut(run, cutter, worker)
+        if unit is None and not worker.units:
+            unit = self._overdue(run, cutter, worker)
         if unit is not None:
-            self._hands.give(unit, hand)
+            self._assignments.assign(unit, worker)
         return unit
 
-    def _overdue(self, run: RunFile, cutter: Cutter[Batch], hand: Hand) -> Unit[Batch] | None:
+    def _overdue(self, run: RunFile, cutter: Cutter[Batch], worker: WorkerStats) -> Unit[Batch] | None:
         def fits(unit: Unit[Batch]) -> bool:
             return unit.is_end or cutter.end(unit.first, unit.last) == unit.last
 
-        unit = self._hands.overdue(hand, fits)
+        unit = self._assignments.overdue(worker, fits)
         if unit is None or fits(unit):
             return unit
-        self._hands.take_away(unit)
+        self._assignments.revoke(unit)
         self._reopen(unit)
-        return self._cut(run, cutter, hand)
+        return self._cut(run, cutter, worker)
 
-    def _end(self, hand: Hand) -> Unit[Batch] | None:
+    def _end(self, worker: WorkerStats) -> Unit[Batch] | None:
         if not self._ends:
             return None
-        if self._hands.leaves_ends(hand) and self._hands.clock() - self._ended < END_SECONDS:
+        if self._assignments.leaves_ends(worker) and self._assignments.clock() - self._ended < END_SECONDS:
             return None
         return Unit(self._ends.popleft())
 
-    def _cut(self, run: RunFile, cutter: Cutter[Batch], hand: Hand) -> Unit[Batch] | None:
+    def _cut(self, run: RunFile, cutter: Cutter[Batch], worker: WorkerStats) -> Unit[Batch] | None:
         query = None if self._is_too_much() else self._chosen(run, cutter)
         if query is None:
-            return self._end(hand)  # that may have come to light by looking for a query
-        self._open.give(query, cutter)
-        first, last = cutter.choose(query.ranges) if chooses(cutter) else query.ranges[0]
+            return self._end(worker)  # looking for a query may have found one
+        query.owner = cutter
+        first, last = cutter.choose(query.ranges) if isinstance(cutter, Choosing) else query.ranges[0]
         end = cutter.end(first, last)
-        share = self._share(hand, end - first)
+        share = self._share(worker, end - first)
         end = end if share == 1.0 else cutter.end(first, last, share)
         query.ranges = list(_without(query.ranges, first, end))
-        self._open.n_rows -= end - first
         if not query.ranges:
-            self._open.remove(query)
+            del self._open[query]
         return Unit(query, first, end)
 
     def _is_too_much(self) -> bool:
-        """Return whether so much is not stored that nothing is to be given."""
-        n_out, most = len(self._hands), self._most_out * self._n_at_work
+        """Return whether so many units are not stored that no more are handed out."""
+        n_out, most = len(self._assignments), self._max_out * self._n_at_work
         self._is_full = n_out >= (most // 2 if self._is_full and self.plan.start_many is not None else most)
         return self._is_full
 
-    def _share(self, hand: Hand, n_rows: int) -> float:
-        """Return what share of so many rows is enough: near the end half of what is due to an executor."""
+    def _share(self, worker: WorkerStats, n_rows: int) -> float:
+        """Return what share of a unit of so many rows an executor gets: near the end half of what is due to it."""
         if self._n_at_work == 1 or not self._is_through:
             return 1.0
-        return min(1.0, max(SMALLEST_SHARE, self._open.n_rows * self._hands.share(hand) / 2 / n_rows))
+        return min(1.0, max(MIN_SHARE, self._n_open_rows * self._assignments.share(worker) / 2 / n_rows))
 
     def _prepare(self, query: Query[Batch], run: RunFile) -> None:
-        """Make the search of a query if it has none; that takes a while, in which others take units all the same."""
+        """Prepare a query unless it is prepared; other executors take units meanwhile."""
         with query.making:
             if query.lacks_search:
                 query.lacks_search = False  # rows may come back in the meantime
@@ -319,24 +264,28 @@ class Planner(Generic[Batch]):
                     raise
 
     def _chosen(self, run: RunFile, cutter: Cutter[Batch]) -> Query[Batch] | None:
-        """Return what came back, or what this executor is at, so that it keeps its rows; then a new one, then any.
+        """Return a query of which rows came back, or the one that this executor is at; then a new one, then any.
 
-        One that has some of the rows looks for a query that lacks them; all such go through the queries together.
+        An executor that has some of the rows at hand gets a query that lacks these.
         """
-        if chooses(cutter) and not cutter.has_all():
+        first = next(iter(self._open), None)
+        if isinstance(cutter, Choosing) and not cutter.has_all():
             suiting = next((query for query in self._open if cutter.has_some_of(query)), None)
-            if suiting is not None or len(self._open) > max(2 * self._n_at_work, MOST_OPEN):
-                return suiting or self._open.first
-            return self._next(run) or self._open.first
-        return self._open.of(None) or self._open.of(cutter) or self._next(run, cutter) or self._open.first
+            if suiting is not None or len(self._open) > MAX_OPEN:
+                return suiting or first
+            return self._next(run) or first
+        return self._open_query(None) or self._open_query(cutter) or self._next(run, cutter) or first
+
+    def _open_query(self, owner: Cutter[Batch] | None) -> Query[Batch] | None:
+        return next((query for query in self._open if query.owner is owner), None)
 
     def _next(self, run: RunFile, cutter: Cutter[Batch] | None = None) -> Query[Batch] | None:
         """Open the next query that lacks rows; return None if there is none, or one that lacks only its end.
 
-        One that needs those before it is not opened while anything of them is to be stored, their ends included.
+        Where queries depend on those before them, none is opened before everything of these is stored.
         """
         first_row, n_rows = self.plan.first_row, self.plan.n_rows
-        if self.plan.phases is not None and (self._hands or self._open or self._ends):
+        if self.plan.phases is not None and (self._assignments or self._open or self._ends):
             return None
         while (number := self._unopened.take(cutter)) is not None:
             ranges = list(gaps(run.finished(number), n_rows, first_row))
@@ -349,79 +298,75 @@ class Planner(Generic[Batch]):
             if not ranges:
                 self._add_end(query)
                 return None
-            self._open.add(query)
-            self._open.n_rows += n_left
+            self._open[query] = None
             return query
         self._is_through = True
         return None
 
     def wait(self) -> bool:
-        """Wait a little for what others may leave; return False if everything is stored.
+        """Wait a little for units of other executors; return False if everything is stored.
 
-        To be called by an executor that has nothing in hand and was given nothing.
+        Called by an executor that has no unit and got none.
         """
         with self._changed:
-            is_left, n_out = self._is_left, len(self._hands)
+            is_left, n_out = self._is_left, len(self._assignments)
             if not is_left and not n_out:
                 return False
             is_between = self.plan.phases is not None and n_out > 0
-            if not is_left or self._ends or self._is_too_much() or is_between or self._hands.is_lent():
-                looks = max(LOOK_SECONDS, self._n_at_work / LOOKS)
-                self._changed.wait(LISTEN_SECONDS if self._n_at_work == 1 else looks)
+            if not is_left or self._ends or self._is_too_much() or is_between or self._assignments.is_lent():
+                self._changed.wait(LISTEN_SECONDS if self._n_at_work == 1 else LOOK_SECONDS)
             return True
 
     @property
     def _is_left(self) -> bool:
-        """Whether there is something that nobody has."""
+        """Whether there is something that no executor has."""
         return bool(self._ends or self._open or not self._is_through)
 
     @property
     def is_over(self) -> bool:
-        """Whether everything is stored; known when an executor was given nothing."""
+        """Whether everything is stored; known once an executor got no unit."""
         with self._changed:
-            return not self._is_left and not len(self._hands)
+            return not self._is_left and not self._assignments
 
-    def delivered(self, unit: Unit[Batch], cutter: Cutter[Batch], cells: float) -> None:
-        """Take note that an executor has computed a unit, which will be stored unless it is already."""
-        with self._changed:
-            self._hands.deliver(unit, self._hands.of(cutter), cells)
+    def delivered(self, found: Sequence[tuple[Unit[Batch], float]], cutter: Cutter[Batch]) -> None:
+        """Record that an executor has computed units, each with its cells, at the same time.
 
-    def delivered_together(self, found: Sequence[tuple[Unit[Batch], float]], cutter: Cutter[Batch]) -> None:
-        """Take note of units, each with its cells, that an executor has computed and that came at the same time."""
+        They will be stored, except those that are already.
+        """
         with self._changed:
-            self._hands.deliver_together(found, self._hands.of(cutter))
+            self._assignments.of(cutter).deliver(found, self._assignments.clock())
 
     def is_wanted(self, unit: Unit[Batch]) -> bool:
-        """Return whether a unit is still to be stored: another executor may have been faster."""
+        """Return whether a unit is not stored yet: another executor may have been faster."""
         with self._changed:
-            return unit in self._hands
+            return unit in self._assignments
 
     def stored(self, unit: Unit[Batch]) -> None:
-        """Take note that a unit is stored, and see to the end of its query after the last one."""
+        """Record that a unit is stored; after the last one of a query its end is to be computed."""
         query = unit.query
         with self._changed:
             was_full = self._is_full
-            self._hands.remove(unit)
+            self._assignments.remove(unit)
             query.n_left -= unit.last - unit.first
             if not query.n_left and not unit.is_end:
                 self._add_end(query)
-            if was_full or self._ends or not self._hands:  # else nobody can do more than before
+            if was_full or self._ends or not self._assignments:  # otherwise no executor can do more than before
                 self._changed.notify_all()
 
     def _add_end(self, query: Query[Batch]) -> None:
         self._ends.append(query)
-        self._ended = self._hands.clock()
+        self._ended = self._assignments.clock()
 
     def give_back(self, units: Iterable[Unit[Batch]], cutter: Cutter[Batch]) -> None:
-        """Take back units that an executor has not computed; it begins anew, or not at all."""
+        """Take back units that an executor has not computed; its measured speed is forgotten."""
         with self._changed:
-            hand = self._hands.of(cutter)
-            self._take_back(units, hand)
-            self._hands.forget(hand)
+            worker = self._assignments.of(cutter)
+            self._take_back(units, worker)
+            worker.reset()
             self._unopened.leave(cutter)
 
-    def _take_back(self, units: Iterable[Unit[Batch]], hand: Hand) -> None:
-        for unit in self._hands.let_go(units, hand):
+    def _take_back(self, units: Iterable[Unit[Batch]], worker: WorkerStats) -> None:
+        for unit in self._assignments.take_back(units, worker):
             self._reopen(unit)
         self._changed.notify_all()
 
@@ -433,9 +378,8 @@ class Planner(Generic[Batch]):
         query.lacks_search = True
         query.n_back += 1
         query.ranges = sorted([*query.ranges, (unit.first, unit.last)])
-        self._open.n_rows += unit.last - unit.first
-        self._open.add(query)
-        self._open.give(query, None)
+        query.owner = None
+        self._open[query] = None
 
 
 def _without(ranges: Iterable[tuple[int, int]], first: int, end: int) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The writer: stores results in whatever order they come, and tells how far the run is."""
+"""The writer stores results in whatever order they come, and reports the progress of the run."""
 
 from __future__ import annotations
 
@@ -20,41 +20,40 @@ from clalign.values.devices import Device, told_apart
 from clalign.values.profiles import IMPOSSIBLE
 
 SPEEDS_SECONDS = 0.1
-"""Of several devices speeds and shares are looked at this often: with a thousand that takes longer than to store."""
+"""Interval at which speeds and shares of several devices are computed anew (s); for small units they cost as much time
+as storing."""
 
-
-UNITS_AT_ONCE = 16
-"""Units that are stored in one transaction: readers wait for its end, and a job that is to stop, too."""
+MAX_UNITS_AT_ONCE = 16
+"""Units that are stored in one transaction: readers wait for its end, and so does a job that is to stop."""
 
 
 class Share(Struct):
-    """What one device has done of a job, as far as it is stored."""
+    """What a device has computed of a job, as far as it is stored."""
 
     device: Device
     cells: float = 0.0
 
     def gcups(self, seconds: float) -> float:
-        """Return its part of the rate of a run that has taken so many seconds, in 10^9 cells a second."""
+        """Return its part of the rate of a run that has taken this time (s), in 10^9 cells a second."""
         return rate_of_run(self.cells, seconds)
 
 
 class Writer(Generic[Batch]):
-    """Writes what executors have computed; works in the thread that opened the run.
+    """Stores what executors have computed, in the thread that opened the run.
 
-    Of a unit that two of them have computed the first result counts.
+    Of a unit that two executors have computed the first result is stored.
 
     Parameters
     ----------
     run : RunFile
     planner : Planner
-        Told of what is stored.
     context : JobContext
-        Told of the progress.
+        Gets the progress.
 
     Attributes
     ----------
     done_cells, device_seconds : float
-        Of the whole run, earlier workers included.
+        Of the whole run, earlier jobs included.
     shares : dict of str to Share
         Of the devices of this job, by their ids.
     """
@@ -79,25 +78,25 @@ class Writer(Generic[Batch]):
 
     @property
     def seconds(self) -> float:
-        """Since the devices began, whatever they wait for."""
+        """Time since the devices began, waiting included (s)."""
         return time.monotonic() - self._began
 
     @property
     def gcups(self) -> float:
-        """10^9 cells a second since the devices began, units that are not done included."""
+        """10^9 cells a second since the devices began, unfinished units included."""
         return rate_of_run(self.new_cells + self._begun, self.seconds)
 
     @property
     def _begun(self) -> float:
-        """Cells of units that are not done."""
+        """Computed cells of unfinished units."""
         return sum(cells for cells, _ in self._midway.values())
 
     @property
     def has_begun_units(self) -> bool:
-        """Whether executors have told how far a unit is that is not done."""
+        """Whether executors have reported progress of unfinished units."""
         return bool(self._midway)
 
-    def _progress(self, number: int) -> None:
+    def _report(self, number: int) -> None:
         plan, done = self.planner.plan, self._begun
         if plan.phases is None:
             done += self.done_cells
@@ -109,11 +108,11 @@ class Writer(Generic[Batch]):
             self.context.progress(phase.stage, done, phase.n_cells, "cells", **facts)
 
     def share_of(self, device: Device) -> Share:
-        """Return what a device has done; from now on it is told of."""
+        """Return what a device has done; it is added if it is new."""
         return self.shares.setdefault(device.id, Share(device))
 
     def parts(self) -> list[dict[str, Any]]:
-        """Return of each device ``name``, ``id``, ``gcups``, ``cells`` and its ``share`` of all that was done."""
+        """Return ``name``, ``id``, ``gcups``, ``cells`` and ``share`` of all cells for each device."""
         known, seconds = [share for _, share in sorted(self.shares.items())], self.seconds
         total = sum(one.cells for one in known) or 1.0
         return [
@@ -136,27 +135,21 @@ class Writer(Generic[Batch]):
             self._speeds, self._looked = {"gcups": self.gcups, "devices": self.parts()}, now
         return self._speeds
 
-    def tell(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
-        """Tell of cells of a unit that is not done, and of the seconds that they took.
-
-        Another executor may be at the same unit, and further.
-        """
+    def progress(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
+        """Record the cells and seconds of an unfinished unit, unless another executor is further with it."""
         if not self.planner.is_wanted(unit) or cells < self._midway.get(unit, (0.0, 0.0))[0]:
             return
         self._midway[unit] = cells, seconds
-        self._progress(unit.query.number)
+        self._report(unit.query.number)
 
-    def caution(self, text: str) -> None:
-        """Tell something that is of no use later on."""
-        self.context.warn(text)
-
-    def warn(self, text: str) -> None:
-        """Tell something the user must know, and keep it with the run."""
-        self.run.add_message("warning", text)
+    def warn(self, text: str, is_kept: bool) -> None:
+        """Warn the user; keep the warning with the run if it matters later on."""
+        if is_kept:
+            self.run.add_message("warning", text)
         self.context.warn(text)
 
     def keep(self, unit: Unit[Batch], cells: float, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Keep what is needed to go on with a unit after so many of its cells, unless more is kept of it.
+        """Keep what is needed to continue a unit after this number of its cells, unless more is kept of it.
 
         Its executor may have given it back since, and another one may have stored it.
         """
@@ -166,30 +159,25 @@ class Writer(Generic[Batch]):
             self.run.unfinished.keep(table, *place, rows)
             self._kept_cells[place] = cells
 
-    @staticmethod
-    def kept(run: RunFile, unit: Unit[Batch], table: str) -> list[tuple[Any, ...]]:
-        """Return what was kept of a unit in an earlier worker; for any thread, with its own run."""
-        return run.unfinished.kept(table, unit.query.number, unit.first)
-
     def forget(self, units: Iterable[Unit[Batch]]) -> None:
-        """Take note that units are not being computed any more."""
+        """Drop the progress of units that are not computed any more."""
         for unit in units:
             self._midway.pop(unit, None)
 
     def store(self, found: Sequence[Finished[Batch]], device: Device) -> None:
-        """Store what a device found in some units, all of it or nothing, unless another one was faster."""
+        """Store what a device found in some units, unless another one was faster; each unit wholly or not at all."""
         wanted = [one for one in found if self.planner.is_wanted(one.unit)]
-        for first in range(0, len(wanted), UNITS_AT_ONCE):
-            some = wanted[first : first + UNITS_AT_ONCE]
+        for first in range(0, len(wanted), MAX_UNITS_AT_ONCE):
+            some = wanted[first : first + MAX_UNITS_AT_ONCE]
             n_hits = sum(len(one.result.hits) for one in some)
             span = tracing.span("store batches", "storing", query=some[0].unit.query.number, hits=n_hits)
             with span:
                 self.run.add_batches([(one.result, one.hits_of) for one in some])
             for one in some:
-                self._take_note(one, device)
+                self._count(one, device)
 
-    def _take_note(self, found: Finished[Batch], device: Device) -> None:
-        """Take note of a unit that is stored, and tell of it."""
+    def _count(self, found: Finished[Batch], device: Device) -> None:
+        """Count a unit that is stored, and report the progress."""
         unit, result, hits_of = found.unit, found.result, found.hits_of
         self.forget([unit])
         self.done_cells += result.cells
@@ -203,11 +191,11 @@ class Writer(Generic[Batch]):
         number = hits_of[-1][0] if hits_of else query.number
         if plan.phases is not None:
             self._cells_of[number] += result.cells
-        self._progress(number)
+        self._report(number)
         self.context.partial(profile=number, n_hits=query.n_hits, n_scored=plan.n_rows - plan.first_row - query.n_left)
 
     def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
-        """Store what was computed at the end of a query, and its best target, for one that reports nothing."""
+        """Store the end of a query, and its best target, for queries without hits."""
         query = unit.query
         if not self.planner.is_wanted(unit):
             return
@@ -219,7 +207,7 @@ class Writer(Generic[Batch]):
         self.planner.stored(unit)
 
     def _best_of(self, query: Query[Batch]) -> tuple[int, int]:
-        """Look through all scores of a query, of which an earlier worker stored some."""
+        """Return the highest score of a query and its row, from all stored scores: an earlier job stored some."""
         best = IMPOSSIBLE, 0
         for first, _, values in self.run.scores(query.number):
             row = int(values.argmax())

@@ -23,8 +23,8 @@ from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.plan7.profile_search import foresee
 from clalign.engines.plan7.rehearsing import rehearse
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.execution import host as host_module
-from clalign.execution.host import Host
+from clalign.execution import cpu_helper as module
+from clalign.execution.cpu_helper import CpuHelper
 from clalign.execution.job import Task
 from clalign.formats.matrices import load_matrix
 from clalign.jobs import QuietContext
@@ -149,8 +149,8 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
     monkeypatch.setattr(OpenCLSession, "unbuilt", lambda session, choices: list(choices))
     card = ReferenceSession(CARD)
     monkeypatch.setattr(card, "build_ahead", lambda choices, can_wait: of_card.extend(choices))
-    monkeypatch.setattr(host_module, "SMALL_JOB_SECONDS", 0.0)
-    with Host(card, pick_device, nothing_to_check, helps=helps):
+    monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
+    with CpuHelper(card, pick_device, nothing_to_check, helps=helps):
         assert is_known.wait(600)
     assert needed <= set(asked)
     assert len(set(asked)) == 9, "three stages in three widths"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import Devices, Expected, computed, content, exports, spec_of
+from device_runs import Devices, Expected, computed, content, exports, spec_of
 
 
 @pytest.fixture(scope="module")

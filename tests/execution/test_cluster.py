@@ -24,8 +24,9 @@ from clalign.compute.opencl import choice
 from clalign.databases.profile_library import load_library
 from clalign.engines.engine import engine_named
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
-from clalign.execution.cluster import at_worker, connecting, ends, home, members, rows, shards
-from clalign.execution.cluster.parcels import unpacked
+from clalign.execution.cluster import connection as connections
+from clalign.execution.cluster import finalizers, job, shard_placement, shards, worker, worker_clients
+from clalign.execution.cluster.payloads import unpacked
 from clalign.execution.failures import Failure
 from clalign.execution.job import Task
 from clalign.execution.units import Plan, Query
@@ -36,13 +37,13 @@ from clalign.values.sequences import Sequence, SequenceDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # workers import what the jobs of tests hold
 sys.path.insert(0, str(Path(__file__).parent))
-import crews
-from crews import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+import device_runs
+from device_runs import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with connecting.Connection("local:2") as connection:  # two workers, which are started again when they end
+    with connections.Connection("local:2") as connection:  # two workers, which are started again when they end
         keys = connection.client.security
         files = {"ca-file": keys.tls_ca_file, "client.cert": keys.tls_client_cert, "client.key": keys.tls_client_key}
         with dask.config.set({f"distributed.comm.tls.{name}": path for name, path in files.items()}):
@@ -53,19 +54,19 @@ def cluster() -> Iterator[Any]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     small_units(monkeypatch)
     monkeypatch.setattr(shards, "SHARD_RESIDUES", 1000)
-    monkeypatch.setattr(members, "LARGE_BYTES", 2**15)
+    monkeypatch.setattr(worker_clients, "LARGE_BYTES", 2**15)
 
 
 def test_workers_on_this_machine_have_the_environment_of_now(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What they are forked off is as old as the first ones, and had another part of the cores."""
-    monkeypatch.setattr(connecting, "n_cores", lambda: 6)
+    monkeypatch.setattr(connections, "n_cores", lambda: 6)
     monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "123 MB")
-    monkeypatch.delenv(connecting.CORES, raising=False)
-    with connecting.Connection("local:2") as connection:
+    monkeypatch.delenv(connections.CORES, raising=False)
+    with connections.Connection("local:2") as connection:
         workers = connection.workers()
-        for name, value in ("CLALIGN_CACHE_LIMIT", "123 MB"), (connecting.CORES, "3"):
+        for name, value in ("CLALIGN_CACHE_LIMIT", "123 MB"), (connections.CORES, "3"):
             assert connection.asked(os.getenv, name, workers=workers) == dict.fromkeys(workers, value)
-    assert connecting.CORES not in os.environ
+    assert connections.CORES not in os.environ
 
 
 def test_answers_that_do_not_say_which_have_gone_are_not_asked_for_ever(
@@ -131,26 +132,26 @@ def address_of(cluster: Any) -> str:
 def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_part(
     engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hand_out, take = home.Home._hand_out, members.RemoteDevice.take
+    hand_out, take = job.ClusterJob._hand_out, worker_clients.RemoteDevice.take
     until, before, at_work = time.monotonic() + WAIT, set(cluster.workers()), set[str]()
 
     def kill() -> None:
         os.kill(next(iter(cluster.client.run(os.getpid).values())), signal.SIGKILL)
 
-    def hand_out_when_it_is_there(self: home.Home) -> bool:
+    def hand_out_when_it_is_there(self: job.ClusterJob) -> bool:
         """Give nothing from the death of the worker until the one in its place has come."""
         there = {remote.worker.address for remote in self._devices}
         if context.left > 0 or (len(there) == 2 and there != before) or time.monotonic() > until:
             return hand_out(self)
         return False
 
-    def note_and_take(self: members.RemoteDevice, future: Any) -> Any:
+    def note_and_take(self: worker_clients.RemoteDevice, future: Any) -> Any:
         at_work.add(self.worker.address)
         return take(self, future)
 
-    monkeypatch.setattr(home.Home, "_hand_out", hand_out_when_it_is_there)
-    monkeypatch.setattr(members.RemoteDevice, "take", note_and_take)
-    monkeypatch.setattr(home, "MOST_TOGETHER", 1)  # or the one that is left could have all the rest in one task
+    monkeypatch.setattr(job.ClusterJob, "_hand_out", hand_out_when_it_is_there)
+    monkeypatch.setattr(worker_clients.RemoteDevice, "take", note_and_take)
+    monkeypatch.setattr(job, "MAX_TOGETHER", 1)  # or the one that is left could have all the rest in one task
     context = Counting(3, kill)
     found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, context)
     same_as_one_device(engine, found, expected, tmp_path)
@@ -171,8 +172,8 @@ def test_a_worker_that_hangs_holds_nobody_up(
         stopped.append(next(iter(cluster.client.run(os.getpid).values())))
         os.kill(stopped[0], signal.SIGSTOP)
 
-    monkeypatch.setattr(connecting, "SILENT_SECONDS", 3.0)
-    monkeypatch.setattr(home, "MOST_TOGETHER", 1)
+    monkeypatch.setattr(connections, "SILENT_SECONDS", 3.0)
+    monkeypatch.setattr(job, "MAX_TOGETHER", 1)
     try:
         found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, Counting(3, stop))
     finally:
@@ -219,20 +220,25 @@ def test_what_cannot_be_sent_is_kept_until_it_is_seen_who_is_there(
     at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that has just gone would be given the same again and again."""
-    send, look, n_sent, n_looks = members.RemoteDevice.send, home.Home._look_around, list[int](), list[int]()
+    send, look, n_sent, n_looks = (
+        worker_clients.RemoteDevice.send,
+        job.ClusterJob._look_around,
+        list[int](),
+        list[int](),
+    )
 
-    def send_in_vain(self: members.RemoteDevice, *given: Any) -> None:
+    def send_in_vain(self: worker_clients.RemoteDevice, *given: Any) -> None:
         n_sent.append(len(n_looks))
         if len(n_sent) < 9:
             raise ConnectionError
         send(self, *given)
 
-    def look_around(self: home.Home) -> None:
+    def look_around(self: job.ClusterJob) -> None:
         n_looks.append(1)
         look(self)
 
-    monkeypatch.setattr(members.RemoteDevice, "send", send_in_vain)
-    monkeypatch.setattr(home.Home, "_look_around", look_around)
+    monkeypatch.setattr(worker_clients.RemoteDevice, "send", send_in_vain)
+    monkeypatch.setattr(job.ClusterJob, "_look_around", look_around)
     found = run_at_hand("sw", "one", at_hand, expected, tmp_path, Counting())
     assert len(set(n_sent[:9])) == 9
     same_as_one_device("sw", found, expected, tmp_path)
@@ -262,13 +268,13 @@ def test_a_dry_run_asks_workers_for_their_devices(
 
 
 def test_a_scheduler_lost_in_a_dry_run_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gathered = connecting.Connection.gathered
+    gathered = connections.Connection.gathered
 
-    def lose(self: connecting.Connection, futures: Any) -> Any:
+    def lose(self: connections.Connection, futures: Any) -> Any:
         workers.close()
         return gathered(self, futures)
 
-    monkeypatch.setattr(connecting.Connection, "gathered", lose)
+    monkeypatch.setattr(connections.Connection, "gathered", lose)
     devices = Devices(monkeypatch)
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}),
@@ -293,10 +299,10 @@ def test_the_last_ends_need_no_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The only one goes while they are computed at home."""
-    compute, see, begun = ends.Ends._compute, home.Home._see_whether_any_is_left, list[int]()
+    compute, see, begun = finalizers.Finalizers._compute, job.ClusterJob._see_whether_any_is_left, list[int]()
     is_lost, is_seen = threading.Event(), threading.Event()
 
-    def compute_alone(self: ends.Ends, query: Any) -> Any:
+    def compute_alone(self: finalizers.Finalizers, query: Any) -> Any:
         begun.append(query.number)
         queries, phases = self._plan.queries, self._plan.phases
         if query.number == queries[-1] if phases is not None else len(begun) == len(queries):
@@ -304,22 +310,22 @@ def test_the_last_ends_need_no_worker(
             assert is_seen.wait(WAIT)
         return compute(self, query)
 
-    def see_them_gone(self: home.Home) -> None:
+    def see_them_gone(self: job.ClusterJob) -> None:
         if is_lost.is_set():
-            monkeypatch.setattr(home, "WAIT_SECONDS", -1.0)
+            monkeypatch.setattr(job, "WAIT_SECONDS", -1.0)
         try:
             see(self)
         finally:
             if not self._devices and is_lost.is_set():
                 is_seen.set()
 
-    def workers(self: connecting.Connection) -> dict[str, str]:
+    def workers(self: connections.Connection) -> dict[str, str]:
         return {} if is_lost.is_set() else there(self)
 
-    there = connecting.Connection.workers
-    monkeypatch.setattr(connecting.Connection, "workers", workers)
-    monkeypatch.setattr(ends.Ends, "_compute", compute_alone)
-    monkeypatch.setattr(home.Home, "_see_whether_any_is_left", see_them_gone)
+    there = connections.Connection.workers
+    monkeypatch.setattr(connections.Connection, "workers", workers)
+    monkeypatch.setattr(finalizers.Finalizers, "_compute", compute_alone)
+    monkeypatch.setattr(job.ClusterJob, "_see_whether_any_is_left", see_them_gone)
     found = run_at_hand(engine, "one", at_hand, expected, tmp_path, Counting())
     assert is_seen.is_set()
     same_as_one_device(engine, found, expected, tmp_path)
@@ -329,20 +335,20 @@ def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
     at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first end waits for another one to begin, for which all rows of its query must have come."""
-    begin, compute, is_other_begun = ends.Ends.begin, ends.Ends._compute, threading.Event()
+    begin, compute, is_other_begun = finalizers.Finalizers.begin, finalizers.Finalizers._compute, threading.Event()
 
-    def begin_told(self: ends.Ends, unit: Any, cutter: Any) -> None:
+    def begin_told(self: finalizers.Finalizers, unit: Any, cutter: Any) -> None:
         if unit.query.number != 0:
             is_other_begun.set()
         begin(self, unit, cutter)
 
-    def compute_later(self: ends.Ends, query: Any) -> Any:
+    def compute_later(self: finalizers.Finalizers, query: Any) -> Any:
         if query.number == 0:
             assert is_other_begun.wait(WAIT), "something of the other queries"
         return compute(self, query)
 
-    monkeypatch.setattr(ends.Ends, "begin", begin_told)
-    monkeypatch.setattr(ends.Ends, "_compute", compute_later)
+    monkeypatch.setattr(finalizers.Finalizers, "begin", begin_told)
+    monkeypatch.setattr(finalizers.Finalizers, "_compute", compute_later)
     found = run_at_hand("fitted", "one", at_hand, expected, tmp_path, Counting())
     same_as_one_device("fitted", found, expected, tmp_path)
     assert is_other_begun.is_set()
@@ -350,13 +356,13 @@ def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
 
 def test_what_comes_for_a_job_after_its_end_is_not_kept() -> None:
     data = pickle.dumps("a search")
-    assert at_worker.hold("an idle job", [(("search", 1), 0)], data)
-    at_worker._forget("an idle job")
-    assert at_worker.hold("an idle job", [(("search", 1), 0)], data), "it goes on, and is sent anew"
-    assert "an idle job" in at_worker._HERE
-    assert at_worker.end("an idle job") == ([], {})
-    assert at_worker.hold("an idle job", [(("search", 1), 0)], data)
-    assert "an idle job" not in at_worker._HERE
+    assert worker.hold("an idle job", [(("search", 1), 0)], data)
+    worker._forget("an idle job")
+    assert worker.hold("an idle job", [(("search", 1), 0)], data), "it goes on, and is sent anew"
+    assert "an idle job" in worker._JOBS
+    assert worker.end("an idle job") == ([], {})
+    assert worker.hold("an idle job", [(("search", 1), 0)], data)
+    assert "an idle job" not in worker._JOBS
 
 
 class Sent:
@@ -369,41 +375,43 @@ class Sent:
 
 
 def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, "MOST_SEARCHES", 3)
-    monkeypatch.setattr(members.Worker, "_scattered", lambda self, data: data)
-    hmms = [hmm for path in crews.LIBRARIES["hmmer3"] for hmm in load_library(str(path))[0]]
+    monkeypatch.setattr(worker_clients, "MAX_SEARCHES", 3)
+    monkeypatch.setattr(worker_clients.Worker, "_scattered", lambda self, data: data)
+    hmms = [hmm for path in device_runs.LIBRARIES["hmmer3"] for hmm in load_library(str(path))[0]]
     library = [shelf_of(hmms * 4), shelf_of(hmms * 2)]
     profiles = [shelf.profile(place) for shelf in library for place in range(len(shelf))]
     plan = Plan[Any]((), 0, 0.0, lambda run, number: None, lambda device: None)  # type: ignore[arg-type, return-value]
-    parcels = members.Parcels(SimpleNamespace(client=None), plan)  # type: ignore[arg-type]
-    worker = members.Worker("one", "one", None, parcels)  # type: ignore[arg-type]
+    payloads = worker_clients.Payloads(SimpleNamespace(client=None), plan)  # type: ignore[arg-type]
+    client = worker_clients.Worker("one", "one", None, payloads)  # type: ignore[arg-type]
     sent, dropped = list[Any](), list[Any]()
-    monkeypatch.setattr(worker, "submit", lambda what, function, job, given, *rest: sent.extend(given) or Sent())
+    monkeypatch.setattr(client, "submit", lambda what, function, job, given, *rest: sent.extend(given) or Sent())
     for number, profile in enumerate(profiles):
-        name = parcels.search_name(number, profile)
-        worker.send(name)
-        dropped += worker.drop_old([name])
-        parcels.done_with(number)
-        assert len(parcels.packed(name)[0]) < 1000
-        assert unpacked(parcels.packed(name)[0], parcels.register.found.get).match.tolist() == (profile.match.tolist())
+        name = payloads.search_name(number, profile)
+        client.send(name)
+        dropped += client.drop_old([name])
+        payloads.done_with(number)
+        assert len(payloads.packed(name)[0]) < 1000
+        assert unpacked(payloads.packed(name)[0], payloads.register.found.get).match.tolist() == (
+            profile.match.tolist()
+        )
     names = [name for name, _ in sent]
     assert len(names) == len(set(names)) == len(profiles) + 2, "each once, and two shelves"
     shelves = [name for name in names if name[0] == "shared"]
     assert [name for name, _ in dropped if name[0] == "shared"] == shelves[:1]
     assert len(dropped) == len(profiles) - 3 + 1
-    assert list(parcels.register.found) == shelves[1:], "at home as well"
+    assert list(payloads.register.found) == shelves[1:], "at home as well"
 
 
 def test_what_was_sent_once_more_is_not_dropped_and_what_is_missing_is_told() -> None:
     name, data = ("search", 1), pickle.dumps("a search")
     plan = pickle.dumps("a plan")
-    assert at_worker.hold("a job", [(("plan", 0), 0), (name, 1), (name, 2)], plan, data, data, "a task before")
-    found = pickle.loads(at_worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)]))
+    assert worker.hold("a job", [(("plan", 0), 0), (name, 1), (name, 2)], plan, data, data, "a task before")
+    found = pickle.loads(worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)]))
     assert found == [Failure("forgotten")] * 2
-    assert name in at_worker._HERE["a job"].held
-    at_worker.compute("a job", {}, [(name, 0, 0, 1)], [(name, 2)])
-    assert name not in at_worker._HERE["a job"].held
-    at_worker.end("a job")
+    assert name in worker._JOBS["a job"].held
+    worker.compute("a job", {}, [(name, 0, 0, 1)], [(name, 2)])
+    assert name not in worker._JOBS["a job"].held
+    worker.end("a job")
 
 
 def test_workers_with_another_version_are_refused_and_both_are_named(
@@ -419,13 +427,13 @@ def test_workers_with_another_version_are_refused_and_both_are_named(
 def test_a_late_worker_with_another_version_is_left_out(
     cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, first = connecting.Connection.unlike, next(iter(cluster.workers()))
+    real, first = connections.Connection.unlike, next(iter(cluster.workers()))
 
-    def unlike(self: connecting.Connection, workers: Any) -> Any:
+    def unlike(self: connections.Connection, workers: Any) -> Any:
         return {worker: ("it has clalign 9", "") for worker in workers if worker == first} | real(self, [])
 
-    monkeypatch.setattr(connecting.Connection, "unlike", unlike)
-    monkeypatch.setattr(connecting.Connection, "check_versions", lambda self: None)
+    monkeypatch.setattr(connections.Connection, "unlike", unlike)
+    monkeypatch.setattr(connections.Connection, "check_versions", lambda self: None)
     context = Counting()
     found = run_on(address_of(cluster), "sw", expected[0], tmp_path, monkeypatch, context)
     same_as_one_device("sw", found, expected, tmp_path)
@@ -443,7 +451,7 @@ def test_without_dask_it_is_told_what_to_install(tmp_path: Path, monkeypatch: py
 def test_a_scheduler_that_is_not_there_is_told_of(
     address: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.5)
     with pytest.raises(DeviceNotFound, match=words):
         run_on(address, "sw", tmp_path, tmp_path, monkeypatch)
 
@@ -451,18 +459,21 @@ def test_a_scheduler_that_is_not_there_is_told_of(
 def test_rows_of_a_query_are_looked_for_again_when_some_come_back_or_a_shard_comes() -> None:
     chance = np.random.default_rng(5)
     given = [Sequence.from_text(f"s{n}", "ACDEF" * int(chance.integers(1, 99))) for n in range(40)]
-    spread = rows.Spread(shards.Outline.of(SequenceDatabase.from_sequences(given, AMINO)))
-    bounds = spread.outline.rows.tolist()
-    cutter, query = rows.WorkersCutter(None, "one", spread), Query[Any](0, [(0, bounds[1])], None, 40, 0, None)  # type: ignore[arg-type]
-    spread.hold(1, "one")
+    placement = shard_placement.ShardPlacement(0, shards.Outline.of(SequenceDatabase.from_sequences(given, AMINO)))
+    bounds = placement.outline.rows.tolist()
+    cutter, query = (
+        shard_placement.WorkersCutter(None, "one", placement),
+        Query[Any](0, [(0, bounds[1])], None, 40, 0, None),
+    )  # type: ignore[arg-type]
+    placement.hold(1, "one")
     assert not cutter.has_some_of(query)
     query.ranges, query.n_back = [(0, bounds[1] + 1)], 1
     assert cutter.has_some_of(query)
     query.ranges = [(0, bounds[1])]
     assert not cutter.has_some_of(query)
-    spread.hold(0, "one")
+    placement.hold(0, "one")
     assert cutter.has_some_of(query)
-    spread.forget("one")
+    placement.forget("one")
     assert not cutter.has_some_of(query)
 
 

@@ -19,13 +19,13 @@ from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.sessions import Session
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.execution import executor
-from clalign.execution.host import Host
+from clalign.execution.cpu_helper import CpuHelper
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # as a script
 sys.path.insert(0, str(Path(__file__).parent))
-import crews
+import device_runs
 
 from tests.computing import compute_search
 from tests.stages.on_simulator import SIMULATOR
@@ -63,20 +63,20 @@ def write_inputs(folder: Path) -> None:
 
 def crossing_after(helpers: list[str]) -> None:
     """Let the processor lack programs until the card has defined some domains; note who defines which."""
-    helper_for = Host.helper_for
+    helper_for = CpuHelper.helper_for
 
     def unbuilt(session: OpenCLSession, choices: Any) -> Any:
         return list(choices) if len(helpers) < N_ON_CARD else []
 
-    def noted(host: Host, beside: Session) -> Session:
-        found = helper_for(host, beside)
+    def noted(helper: CpuHelper, beside: Session) -> Session:
+        found = helper_for(helper, beside)
         helpers.append(found.device.kind)
         return found
 
     OpenCLSession.unbuilt = unbuilt  # type: ignore[method-assign]
     # The simulator takes calls of one thread at a time.
     OpenCLSession.build_ahead = lambda session, choices, **more: None  # type: ignore[method-assign]
-    Host.helper_for = noted  # type: ignore[method-assign]
+    CpuHelper.helper_for = noted  # type: ignore[method-assign]
 
 
 def simulate(folder: Path) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def simulate(folder: Path) -> dict[str, Any]:
         launch(session, source, *given, **more)
 
     kernels._built, OpenCLSession.launch = as_it_can, noted  # type: ignore[method-assign]
-    executor.GATHER_SECONDS, executor.MOST_TOGETHER = 0.0, 1  # each unit alone
+    executor.GATHER_SECONDS, executor.MAX_TOGETHER = 0.0, 1  # each unit alone
     runs = {}
     for name, first in (("alone", processor), ("crossing", card)):
         helpers.clear()
@@ -107,7 +107,7 @@ def simulate(folder: Path) -> dict[str, Any]:
         with create_run(folder / f"{name}.clalign", engine="plan7", spec=spec.to_dict(), state="new") as run:
             done = compute_search(run, spec, {"auto": first, "cpu": processor}.__getitem__, QuietContext())
         assert done["domain_device"] == (processor.name if first is card else None)
-        runs[name] = crews.content(folder / f"{name}.clalign")
+        runs[name] = device_runs.content(folder / f"{name}.clalign")
     alone, crossing = runs.values()
     return {
         "differing": [part for part in alone if alone[part] != crossing[part]], "helpers": helpers,

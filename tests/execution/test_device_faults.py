@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from clalign.errors import DeviceError
-from clalign.execution import hands
+from clalign.execution import assignments
 
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+from device_runs import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
 
 LAST_MOMENT = 12
 
@@ -22,7 +22,7 @@ LAST_MOMENT = 12
 @pytest.fixture(autouse=True)
 def units(monkeypatch: pytest.MonkeyPatch) -> None:
     small_units(monkeypatch)
-    monkeypatch.setattr(hands, "LOST_SECONDS", 0.5)
+    monkeypatch.setattr(assignments, "LOST_SECONDS", 0.5)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clalign.execution.hands import LATE
+from clalign.execution.assignments import LATE
 from clalign.execution.planner import Planner
 from clalign.execution.units import Plan, Unit
 
@@ -72,7 +72,7 @@ def simulated(
         if one.is_at_work:
             unit, one.is_at_work = one.held.pop(0), False
             n = sum(cells[unit.first : unit.last])
-            planner.delivered(unit, one, n)
+            planner.delivered([(unit, n)], one)
             if planner.is_wanted(unit):
                 planner.stored(unit)
             else:

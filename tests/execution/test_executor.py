@@ -28,7 +28,7 @@ from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import REFERENCE
 from clalign.values.sequences import Sequence, SequenceDatabase
 from tests.computing import compute_search
-from tests.execution.crews import Devices, computed
+from tests.execution.device_runs import Devices, computed
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[P
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace_module, "residue_limit", lambda device: 40_000)
     monkeypatch.setattr(pace_module, "BATCH_SECONDS", 1000.0)  # the limit alone counts, not this machine's speed
-    monkeypatch.setattr(executor_module, "MOST_IN_FLIGHT", executor_module.IN_FLIGHT)
+    monkeypatch.setattr(executor_module, "MAX_IN_FLIGHT", executor_module.MIN_IN_FLIGHT)
 
 
 def found(path: Path, profile: int) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def test_of_few_sequences_many_profiles_are_started_together(
     sizes = sizes_started(monkeypatch)
     results = []
     for most in (128, 1):
-        monkeypatch.setattr(executor_module, "MOST_TOGETHER", most)
+        monkeypatch.setattr(executor_module, "MAX_TOGETHER", most)
         path = tmp_path / f"{most}.clalign"
         with create_run(path) as run:
             compute_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
@@ -134,7 +134,7 @@ def test_of_plenty_each_of_several_devices_starts_many_together(
     together = tmp_path / "newer.hmm"
     together.write_text("".join(path.read_text() for path in paths))
     sizes = sizes_started(monkeypatch)
-    monkeypatch.setattr(executor_module, "MOST_TOGETHER", 2)
+    monkeypatch.setattr(executor_module, "MAX_TOGETHER", 2)
     for limit in ("SECONDS_IN_FLIGHT", "FIRST_CELLS"):
         monkeypatch.setattr(executor_module, limit, 1e12)  # however slow a busy machine is
     monkeypatch.setattr(pace_module, "BATCH_SECONDS", 1e6)
@@ -150,7 +150,7 @@ def test_of_plenty_each_of_several_devices_starts_many_together(
     assert most == {(1, 512): 2, (2, 512): 1, (2, 3): 2}
 
 
-@pytest.mark.parametrize("most_cells", [executor_module.GATHERED_CELLS, 1e6, 1.0])
+@pytest.mark.parametrize("most_cells", [executor_module.MAX_GATHERED_CELLS, 1e6, 1.0])
 def test_candidates_of_many_profiles_are_traced_together(
     inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_cells: float
 ) -> None:
@@ -172,7 +172,7 @@ def test_candidates_of_many_profiles_are_traced_together(
 
     small_batches(monkeypatch)
     monkeypatch.setattr(profile_search, "hits_in_steps", noted)
-    monkeypatch.setattr(executor_module, "GATHERED_CELLS", most_cells)
+    monkeypatch.setattr(executor_module, "MAX_GATHERED_CELLS", most_cells)
     monkeypatch.setattr(executor_module, "GATHER_SECONDS", 1000.0)  # what there is alone counts
     with create_run(tmp_path / "all.clalign") as run:
         compute_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
@@ -229,7 +229,7 @@ def test_stopped_between_profiles_and_continued(
 ) -> None:
     together, targets, _ = inputs
     small_batches(monkeypatch)
-    monkeypatch.setattr(executor_module, "GATHERED_ROWS", 1)  # each unit is stored before many more are computed
+    monkeypatch.setattr(executor_module, "MAX_GATHERED_ROWS", 1)  # each unit is stored before many more are computed
     spec = SearchSpec(str(together), str(targets))
     with create_run(tmp_path / "whole.clalign") as run:
         compute_search(run, spec, pick_device, QuietContext())
@@ -275,7 +275,7 @@ def test_the_next_batch_is_started_before_one_is_collected(
 ) -> None:
     together, targets, _ = inputs
     small_batches(monkeypatch)
-    monkeypatch.setattr(executor_module, "GATHERED_ROWS", 1)  # else all that the planner gives may wait for more
+    monkeypatch.setattr(executor_module, "MAX_GATHERED_ROWS", 1)  # else all that the planner gives may wait for more
     notes: list[tuple[str, int]] = []
     sessions: list[Watching] = []
 

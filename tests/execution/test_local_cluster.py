@@ -19,7 +19,8 @@ import pytest
 
 from clalign.children import own_command
 from clalign.errors import ExitCode, OptionError
-from clalign.execution.cluster import connecting, local
+from clalign.execution.cluster import connection as connections
+from clalign.execution.cluster import local_cluster
 from clalign.formats import scratch
 
 PATIENCE = 300.0
@@ -85,7 +86,7 @@ def listening() -> set[int]:
 def cluster() -> Iterator[tuple[Any, set[int]]]:
     """A worker on this machine, and the ports of its scheduler, nanny and worker."""
     before = listening()
-    with connecting.Connection("local:1") as connection:
+    with connections.Connection("local:1") as connection:
         while not connection.workers():
             time.sleep(0.05)
         yield connection, listening() - before
@@ -93,7 +94,7 @@ def cluster() -> Iterator[tuple[Any, set[int]]]:
 
 def visit(cluster: tuple[Any, set[int]], command: list[str], paths: list[str]) -> dict[str, Any]:
     """Return what somebody reaches who runs a command without the keys, of a scheduler as well that asks for none."""
-    library = connecting.loaded()
+    library = connections.loaded()
     with library.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address="127.0.0.1:0") as unsafe:
         port = int(unsafe.scheduler_address.rpartition(":")[2])
         asked = json.dumps([[*sorted(cluster[1]), port], paths])
@@ -131,7 +132,7 @@ def test_without_the_package_that_makes_keys_it_is_told_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(OptionError) as caught:
-        local.keys_in(tmp_path, connecting.loaded())
+        local_cluster.keys_in(tmp_path, connections.loaded())
     assert "cryptography" in caught.value.hint
     assert list(tmp_path.iterdir()) == []
 
@@ -182,7 +183,7 @@ def test_what_a_killed_worker_leaves_is_removed_by_a_later_start(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also the folder of the process that workers are forked off."""
-    words = "from clalign.execution.cluster import connecting as c; import time\nif __name__ == '__main__':\n"
+    words = "from clalign.execution.cluster import connection as c; import time\nif __name__ == '__main__':\n"
     code = tmp_path / "code.py"
     code.write_text(
         f"{words}    with c.Connection('local:1'):\n        print(1, flush=True)\n        time.sleep(600)\n"

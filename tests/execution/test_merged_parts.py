@@ -21,7 +21,7 @@ from clalign.values.shards import Shard
 from clalign.values.specs import Spec
 
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import Counting, Devices, computed, content, exports, small_units, spec_of
+from device_runs import Counting, Devices, computed, content, exports, small_units, spec_of
 
 SAMPLE, PROTEINS = (Path(clalign.example(name)) for name in ("swissprot_sample.fasta.gz", "three_proteins.fasta"))
 

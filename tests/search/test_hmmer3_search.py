@@ -134,7 +134,7 @@ def test_stopped_and_continued(
     spec = SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)
     monkeypatch.setattr(pace, "residue_limit", lambda device: 1500)
     monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
-    monkeypatch.setattr(executor, "GATHERED_ROWS", 1)  # each unit is stored before many more are computed
+    monkeypatch.setattr(executor, "MAX_GATHERED_ROWS", 1)  # each unit is stored before many more are computed
     with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
         for after in (1, 3, 2):
             with pytest.raises(Cancelled):

@@ -17,7 +17,7 @@ from clalign.engines.pairwise.long_pairs import align_long
 from clalign.engines.pairwise.query import hit_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import InputError
-from clalign.execution.units import ALL, Midway, Plan, Scored
+from clalign.execution.units import ALL, Plan, Scored, UnitProgress
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
 from clalign.values.hits import Domain, Hit, Scores
@@ -127,12 +127,12 @@ class PairSearch(Struct, frozen=True):
             best = [max(pair, key=lambda domain: domain.raw) for pair in zip(best or found, found, strict=True)]
         return self._scored(batch, best)
 
-    def align_long(self, session: Session, batch: PairRows, midway: Midway) -> Scored[None]:
+    def align_long(self, session: Session, batch: PairRows, progress: UnitProgress) -> Scored[None]:
         """Align the only pair of a batch with all of the device."""
         inputs, (number, row) = self.inputs, batch.pairs[0].tolist()
         queries, target = inputs.stranded(number), inputs.targets.residues(row)
         names = f"{queries[0].sequence.name} and {inputs.targets.header(row)[0]}"
-        found = align_long(session, queries, target, names, midway)
+        found = align_long(session, queries, target, names, progress)
         domains = map(self._domain, found, queries, [row] * len(queries), inputs.strands)
         return self._scored(batch, [max(domains, key=lambda domain: domain.raw)])
 
@@ -161,9 +161,9 @@ class PairSearch(Struct, frozen=True):
         return {}
 
 
-def _start(search: PairSearch, session: Session, batch: PairRows, midway: Midway) -> Callable[[], Scored[None]]:
+def _start(search: PairSearch, session: Session, batch: PairRows, progress: UnitProgress) -> Callable[[], Scored[None]]:
     if batch.is_long:
-        return lambda: search.align_long(session, batch, midway)
+        return lambda: search.align_long(session, batch, progress)
     return search.start_scoring(session, batch)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from clalign.compute.sessions import Session
 from clalign.engines.pairwise.tables import CHECKPOINTS
-from clalign.execution.units import Midway
+from clalign.execution.units import UnitProgress
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
 from clalign.stages.pairwise.long_pair_state import State
 from clalign.values.pair_alignments import PairAlignment, path_of
@@ -44,7 +44,11 @@ FORMAT = 1
 
 
 def align_long(
-    session: Session, queries: Sequence[PairwiseQuery], target: npt.NDArray[np.uint8], names: str, midway: Midway
+    session: Session,
+    queries: Sequence[PairwiseQuery],
+    target: npt.NDArray[np.uint8],
+    names: str,
+    progress: UnitProgress,
 ) -> list[PairAlignment]:
     """Align a query, on each of its strands, with a target.
 
@@ -57,10 +61,10 @@ def align_long(
         Letter codes.
     names : str
         Both, in words.
-    midway : Midway
+    progress : UnitProgress
     """
-    kept = Checkpoint(midway, _key(queries, target), names)
-    midway.begin(kept.seconds)
+    kept = Checkpoint(progress, _key(queries, target), names)
+    progress.begin(kept.seconds)
     cells = len(queries[0].sequence.codes) * len(target)
     more = WAY_BACK.get(session.device.kind, USUAL_WAY_BACK)
     for number in range(len(kept.found), len(queries)):
@@ -69,7 +73,7 @@ def align_long(
         def tell(some: int, number: int = number) -> None:
             nonlocal told
             told += some
-            midway.tell(cells * number + min(cells, int(told / more)))
+            progress.report(cells * number + min(cells, int(told / more)))
 
         batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
         kept.found.append(session.run(LONG_PAIR, batch, LongPairChoice(query.scoring, tell, kept)))
@@ -92,7 +96,7 @@ class Checkpoint:
 
     Parameters
     ----------
-    midway : Midway
+    progress : UnitProgress
     key : str
         Of the pair.
     names : str
@@ -105,13 +109,13 @@ class Checkpoint:
         That the device has spent until then.
     """
 
-    def __init__(self, midway: Midway, key: str, names: str) -> None:
-        self._midway, self._key, self._names = midway, key, names
+    def __init__(self, progress: UnitProgress, key: str, names: str) -> None:
+        self._progress, self._key, self._names = progress, key, names
         self.found: list[PairAlignment] = []
         self.seconds = 0.0
         self._state: State | None = None
         self._last, self._took = time.monotonic(), 0.0
-        rows = midway.kept(CHECKPOINTS.name)
+        rows = progress.kept(CHECKPOINTS.name)
         if rows:
             try:
                 self._take(rows)
@@ -147,10 +151,10 @@ class Checkpoint:
         rows = list(_rows(state))
         found = [(one.score, one.query_range, one.target_range, one.cigar) for one in self.found]
         head = {
-            "format": FORMAT, "key": self._key, "digest": _digest(rows), "seconds": self._midway.seconds,
+            "format": FORMAT, "key": self._key, "digest": _digest(rows), "seconds": self._progress.seconds,
             "found": found,
         }  # fmt: skip
-        self._midway.keep(CHECKPOINTS.name, [("head", json.dumps(head).encode("ascii")), *rows])
+        self._progress.keep(CHECKPOINTS.name, [("head", json.dumps(head).encode("ascii")), *rows])
         self._last = time.monotonic()
         self._took = self._last - began
 
@@ -161,7 +165,7 @@ class Checkpoint:
 
     def refuse(self, why: str) -> None:
         """Tell that the pair is computed from its beginning."""
-        self._midway.warn(
+        self._progress.warn(
             f"What was kept of {self._names} cannot be used ({why}); this pair is computed from its beginning."
         )
 

@@ -1,1 +1,1 @@
-"""Computing a run on the workers of a cluster, which Dask distributed keeps; its library is loaded when one is used."""
+"""Computing a run on the workers of a Dask cluster; the library of Dask is loaded when a cluster is used."""

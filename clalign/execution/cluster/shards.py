@@ -1,4 +1,4 @@
-"""Databases in pieces: how they are cut at home, how a worker keeps them, and how it reads them as if it had all."""
+"""Databases in shards: how they are cut and sent, how a worker keeps them, and reads them as if it had all of them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from clalign.values.alphabets import Alphabet
 from clalign.values.sequences import SequenceDatabase
 
 SHARD_RESIDUES = 2**24
-"""Residues of a shard, about; it is some tens of megabytes with the names."""
+"""Approximate size of a shard (residues), some tens of megabytes with the names."""
 
 ROW_RESIDUES = 64
-"""A row counts for so many residues besides its own: for its name and its place."""
+"""Residues for which a row counts besides its own: for its name and its place."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -88,7 +88,7 @@ class Outline:
 
 
 def digest_of_shard(database: SequenceDatabase, outline: Outline, number: int) -> str:
-    """Return by what a shard is found again, in hexadecimal digits.
+    """Return the digest of a shard, by which it is found again, in hexadecimal digits.
 
     The checksum of the file says what it holds; of a database that comes from none all is looked at.
     """
@@ -102,7 +102,7 @@ def digest_of_shard(database: SequenceDatabase, outline: Outline, number: int) -
 
 
 def packed_shard(database: SequenceDatabase, outline: Outline, number: int) -> bytes:
-    """Return a shard as it travels."""
+    """Return a shard as it is sent."""
     found = {name: np.ascontiguousarray(part()) for name, part in _parts(database, outline, number).items()}
     blob = b"".join(found[name].astype(FILES[name]).tobytes() for name in FILES)
     sizes = {name: len(found[name]) for name in FILES}
@@ -129,7 +129,7 @@ def keep_shard(digest: str, data: bytes) -> None:
 
 
 def read_shard(digest: str) -> bytes | None:
-    """Return a shard from the cache as it travels, None if it is not there."""
+    """Return a shard from the cache as it is sent; None if it is not there."""
     try:
         return (shard_folder() / digest).read_bytes()
     except OSError:
@@ -169,7 +169,7 @@ class Shards:
     Parameters
     ----------
     number : int
-        By which home knows the database.
+        Number of the database in payloads.
     outline : Outline
     """
 

@@ -1,4 +1,4 @@
-"""What travels to workers: objects without what only home has, in which a worker finds its own databases."""
+"""What is sent to workers: pickled objects, without what only the main process has; databases are sent on their own."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from clalign.values.sequences import SequenceDatabase
 _LOCK_KINDS = (type(threading.Lock()), type(threading.RLock()))
 
 Reference = tuple[str, int]
-"""What stands in a parcel for an object that travels for itself: ``database`` or ``shared``, and its number."""
+"""Stands in a payload for an object that is sent on its own: ``database`` or ``shared``, and its number."""
 
 
 class Register:
-    """The objects that travel for themselves, once to each worker: databases, and what says so by ``travels_once``."""
+    """The objects that are sent on their own, once to each worker: databases, and classes with ``travels_once``."""
 
     def __init__(self) -> None:
         self.found: dict[Reference, Any] = {}
@@ -29,7 +29,7 @@ class Register:
         self._count = itertools.count()
 
     def reference_of(self, thing: Any) -> Reference | None:
-        """Return what stands for an object; None if it travels within others."""
+        """Return the reference of an object; None if it is sent within others."""
         if isinstance(thing, SequenceDatabase):
             kind = "database"
         elif getattr(type(thing), "travels_once", False):
@@ -43,11 +43,11 @@ class Register:
         return known
 
     def forget(self, reference: Reference) -> None:
-        """Let go of an object: if it is asked for again, it is another one."""
+        """Forget an object; it gets another reference if it is sent again."""
         del self._numbers[id(self.found.pop(reference))]
 
     def packed(self, thing: Any) -> tuple[bytes, list[Reference]]:
-        """Return an object as a parcel, and what it refers to."""
+        """Return an object as a payload, and what it refers to."""
         import cloudpickle
 
         register, needed = self, dict[Reference, None]()
@@ -76,7 +76,7 @@ class Register:
 
 
 def unpacked(data: bytes, find: Callable[[Reference], Any]) -> Any:
-    """Return what a parcel holds; `find` returns what travelled for itself."""
+    """Return the object in a payload; `find` returns objects that were sent on their own."""
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, reference: Any) -> Any:

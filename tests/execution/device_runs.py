@@ -78,7 +78,7 @@ def spec_of(engine: str, folder: Path) -> Spec:
 
 def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each query have a dozen units or more, and no device many of them at once, whatever its speed."""
-    monkeypatch.setattr(executor, "MOST_IN_FLIGHT", executor.IN_FLIGHT)
+    monkeypatch.setattr(executor, "MAX_IN_FLIGHT", executor.MIN_IN_FLIGHT)
     monkeypatch.setattr(pace, "residue_limit", lambda device: 500)
     monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
     monkeypatch.setattr(job, "HELP_SECONDS", 0.2)

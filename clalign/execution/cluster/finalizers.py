@@ -1,4 +1,4 @@
-"""The ends of queries of a job on a cluster: computed at home, in a thread of their own, while workers go on."""
+"""The ends of queries of a job on a cluster: computed by the main process, in a thread, while workers go on."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from clalign.runs.run_file import RunFile, open_connection
 from clalign.values.devices import REFERENCE, Device
 
 
-class Ends(ExitStack):
-    """A context manager that computes what is left of queries when all of their rows are stored.
+class Finalizers(ExitStack):
+    """A context manager that computes the ends of queries, whose rows are all stored.
 
     Parameters
     ----------
     plan : Plan
     path : Path
-        Of the run, which its thread reads for itself.
+        Path of the run, which the thread opens for itself.
     pick : callable
         Returns a device of this machine; it is opened when it is first needed.
     context : JobContext
@@ -46,13 +46,13 @@ class Ends(ExitStack):
         return len(self._begun)
 
     def begin(self, unit: Unit[Any], cutter: Cutter[Any]) -> None:
-        """Begin with an end that was given to a device of a worker; others may be given it as well."""
+        """Begin with the end of a query; the planner may assign it to several devices of workers."""
         if unit not in self._begun:
             self._begun[unit] = self._pool.submit(self._compute, unit.query), []
         self._begun[unit][1].append(cutter)
 
     def done(self) -> Iterator[tuple[Unit[Any], list[Cutter[Any]], Storing]]:
-        """Yield ends that are computed, with those that they were given to, and what stores them."""
+        """Yield computed ends, each with the cutters that it was assigned to, and what stores it."""
         for unit, (future, cutters) in list(self._begun.items()):
             if future.done():
                 del self._begun[unit]

@@ -17,15 +17,15 @@ import pytest
 
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound
-from clalign.execution import crew, executor, job, planner
-from clalign.execution.crew import Crew
+from clalign.execution import executor, job, local_executors, planner
+from clalign.execution.local_executors import LocalExecutors
 from clalign.execution.writer import Writer
 from clalign.runs.run_file import create_run, open_run
 from clalign.stages.pairwise import long_pair_regions
 from clalign.values.devices import REFERENCE, Device
 
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import ENGINES, WAIT, Counting, Devices, Expected, computed, content, exports, small_units, spec_of
+from device_runs import ENGINES, WAIT, Counting, Devices, Expected, computed, content, exports, small_units, spec_of
 
 
 @pytest.fixture(autouse=True)
@@ -96,8 +96,8 @@ def test_any_order_of_results_gives_the_same(
             return call
 
     stores: list[Any] = []
-    monkeypatch.setattr(crew, "SimpleQueue", Shuffled)
-    monkeypatch.setattr(planner, "MOST_OUT", 1000)
+    monkeypatch.setattr(local_executors, "SimpleQueue", Shuffled)
+    monkeypatch.setattr(planner, "MAX_OUT", 1000)
 
     class Noted(Writer):
         def __init__(self, *given: Any) -> None:
@@ -185,7 +185,7 @@ def test_how_far_a_long_pair_is_stays_when_several_are_stopped(
 def test_the_error_of_the_last_one_comes_out_and_what_is_stored_stays(
     engine: str, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "GATHERED_ROWS", 1)  # each unit is stored before many more are computed
+    monkeypatch.setattr(executor, "MAX_GATHERED_ROWS", 1)  # each unit is stored before many more are computed
     devices, context = Devices(monkeypatch), Counting()
     path, spec = tmp_path / "run.clalign", spec_of(engine, folder)
     with pytest.raises(DeviceError, match="cable is loose") as caught:
@@ -229,7 +229,7 @@ def test_a_device_that_cannot_be_opened_matters_no_more_when_all_is_stored(tmp_p
 
     openings: Any = [Done(), Absent()]
     with create_run(tmp_path / "run.clalign", engine="plan7") as run:
-        Crew(run, context, context.warn).work(openings, lambda *given: None)
+        LocalExecutors(run, context, context.warn).work(openings, lambda *given: None)
     assert context.texts == ["There is no such device. The other devices have done without it."]
 
 
@@ -250,7 +250,7 @@ def test_what_an_executor_meets_when_all_is_stored_fails_nothing(tmp_path: Path)
 
     openings: Any = [Done(), Closed()]
     with create_run(tmp_path / "run.clalign", engine="plan7") as run:
-        Crew(run, context, context.warn).work(openings, lambda *given: None)
+        LocalExecutors(run, context, context.warn).work(openings, lambda *given: None)
     assert not context.texts
 
 
@@ -261,7 +261,7 @@ def test_who_rests_is_told_when_all_is_stored(tmp_path: Path) -> None:
     class Resting:
         def work(self, *given: Any) -> None:
             try:
-                people.rest(100 * WAIT)
+                executors.rest(100 * WAIT)
             except Cancelled:
                 ended.set()
                 raise
@@ -272,8 +272,8 @@ def test_who_rests_is_told_when_all_is_stored(tmp_path: Path) -> None:
 
     openings: Any = [Done(), Resting()]
     with create_run(tmp_path / "run.clalign", engine="plan7") as run:
-        people = Crew(run, context, context.warn)
-        people.work(openings, lambda *given: None)
+        executors = LocalExecutors(run, context, context.warn)
+        executors.work(openings, lambda *given: None)
     assert ended.wait(WAIT)
     assert not context.texts
 

@@ -18,8 +18,8 @@ from clalign.compute.sessions import ProgramChoice, ReferenceSession, Session, n
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DeviceError
-from clalign.execution import host as host_module
-from clalign.execution.host import Host
+from clalign.execution import cpu_helper as module
+from clalign.execution.cpu_helper import CpuHelper
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
 from clalign.values.devices import REFERENCE, Device
@@ -30,22 +30,22 @@ BUILT = Path(__file__).parents[1] / "golden" / "sequences" / "built.fa"
 CARD = replace(REFERENCE, kind="gpu", name="A card")
 
 
-def host_of(device: Device, wishes: list[str], is_needed: bool = True) -> Host:
+def helper_of(device: Device, wishes: list[str], is_needed: bool = True) -> CpuHelper:
     def pick(wish: str) -> Device:
         wishes.append(wish)
         return REFERENCE
 
-    return Host(ReferenceSession(device), pick, nothing_to_check, is_needed)
+    return CpuHelper(ReferenceSession(device), pick, nothing_to_check, is_needed)
 
 
 def test_the_processor_is_opened_beside_a_card() -> None:
     wishes: list[str] = []
-    with host_of(CARD, wishes) as host:
+    with helper_of(CARD, wishes) as helper:
         beside = ReferenceSession(CARD)
-        found = host.session_for(beside)
+        found = helper.session_for(beside)
         assert found is not beside
-        assert host.session_for(beside) is found
-        assert host.session is found
+        assert helper.session_for(beside) is found
+        assert helper.session is found
         assert found.device == REFERENCE
     assert wishes == ["cpu"]
 
@@ -53,11 +53,11 @@ def test_the_processor_is_opened_beside_a_card() -> None:
 @pytest.mark.parametrize(("own", "is_needed"), [(REFERENCE, True), (CARD, False)])
 def test_nothing_is_opened_where_it_is_of_no_use(own: Device, is_needed: bool) -> None:
     wishes: list[str] = []
-    with host_of(own, wishes, is_needed) as host:
+    with helper_of(own, wishes, is_needed) as helper:
         beside = ReferenceSession(own)
-        assert host.session_for(beside) is beside
+        assert helper.session_for(beside) is beside
     assert wishes == []
-    assert host.session is None
+    assert helper.session is None
 
 
 def test_the_card_does_it_as_long_as_the_processor_lacks_programs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,17 +75,17 @@ def test_the_card_does_it_as_long_as_the_processor_lacks_programs(monkeypatch: p
     for name, session in (("card", card), ("processor", processor)):
         monkeypatch.setattr(session, "build_ahead", partial(ahead, name))
     monkeypatch.setattr(processor, "unbuilt", lambda choices: [choice for choice in choices if choice in lacking])
-    monkeypatch.setattr(host_module, "open_session", lambda *_: processor)
-    monkeypatch.setattr(host_module, "SMALL_JOB_SECONDS", 0.0)
+    monkeypatch.setattr(module, "open_session", lambda *_: processor)
+    monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
     helps = [lambda rehearsal: rehearsal.build_ahead(list(lacking))]
-    with Host(card, lambda wish: REFERENCE, nothing_to_check, helps=helps) as host:
-        assert host.helper_for(card) is card
-        assert host.session is None, "it has had no part in it"
+    with CpuHelper(card, lambda wish: REFERENCE, nothing_to_check, helps=helps) as helper:
+        assert helper.helper_for(card) is card
+        assert helper.session is None, "it has had no part in it"
         assert is_asked.wait(60)
         assert [name for name, _ in asked] == ["card", "processor"]
         lacking.clear()
-        assert host.helper_for(card) is processor
-        assert host.session is processor
+        assert helper.helper_for(card) is processor
+        assert helper.session is processor
 
 
 def test_a_processor_by_itself_builds_what_it_lacks_of_it_last(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,21 +98,21 @@ def test_a_processor_by_itself_builds_what_it_lacks_of_it_last(monkeypatch: pyte
 
     monkeypatch.setattr(processor, "build_ahead", ahead)
     monkeypatch.setattr(processor, "unbuilt", lambda choices: [choice for choice in choices if choice == lacking])
-    monkeypatch.setattr(host_module, "SMALL_JOB_SECONDS", 0.0)
+    monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
     helps = [lambda rehearsal: rehearsal.build_ahead([there, lacking])]
-    with Host(processor, lambda wish: REFERENCE, nothing_to_check, helps=helps) as host:
+    with CpuHelper(processor, lambda wish: REFERENCE, nothing_to_check, helps=helps) as helper:
         assert is_asked.wait(60)
-        assert host.helper_for(processor) is processor
+        assert helper.helper_for(processor) is processor
 
 
 def test_what_kernels_took_on_both_devices_is_added() -> None:
     card = ReferenceSession(CARD)
     card.seconds_by_kernel = {"ssv": 1.0, "decoding": 2.0}
-    with Host(card, lambda wish: REFERENCE, nothing_to_check) as host:
-        assert host.seconds_by_kernel() == {"ssv": 1.0, "decoding": 2.0}
-        helper: Any = host.session_for(card)
-        helper.seconds_by_kernel = {"decoding": 0.5, "envelope": 0.25}
-        assert host.seconds_by_kernel() == {"ssv": 1.0, "decoding": 2.5, "envelope": 0.25}
+    with CpuHelper(card, lambda wish: REFERENCE, nothing_to_check) as helper:
+        assert helper.report()[1] == {"ssv": 1.0, "decoding": 2.0}
+        processor: Any = helper.session_for(card)
+        processor.seconds_by_kernel = {"decoding": 0.5, "envelope": 0.25}
+        assert helper.report()[1] == {"ssv": 1.0, "decoding": 2.5, "envelope": 0.25}
 
 
 def test_without_a_driver_for_the_processor_the_card_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,11 +131,11 @@ def test_without_a_driver_for_the_processor_the_card_does_it(monkeypatch: pytest
         is_asked.set()
 
     monkeypatch.setattr(card, "build_ahead", ahead)
-    with Host(card, pick, nothing_to_check, helps=[lambda rehearsal: rehearsal.build_ahead([needed])]) as host:
+    with CpuHelper(card, pick, nothing_to_check, helps=[lambda rehearsal: rehearsal.build_ahead([needed])]) as helper:
         assert is_asked.wait(60)
         beside = ReferenceSession(CARD)
-        assert host.session_for(beside) is beside
-        assert host.session is None
+        assert helper.session_for(beside) is beside
+        assert helper.session is None
 
 
 @pytest.mark.parametrize(("profile", "beside"), [("globins4", True), ("rrm_1", False)])

@@ -1,4 +1,4 @@
-"""The processor, opened beside a graphics card for what suits it better, such as defining domains.
+"""The processor beside a graphics card, opened for what suits it better, such as defining domains.
 
 A hit's domains are one long chain of sums: a card has little to do at once, while each core of the
 processor runs through it at full speed, and meanwhile the card filters the next batch.
@@ -22,31 +22,31 @@ from clalign.values.devices import Device
 log = logging.getLogger(__name__)
 
 SMALL_JOB_SECONDS = 1.0
-"""The processor's programs are compiled after so long only: what is over by then did well without."""
+"""Time before the processor's programs are compiled (s): jobs that are over by then did well without."""
 
 
-class Host(ExitStack):
-    """A context manager that gives the session of the processor.
+class CpuHelper(ExitStack):
+    """A context manager that opens the processor when a card needs it.
 
     Parameters
     ----------
     card : Session
-        Of the device that may be helped.
+        Session of the device that may be helped.
     pick_device : callable
-        Returns the device for the user's words.
+        Returns the device for words of the user.
     check : callable
-        What the session calls now and then; it may raise `Cancelled`.
+        Called by the session now and then; it may raise `Cancelled`.
     is_needed : bool
         Whether there may be something that suits it.
     helps : sequence of callable
-        Start on a session that computes nothing what the processor may have to do. Where programs of that were never
-        built, the card does the same until they are; compilers for processors need many seconds for them. A processor
-        that has no card beside it has them compiled after all others.
+        Each starts what the processor may have to do on a session that computes nothing. While programs for that are
+        not built, the card does the work: compilers for processors need many seconds for them. A processor without a
+        card compiles them after all others.
 
     Attributes
     ----------
     session : Session or None
-        Of the processor, once it has been used.
+        Session of the processor, once it was used.
     """
 
     def __init__(
@@ -77,13 +77,13 @@ class Host(ExitStack):
             threading.Thread(target=prepare, name="prepares the processor", daemon=True).start()
 
     def _prepare_itself(self) -> None:
-        """Have a processor that nobody helps build what it lacks, when what is needed sooner has been seen to."""
+        """Build what a processor without a card lacks, after the programs that are needed sooner."""
         with suppress(DeviceError):
             if not self._ended.wait(SMALL_JOB_SECONDS):
                 self._card.build_ahead(self._card.unbuilt(self._programs(self._card.device)), can_wait=True)
 
     def _prepare(self, opening: Opening[Session]) -> None:
-        """See which programs the processor lacks, if there is one; have the card's built in their place, then these."""
+        """Find the programs that the processor lacks; build those of the card in their place, then these."""
         try:
             self._processor = processor = opening.opened()
             if processor is not None:
@@ -104,14 +104,16 @@ class Host(ExitStack):
             rehearse(rehearsal)
         return list(rehearsal.programs)
 
-    def seconds_by_kernel(self) -> dict[str, float]:
-        """Return what the kernels took on the card and on the processor, which may have had some each."""
+    def report(self) -> tuple[str | None, dict[str, float]]:
+        """Return the name of the processor if it was used, and the time of each kernel on both devices together (s)."""
         seconds = Counter(self._card.seconds_by_kernel)
-        seconds.update({} if self.session is None else self.session.seconds_by_kernel)
-        return dict(seconds)
+        if self.session is None:
+            return None, dict(seconds)
+        seconds.update(self.session.seconds_by_kernel)
+        return self.session.device.name, dict(seconds)
 
     def session_for(self, beside: Session) -> Session:
-        """Return the processor's session; `beside`, one of the card, where there is none."""
+        """Return the processor's session, or `beside`, a session of the card, where there is no processor."""
         if self._opening is not None:
             opening, self._opening = self._opening, None
             with suppress(DeviceError):  # without a driver for the processor the card does it
@@ -119,7 +121,7 @@ class Host(ExitStack):
         return self.session or beside
 
     def helper_for(self, beside: Session) -> Session:
-        """Return what `session_for` does; `beside` as long as programs of the processor are still to be compiled."""
+        """Return the result of `session_for`, or `beside` while programs of the processor are not compiled."""
         while not self._looked.wait(LISTEN_SECONDS):
             self._check()
         if self._lacking and self._processor is not None:

@@ -1,4 +1,4 @@
-"""A cluster on this machine: the keys without which nobody takes part, and how its workers are started."""
+"""A cluster on this machine: the keys that protect it, and how its workers are started."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ scheduler and workers, which ask nobody for a key, show nothing."""
 MAX_FOLDER_BYTES = 107 - len("/listener-12345678")
 """Linux has no socket of a longer name: where temporary files lie deeper, each worker loads its modules itself."""
 
-LOADED = ["distributed.nanny", "clalign.execution.cluster.at_worker", "clalign.compute.opencl.choice"]
+LOADED = ["distributed.nanny", "clalign.execution.cluster.worker", "clalign.compute.opencl.choice"]
 """What workers on this machine have in common before they are started."""
 
 

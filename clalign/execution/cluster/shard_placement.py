@@ -8,29 +8,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clalign.execution.cluster.shards import Outline
-from clalign.execution.units import Cutter, Query
+from clalign.execution.units import Choosing, Cutter, Query
 
 UNIT_PATIENCE = 4.0
-"""A unit for a worker takes so many times as long as one at home: it travels."""
+"""Size of a unit for a worker, in units of the size for a device of this machine: it is sent over the network."""
 
-
-MOST_REMEMBERED = 4096
-"""Queries of which a worker is known to have no rows that nobody has."""
+MAX_REMEMBERED = 4096
+"""Queries of which it is remembered that a worker has none of the rows that are left."""
 
 
 @dataclass
-class Spread:
-    """The shards of the database whose rows are computed, and the workers that have them, or will.
+class ShardPlacement:
+    """The shards of the database that is searched, and the workers that have them, or will.
 
     Attributes
     ----------
+    database : int
+        Number of the database in payloads.
     outline : Outline
     holders : list of set of str
-        Of each shard, by their addresses.
+        Addresses of the workers that have each shard.
     n_held : Counter of str
-        How many shards each worker has.
+        Number of shards of each worker.
     """
 
+    database: int
     outline: Outline
     holders: list[set[str]] = field(default_factory=list)
     n_held: Counter[str] = field(default_factory=Counter)
@@ -39,52 +41,52 @@ class Spread:
         self.holders = [set() for _ in range(self.outline.n_shards)]
 
     def hold(self, shard: int, worker: str) -> None:
-        """Take note that a worker has a shard, or will."""
+        """Record that a worker has a shard, or will."""
         if worker not in self.holders[shard]:
             self.holders[shard].add(worker)
             self.n_held[worker] += 1
 
     def forget(self, worker: str) -> None:
-        """Take note that a worker has gone."""
+        """Remove a worker."""
         self.n_held.pop(worker, None)
         for holders in self.holders:
             holders.discard(worker)
 
     def pieces(self, ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-        """Yield ranges of rows, parted where shards end, each with its shard."""
+        """Yield ranges of rows, cut where shards end, each with its shard."""
         for first, last in ranges:
             for shard in self.outline.of_rows(first, last):
                 start, end = self.outline.rows[shard : shard + 2].tolist()
                 yield max(first, start), min(last, end), shard
 
 
-class WorkersCutter:
-    """Cuts rows for a device of a worker: at first those of shards that it has, then of those that nobody has.
+class WorkersCutter(Choosing):
+    """Cuts rows for a device of a worker: first those of shards that it has, then of shards that no worker has.
 
     Parameters
     ----------
     cutter : Cutter
-        Of the device.
+        Cutter of the device.
     worker : str
-    spread : Spread or None
+    placement : ShardPlacement or None
         None where rows are not those of a database.
     """
 
-    def __init__(self, cutter: Cutter[Any], worker: str, spread: Spread | None) -> None:
-        self._cutter, self._worker, self._spread = cutter, worker, spread
+    def __init__(self, cutter: Cutter[Any], worker: str, placement: ShardPlacement | None) -> None:
+        self._cutter, self._worker, self._placement = cutter, worker, placement
         self._lacking: dict[int, tuple[int, int]] = {}
 
     def has_all(self) -> bool:
-        """Whether there is one shard, which every worker gets, or none."""
-        return self._spread is None or self._spread.outline.n_shards < 2
+        """Return whether there is one shard, which every worker gets, or none."""
+        return self._placement is None or self._placement.outline.n_shards < 2
 
     def choose(self, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
         """Return rows that suit the worker best, within one of some ranges."""
-        if self._spread is None:
+        if self._placement is None:
             return ranges[0]
         best, least = ranges[0], float("inf")
-        for first, last, shard in self._spread.pieces(ranges):
-            holders = self._spread.holders[shard]
+        for first, last, shard in self._placement.pieces(ranges):
+            holders = self._placement.holders[shard]
             n = -1.0 if self._worker in holders else float(len(holders))
             if n < least:
                 best, least = (first, last), n
@@ -93,24 +95,24 @@ class WorkersCutter:
         return best
 
     def has_some_of(self, query: Query[Any]) -> bool:
-        """Return whether the worker has rows of a query that nobody has; they are not looked for twice in vain."""
-        spread = self._spread
-        if spread is None:
+        """Return whether the worker has some of the rows that are left of a query; not sought twice in vain."""
+        placement = self._placement
+        if placement is None:
             return True
-        state = query.n_back, spread.n_held[self._worker]
+        state = query.n_back, placement.n_held[self._worker]
         if self._lacking.get(query.number) == state:
             return False
-        if any(self._worker in spread.holders[shard] for _, _, shard in spread.pieces(query.ranges)):
+        if any(self._worker in placement.holders[shard] for _, _, shard in placement.pieces(query.ranges)):
             return True
-        if len(self._lacking) >= MOST_REMEMBERED:
+        if len(self._lacking) >= MAX_REMEMBERED:
             self._lacking.clear()
         self._lacking[query.number] = state
         return False
 
     def end(self, first: int, last: int, share: float = 1.0) -> int:
         """Return where a unit ends that begins at row `first`."""
-        if self._spread is not None:
-            last = next(self._spread.pieces([(first, last)]))[1]
+        if self._placement is not None:
+            last = next(self._placement.pieces([(first, last)]))[1]
         return self._cutter.end(first, last, share)
 
     def batch(self, first: int, last: int) -> Any:
@@ -118,7 +120,7 @@ class WorkersCutter:
         return self._cutter.batch(first, last)
 
     def measure(self, cells: float, seconds: float) -> None:
-        """Take note of the time that a unit took."""
+        """Use a measured time for the size of later units."""
         self._cutter.measure(cells, seconds)
 
     def shrink(self, batch: Any) -> bool:

@@ -16,7 +16,7 @@ import pytest
 
 from clalign.cli.options import device_of
 from clalign.errors import Cancelled, DeviceNotFound, OptionError
-from clalign.execution.cluster import connecting
+from clalign.execution.cluster import connection as connections
 from clalign.values.devices import cluster_of
 
 
@@ -24,7 +24,7 @@ from clalign.values.devices import cluster_of
 def test_a_file_that_no_scheduler_wrote_is_told_of(text: str, tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_text(text)
-    with pytest.raises(DeviceNotFound, match="names no address"), connecting.Connection(str(path)):
+    with pytest.raises(DeviceNotFound, match="names no address"), connections.Connection(str(path)):
         pass
 
 
@@ -38,7 +38,7 @@ def test_a_file_that_no_scheduler_wrote_is_told_of(text: str, tmp_path: Path) ->
 )
 def test_what_is_no_scheduler_is_not_waited_for(said: bytes, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that was stopped, or another program behind that port."""
-    monkeypatch.setattr(connecting, "CONNECT_SECONDS", 2.0)
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 2.0)
     taken = list[socket.socket]()
 
     def serve() -> None:
@@ -50,7 +50,7 @@ def test_what_is_no_scheduler_is_not_waited_for(said: bytes, words: str, monkeyp
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(DeviceNotFound, match=words), connecting.Connection(address):
+        with pytest.raises(DeviceNotFound, match=words), connections.Connection(address):
             pass
         for one in taken:
             one.close()
@@ -60,12 +60,12 @@ def test_what_is_no_scheduler_is_not_waited_for(said: bytes, words: str, monkeyp
 def test_no_workers_and_too_many_are_refused_before_any_is_started(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "_local", lambda *_: pytest.fail("they were started"))
-    with pytest.raises(OptionError, match="workers") as caught, connecting.Connection(address):
+    monkeypatch.setattr(connections, "_local", lambda *_: pytest.fail("they were started"))
+    with pytest.raises(OptionError, match="workers") as caught, connections.Connection(address):
         pass
     assert "from 1 to 256" in caught.value.hint
-    assert connecting.n_local("local:256") == 256
-    assert connecting.n_local("tcp://local:1") is None
+    assert connections.n_local("local:256") == 256
+    assert connections.n_local("tcp://local:1") is None
 
 
 @pytest.mark.parametrize("address", ["", "local", "local:x", "local:-1", "local:1.5", "host:8786", "http://host:8786"])
@@ -78,7 +78,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """The address of one that has no workers."""
-    library = connecting.loaded()
+    library = connections.loaded()
     with library.LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster:
         yield cluster.scheduler_address
 
@@ -103,14 +103,14 @@ class Hanging:
 
 
 def test_a_scheduler_that_hangs_is_told_of_and_waited_for(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "SILENT_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "SILENT_SECONDS", 0.1)
     hanging, told = Hanging(), list[str]()
 
     def hear(text: str) -> None:
         told.append(text)
         hanging.may_answer = True
 
-    with connecting.Connection(scheduler, warn=hear) as connection:
+    with connections.Connection(scheduler, warn=hear) as connection:
         with monkeypatch.context() as patch:
             patch.setattr(connection.client, "scheduler", hanging)
             assert connection.workers() == {"tcp://host:1": "one"}
@@ -119,13 +119,13 @@ def test_a_scheduler_that_hangs_is_told_of_and_waited_for(scheduler: str, monkey
 
 
 def test_a_job_can_be_stopped_while_the_scheduler_hangs(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "STUCK_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "STUCK_SECONDS", 0.1)
 
     def check() -> None:
         if connection.is_silent:
             raise Cancelled
 
-    connection = connecting.Connection(scheduler, check)
+    connection = connections.Connection(scheduler, check)
     with connection, monkeypatch.context() as patch:
         patch.setattr(connection.client, "scheduler", Hanging())
         with pytest.raises(Cancelled):
@@ -134,25 +134,25 @@ def test_a_job_can_be_stopped_while_the_scheduler_hangs(scheduler: str, monkeypa
 
 
 def test_a_job_can_be_stopped_while_nobody_says_that_it_is_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "CONNECT_SECONDS", 3600.0)  # it would wait so long
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 3600.0)  # it would wait so long
     began = time.monotonic()
 
     def check() -> None:
-        if time.monotonic() - began > 3 * connecting.LISTEN_SECONDS:
+        if time.monotonic() - began > 3 * connections.LISTEN_SECONDS:
             raise Cancelled
 
     with (
         socket.create_server(("127.0.0.1", 0)) as server,  # whose queue takes the connection
         pytest.raises(Cancelled),
-        connecting.Connection(f"tcp://127.0.0.1:{server.getsockname()[1]}", check),
+        connections.Connection(f"tcp://127.0.0.1:{server.getsockname()[1]}", check),
     ):
         pass
 
 
 def test_a_worker_hangs_of_which_its_scheduler_hears_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "SILENT_SECONDS", 10.0)
+    monkeypatch.setattr(connections, "SILENT_SECONDS", 10.0)
     now = 0.0
-    heartbeats, found = connecting.Heartbeats(lambda: now), list[set[str]]()
+    heartbeats, found = connections.Heartbeats(lambda: now), list[set[str]]()
     for now in range(30):
         found.append(heartbeats.hanging({"stops": min(now, 5), "stays": now} | ({"comes": 9} if now > 8 else {})))
     assert found[15] == set()
@@ -164,9 +164,8 @@ def test_a_worker_hangs_of_which_its_scheduler_hears_nothing(monkeypatch: pytest
 
 
 def test_an_answer_of_a_worker_that_hangs_is_not_waited_for(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "STUCK_SECONDS", 0.1)
-    monkeypatch.setattr(connecting, "SILENT_SECONDS", 0.5)
-    monkeypatch.setattr(connecting, "BEATS", 0)
+    monkeypatch.setattr(connections, "STUCK_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "SILENT_SECONDS", 0.5)
     asked = list[list[str]]()
 
     class Scheduler:
@@ -187,7 +186,7 @@ def test_an_answer_of_a_worker_that_hangs_is_not_waited_for(scheduler: str, monk
                 await asyncio.sleep(0.01)
             return {"status": "OK", "data": {"of works": 1}}
 
-    with connecting.Connection(scheduler) as connection, monkeypatch.context() as patch:
+    with connections.Connection(scheduler) as connection, monkeypatch.context() as patch:
         patch.setattr(connection.client, "scheduler", Scheduler())
         assert list(connection.unlike(["hangs", "works"])) == ["works"]
         assert asked.pop() == ["works"]
@@ -198,11 +197,11 @@ def test_an_answer_of_a_worker_that_hangs_is_not_waited_for(scheduler: str, monk
 
 def test_what_has_gone_with_its_worker_is_not_waited_for() -> None:
     """Nobody else may compute it again, so that it would never come."""
-    library, found = connecting.loaded(), list[object]()
+    library, found = connections.loaded(), list[object]()
     with library.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
     ) as workers:
-        connection = connecting.Connection(workers.scheduler_address)
+        connection = connections.Connection(workers.scheduler_address)
         with connection:
             gone, stays = workers.workers.values()
             lost, kept = (

@@ -1,6 +1,6 @@
-"""Starting the processes that compute: where words meant several cards last time, before it is known what they will do.
+"""The processes that compute: started ahead where words meant several cards last time, and ended after the job.
 
-It loads nothing that a worker does not need to begin.
+This module is loaded at the start of a worker, and so imports little.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from clalign.compute.opencl.waking import forget_marks, meant_last, remember_mea
 from clalign.databases.cache_root import cache_root
 
 _ahead: dict[str, subprocess.Popen[bytes]] = {}
-"""Processes that nobody has taken, by the ids of their devices."""
+"""Processes that are not taken yet, by the ids of their devices."""
 
 _taken: list[subprocess.Popen[bytes]] = []
-"""Those that somebody has, until they are ended."""
+"""Processes that are taken, until they are ended."""
 
 _gone: list[subprocess.Popen[bytes]] = []
-"""Those that have nothing to do any more."""
+"""Processes that have done everything, and may still be ending."""
 
 END_SECONDS = 5.0
-"""So long it is waited for a process that was killed: one whose driver hangs may never go."""
+"""Timeout for the end of a killed process, whose driver may hang (s)."""
 
 
 def started(engine: str, device: str) -> subprocess.Popen[bytes]:
-    """Return a process that makes itself familiar with the device of this id, and waits for its order."""
+    """Start a process that opens a device, given by its id, and waits for its order."""
     return subprocess.Popen(own_command("executor", engine, device), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def start_ahead(engine: str, words: str) -> None:
-    """Start processes for the devices that a user's words meant last time, if they computed in some for this engine."""
+    """Start processes for the devices that words of the user meant last time, if this engine computed in processes."""
     ids, _ = meant_last(cache_root(), _remembered(engine, words))
     with suppress(OSError):  # they are started when they are needed
         for device in filter(None, ids.split(",")):
@@ -40,16 +40,16 @@ def start_ahead(engine: str, words: str) -> None:
 
 
 def remember(engine: str, words: str, devices: Sequence[str]) -> None:
-    """Remember that words mean devices, by their ids, that compute in processes of their own."""
+    """Remember the ids of the devices that words mean and that compute in processes."""
     remember_meant(cache_root(), _remembered(engine, words), ",".join(devices), "")
 
 
 def _remembered(engine: str, words: str) -> str:
-    return f"{engine} apart: {words}"
+    return f"{engine} processes: {words}"
 
 
-def taken(engine: str, device: str) -> subprocess.Popen[bytes]:
-    """Return the process that was started ahead for a device, or a new one; it is the caller's from now on."""
+def take(engine: str, device: str) -> subprocess.Popen[bytes]:
+    """Take the process that was started ahead for a device, or start one."""
     wait_for_gone()  # of an earlier job
     process = _ahead.pop(device, None) or started(engine, device)
     _taken.append(process)
@@ -57,16 +57,16 @@ def taken(engine: str, device: str) -> subprocess.Popen[bytes]:
 
 
 def end_ahead() -> None:
-    """End what nobody has taken."""
+    """End the processes that are not taken."""
     while _ahead:
         _, process = _ahead.popitem()
         end(process)
         assert process.stdout is not None
-        process.stdout.close()  # nobody else reads it
+        process.stdout.close()  # nothing else reads it
 
 
 def let_go(process: subprocess.Popen[bytes]) -> None:
-    """Let a process go that has done everything, and holds nothing open; drivers may take a while at that."""
+    """Kill a process that has done everything, without waiting for its end: drivers may take a while."""
     process.kill()
     with suppress(ValueError):  # another thread has ended it
         _taken.remove(process)
@@ -74,14 +74,14 @@ def let_go(process: subprocess.Popen[bytes]) -> None:
 
 
 def wait_for_gone() -> None:
-    """Wait for what was let go."""
+    """Wait for the end of processes that were let go."""
     with suppress(IndexError):
         while True:
             end(_gone.pop())
 
 
 def end_all() -> None:
-    """End all that there are, those that somebody still has first: they hold the run open."""
+    """End all processes, taken ones first: they hold the run open."""
     left = list(_taken)
     for process in left:
         process.kill()  # all at once, so that they go together
@@ -91,13 +91,13 @@ def end_all() -> None:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process, whatever it does; who reads what it says sees the end of that."""
+    """Kill a process and wait for its end."""
     process.kill()
     with suppress(subprocess.TimeoutExpired):
         process.wait(END_SECONDS)
     with suppress(ValueError):  # another thread has ended it
         _taken.remove(process)
-    with suppress(OSError):  # what it was not told any more
+    with suppress(OSError):  # a message that it did not read any more
         assert process.stdin is not None
         process.stdin.close()
     with suppress(OSError):

@@ -19,14 +19,14 @@ from clalign.databases.cache_root import cache_root, make_folder
 from clalign.engines.engine import engine_named
 from clalign.errors import Cancelled, DeviceError, InputError
 from clalign.execution import job
-from clalign.execution.apart import home, starting, there
 from clalign.execution.failures import Failure
 from clalign.execution.job import Task
+from clalign.execution.remote import client, processes, server
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import create_run, open_run
 
 sys.path.insert(0, str(Path(__file__).parent))
-from crews import WAIT, Counting, Devices, Expected, content, exports, small_units, spec_of
+from device_runs import WAIT, Counting, Devices, Expected, content, exports, small_units, spec_of
 
 ENGINES = ("hmmer2", "hmmer3")
 
@@ -37,20 +37,20 @@ LAST_MOMENT = 24
 @pytest.fixture(autouse=True)
 def units(monkeypatch: pytest.MonkeyPatch) -> None:
     small_units(monkeypatch)
-    monkeypatch.setattr(job, "APART", ("cpu", "gpu", "accelerator"))
+    monkeypatch.setattr(job, "IN_PROCESSES", ("cpu", "gpu", "accelerator"))
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[home.DeviceApart]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[client.DeviceProcess]:
     """All that are started."""
-    found: list[home.DeviceApart] = []
-    begin = home.DeviceApart.__init__
+    found: list[client.DeviceProcess] = []
+    begin = client.DeviceProcess.__init__
 
-    def init(self: home.DeviceApart, *given: Any) -> None:
+    def init(self: client.DeviceProcess, *given: Any) -> None:
         found.append(self)
         begin(self, *given)
 
-    monkeypatch.setattr(home.DeviceApart, "__init__", init)
+    monkeypatch.setattr(client.DeviceProcess, "__init__", init)
     return found
 
 
@@ -87,12 +87,12 @@ class Thread:
         self._thread.start()
 
     def _run(self, given: Any, answers: Any) -> None:
-        link = there.Link(given, answers, lambda: None)
-        order: home.Order = link.hear()
+        pipe = server.Pipe(given, answers, lambda: None)
+        order: client.Order = pipe.receive()
         engine, path = engine_named("plan7"), Path(order.run)
-        device = there.Device.from_dict(order.device)
+        device = server.Device.from_dict(order.device)
         load, spec = engine.part("load"), engine.spec.from_dict(order.spec)
-        there.serve(link, device, order.n_devices, path, spec, load, pick_nothing)
+        server.serve(pipe, device, order.n_devices, path, spec, load, pick_nothing)
         answers.close()
 
     def kill(self) -> None:
@@ -112,14 +112,14 @@ def pick_nothing(words: str) -> Any:
 def threads(monkeypatch: pytest.MonkeyPatch) -> Devices:
     """Devices that may fail, each computed with by a thread in the place of a process."""
     devices = Devices(monkeypatch, has_odd=True)
-    monkeypatch.setattr(starting.subprocess, "Popen", Thread)
-    monkeypatch.setattr(there, "open_session", lambda *given: opening.open_session(*given))
+    monkeypatch.setattr(processes.subprocess, "Popen", Thread)
+    monkeypatch.setattr(server, "open_session", lambda *given: opening.open_session(*given))
     return devices
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_two_processes_give_what_one_gives(
-    engine: str, expected: Expected, folder: Path, started: list[home.DeviceApart], tmp_path: Path,
+    engine: str, expected: Expected, folder: Path, started: list[client.DeviceProcess], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     path = tmp_path / "run.clalign"
@@ -128,7 +128,7 @@ def test_two_processes_give_what_one_gives(
     assert content(path) == expected(engine)[0]
     assert told(path, tmp_path / "exports") == expected(engine)[1]
     assert done["kernel_seconds"], "they are told of by the processes"
-    starting.wait_for_gone()
+    processes.wait_for_gone()
     assert all(one._process.poll() is not None for one in started)
 
 
@@ -147,13 +147,13 @@ def test_what_processes_do_is_in_the_trace(folder: Path, tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
-    engine: str, expected: Expected, folder: Path, started: list[home.DeviceApart], tmp_path: Path,
+    engine: str, expected: Expected, folder: Path, started: list[client.DeviceProcess], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     path, is_told = tmp_path / "run.clalign", threading.Event()
-    take = home.DeviceApart._given
+    take = client.DeviceProcess._next_unit
 
-    def given(self: home.DeviceApart, *what: Any) -> Any:
+    def given(self: client.DeviceProcess, *what: Any) -> Any:
         if self in (started[0], *started[2:]):  # the first one, and all that come after two
             self._process.kill()
         else:
@@ -166,7 +166,7 @@ def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
             if "go on with what it had" in text:
                 is_told.set()
 
-    monkeypatch.setattr(home.DeviceApart, "_given", given)
+    monkeypatch.setattr(client.DeviceProcess, "_next_unit", given)
     context = Listening()
     computed_apart(engine, folder, path, Devices(monkeypatch), ("real", "real"), context)
     assert [("once more" in text, "SIGKILL" in text) for text in context.texts] == [(True, True), (False, True)]
@@ -178,20 +178,20 @@ def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_process_that_is_killed_at_any_moment_changes_nothing(
-    seed: int, expected: Expected, folder: Path, started: list[home.DeviceApart], tmp_path: Path,
+    seed: int, expected: Expected, folder: Path, started: list[client.DeviceProcess], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The other one gets units only after that, so that the one that is killed has its share."""
     chance = random.Random(seed)
     engine, moment = ENGINES[seed % len(ENGINES)], chance.randint(1, LAST_MOMENT)
     path, is_hit, heard, units = tmp_path / "run.clalign", threading.Event(), list[str](), list[int]()
-    take, hear = home.DeviceApart._given, home.DeviceApart._hear
+    take, hear = client.DeviceProcess._next_unit, client.DeviceProcess._receive
 
-    def given(self: home.DeviceApart, *what: Any) -> Any:
+    def given(self: client.DeviceProcess, *what: Any) -> Any:
         assert self is started[0] or is_hit.wait(WAIT)
         return take(self, *what)
 
-    def hear_and_kill(self: home.DeviceApart) -> Any:
+    def hear_and_kill(self: client.DeviceProcess) -> Any:
         message = hear(self)
         if self is started[0] and not is_hit.is_set():
             heard.append(message[0])
@@ -202,8 +202,8 @@ def test_a_process_that_is_killed_at_any_moment_changes_nothing(
                 is_hit.set()
         return message
 
-    monkeypatch.setattr(home.DeviceApart, "_given", given)
-    monkeypatch.setattr(home.DeviceApart, "_hear", hear_and_kill)
+    monkeypatch.setattr(client.DeviceProcess, "_next_unit", given)
+    monkeypatch.setattr(client.DeviceProcess, "_receive", hear_and_kill)
     context = Counting()
     computed_apart(engine, folder, path, Devices(monkeypatch), ("real", "real"), context)
     assert is_hit.is_set()
@@ -211,18 +211,22 @@ def test_a_process_that_is_killed_at_any_moment_changes_nothing(
     assert [("once more" in text, "SIGKILL" in text) for text in context.texts] == [(True, True)]
     assert content(path) == expected(engine)[0]
     assert told(path, tmp_path / "exports") == expected(engine)[1]
-    starting.wait_for_gone()
+    processes.wait_for_gone()
     assert len(started) == 3, "another one has taken its place"
     assert all(one._process.poll() is not None for one in started)
     assert {file.name for file in tmp_path.iterdir()} == {"run.clalign", "exports"}
 
 
 def test_if_all_processes_end_the_job_fails_and_can_go_on(
-    expected: Expected, folder: Path, started: list[home.DeviceApart], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    expected: Expected,
+    folder: Path,
+    started: list[client.DeviceProcess],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path, devices = tmp_path / "run.clalign", Devices(monkeypatch)
     with monkeypatch.context() as patched:
-        patched.setattr(home.DeviceApart, "_store", lambda self, *found: self._process.kill())
+        patched.setattr(client.DeviceProcess, "_store", lambda self, *found: self._process.kill())
         with pytest.raises(DeviceError, match=r"stopped unexpectedly.*failed twice"):
             computed_apart("hmmer3", folder, path, devices, ("real", "real"))
     with open_run(path) as run:
@@ -232,7 +236,7 @@ def test_if_all_processes_end_the_job_fails_and_can_go_on(
 
 
 def test_a_job_that_is_stopped_leaves_no_process(
-    folder: Path, started: list[home.DeviceApart], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, started: list[client.DeviceProcess], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, is_stopped = tmp_path / "run.clalign", threading.Event()
 
@@ -271,30 +275,30 @@ def test_what_fails_there_is_told_here(
 def test_processes_are_started_ahead_for_what_words_meant_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
     make_folder(cache_root())  # what is known of devices is there before their words mean anything
-    monkeypatch.setattr(starting, "own_command", lambda *words: [sys.executable, "-c", "input()", *words])
-    starting.start_ahead("plan7", "gpus")
-    assert not starting._ahead, "nobody knows yet what they mean"
-    starting.remember("plan7", "gpus", ["0:0", "0:1"])
-    starting.start_ahead("pairwise", "gpus")
-    assert not starting._ahead, "not in processes"
-    starting.start_ahead("plan7", "gpus")
-    ahead = dict(starting._ahead)
+    monkeypatch.setattr(processes, "own_command", lambda *words: [sys.executable, "-c", "input()", *words])
+    processes.start_ahead("plan7", "gpus")
+    assert not processes._ahead, "nobody knows yet what they mean"
+    processes.remember("plan7", "gpus", ["0:0", "0:1"])
+    processes.start_ahead("pairwise", "gpus")
+    assert not processes._ahead, "not in processes"
+    processes.start_ahead("plan7", "gpus")
+    ahead = dict(processes._ahead)
     assert [process.args[-2:] for process in ahead.values()] == [["plan7", "0:0"], ["plan7", "0:1"]]  # type: ignore[index]
-    assert starting.taken("plan7", "0:1") is ahead["0:1"]
-    starting.end_ahead()
-    assert not starting._ahead
+    assert processes.take("plan7", "0:1") is ahead["0:1"]
+    processes.end_ahead()
+    assert not processes._ahead
     assert ahead["0:0"].poll() == -signal.SIGKILL
     assert ahead["0:1"].poll() is None
-    another = starting.taken("plan7", "0:1")
+    another = processes.take("plan7", "0:1")
     assert another is not ahead["0:1"]
     for process in (ahead["0:1"], another):
-        starting.end(process)
+        processes.end(process)
         assert process.stdout is not None
         process.stdout.close()
 
 
 def test_input_in_memory_is_searched_here(
-    folder: Path, started: list[home.DeviceApart], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, started: list[client.DeviceProcess], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     devices = Devices(monkeypatch)
     with monkeypatch.context() as patched:

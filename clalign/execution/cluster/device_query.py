@@ -1,4 +1,4 @@
-"""What the workers of a cluster would compute with, asked of them before a run."""
+"""The devices of the workers of a cluster, asked for before a run."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from typing import Any
 
 from clalign.compute.sessions import ProgramChoice
 from clalign.errors import DeviceNotFound
-from clalign.execution.cluster import at_worker
-from clalign.execution.cluster.connecting import Connection
-from clalign.execution.cluster.members import named
+from clalign.execution.cluster import worker
+from clalign.execution.cluster.connection import Connection
+from clalign.execution.cluster.worker_clients import named
 from clalign.values.devices import Device
 
 Unbuilt = Callable[[Sequence[ProgramChoice]], Sequence[ProgramChoice]]
 
 
 def devices_of(connection: Connection, words: str, warn: Callable[[str], None]) -> list[tuple[Device, Unbuilt]]:
-    """Return the devices of all workers, each with what tells which programs it has to compile.
+    """Return the devices of all workers, each with a callable that returns which programs it has to compile.
 
-    Where several workers of a machine have the same device, each has its part of the speed.
+    Where several workers of a machine have the same device, its speed is divided among them.
 
     Parameters
     ----------
     connection : Connection
     words : str
-        For the devices of each worker.
+        Words for the devices of each worker.
     warn : callable
-        Told of workers that would not take part.
+        Called with warnings of workers that would not take part.
 
     Raises
     ------
     DeviceNotFound
-        If there are workers, but none with such a device, or with other versions than home.
+        If there are workers, but none with such a device, or with other versions than here.
     """
     connection.check_versions()
     workers = connection.workers()
-    looks = connection.asked(at_worker.look, words, workers=workers)
+    looks = connection.asked(worker.look, words, workers=workers)
     refused = []
     for address, name in workers.items():
         look = looks.get(address)
@@ -66,5 +66,5 @@ def devices_of(connection: Connection, words: str, warn: Callable[[str], None]) 
 def _unbuilt(
     connection: Connection, address: str, device: dict[str, Any], choices: Sequence[ProgramChoice]
 ) -> Sequence[ProgramChoice]:
-    answers = connection.asked(at_worker.unbuilt, device, choices, workers=[address] if choices else [])
+    answers = connection.asked(worker.unbuilt, device, choices, workers=[address] if choices else [])
     return answers.get(address, choices)

@@ -1,4 +1,4 @@
-"""The home of a job on a cluster: it gives workers units, stores what they find, and looks after who comes and goes."""
+"""A job on a cluster: workers get units, results are stored, workers that go are replaced by those that come."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.errors import DeviceError, DeviceNotFound
-from clalign.execution.cluster import at_worker
-from clalign.execution.cluster.connecting import LOOKING_SECONDS, Connection
-from clalign.execution.cluster.ends import Ends
-from clalign.execution.cluster.members import MOST_TOGETHER, TASK_SECONDS, Parcels, RemoteDevice, Worker, named
-from clalign.execution.cluster.rows import UNIT_PATIENCE, Spread, WorkersCutter
+from clalign.execution.cluster import worker as tasks
+from clalign.execution.cluster.connection import LOOKING_SECONDS, Connection
+from clalign.execution.cluster.finalizers import Finalizers
+from clalign.execution.cluster.shard_placement import UNIT_PATIENCE, ShardPlacement, WorkersCutter
+from clalign.execution.cluster.worker_clients import (
+    MAX_TOGETHER,
+    TASK_SECONDS,
+    Payloads,
+    RemoteDevice,
+    Worker,
+    named,
+)
 from clalign.execution.failures import Failure
 from clalign.execution.pace import Pace
 from clalign.execution.units import Finished, Unit
@@ -27,26 +34,26 @@ if TYPE_CHECKING:
     from clalign.values.sequences import SequenceDatabase
 
 LOOK_SECONDS = 1.0
-"""This often home looks who is there."""
+"""Interval at which the scheduler is asked for its workers (s)."""
 
 WAIT_SECONDS = 60.0
-"""So long it waits for a worker where there is none."""
+"""Timeout for a first worker, where there is none (s)."""
 
 END_SECONDS = 5.0
-"""So long workers may take to forget a job of which all is stored."""
+"""Timeout for workers to end a job of which everything is stored (s)."""
 
 LATE_SECONDS = 1.0
-"""So long those of them that still had something to do."""
+"""The same for workers that were still computing (s)."""
 
-MOST_AGAIN = 100
-"""Tasks that a device may be sent once more, one after the other, before it counts as failing."""
+MAX_RETRIES = 100
+"""Tasks of a device that may be sent again, one after the other, before the device counts as failing."""
 
-SENT_ANEW = ("shards", "again", "forgotten")
-"""Failures of which the device is not the cause."""
+RETRIED = ("shards", "again", "forgotten")
+"""Kinds of failures that are not due to the device."""
 
 
-class Home:
-    """Lets the workers of a cluster compute until everything is stored.
+class ClusterJob:
+    """Computes with the workers of a cluster until everything is stored.
 
     Parameters
     ----------
@@ -55,9 +62,9 @@ class Home:
         Words for the devices of each worker.
     context : JobContext
     warn : callable
-        Told of workers that fail, or cannot be used.
+        Called with warnings of workers that fail, or cannot be used.
     pick_device : callable
-        Returns a device of this machine, which does the ends of queries.
+        Returns a device of this machine, which computes the ends of queries.
     """
 
     def __init__(
@@ -67,17 +74,17 @@ class Home:
         self._connection, self._words, self._context, self._warn = connection, words, context, warn
         self._pick_device = pick_device
         self._devices: list[RemoteDevice] = []
-        self._nobody: Any = object()  # stands for the cutter of home, which computes no rows
+        self._no_cutter: Any = object()  # stands for the cutter of this process, which computes no rows
         self._asked: dict[str, tuple[str, Any]] = {}
         self._known: set[str] = set()
-        self._spread: tuple[int, Spread] | None = None
+        self._placement: ShardPlacement | None = None
         self._looked = 0.0
         self._waiting_since = time.monotonic()
         self._refused: dict[str, None] = {}
         self._stack = ExitStack()
 
     def work(self, begin: Callable[[Device], Writer[Any]]) -> None:
-        """Let workers compute.
+        """Compute.
 
         Parameters
         ----------
@@ -90,7 +97,7 @@ class Home:
             If no worker is left, or if the scheduler cannot be reached.
         """
         self._begin = begin
-        self._parcels: Parcels | None = None
+        self._payloads: Payloads | None = None
         with self._stack:
             try:
                 self._work()
@@ -103,25 +110,25 @@ class Home:
         while True:
             self._context.check()
             self._look_around()
-            self._hear()
+            self._receive()
             if self._hand_out() and self._writer.planner.is_over:
                 return
 
     def end(self) -> tuple[list[str], dict[str, float]]:
-        """Let workers forget the job; return the names of processors that helped cards, and seconds by kernel."""
+        """End the job at the workers; return the names of processors that helped cards, and seconds by kernel."""
         hosts: dict[str, None] = {}
         seconds: dict[str, float] = {}
-        if self._parcels is None or not self._connection.is_alive or self._connection.is_silent:
+        if self._payloads is None or not self._connection.is_alive or self._connection.is_silent:
             return [], {}
         late = {device.worker for device in self._devices if device.out}
         for device in self._devices:
             device.withdraw()
         with suppress(Exception):  # everything is stored
-            workers = list(self._parcels.lively.values())
-            futures = [worker.submit("end", at_worker.end, self._parcels.job) for worker in workers]
+            workers = list(self._payloads.workers.values())
+            futures = [worker.submit("end", tasks.end, self._payloads.job) for worker in workers]
             asked, began = list(zip(futures, workers, strict=True)), time.monotonic()
 
-            def is_awaited(future: Any, worker: Worker) -> bool:  # one that has just gone, or hangs, never answers
+            def is_awaited(future: Any, worker: Worker) -> bool:  # a worker that has just gone, or hangs, never answers
                 seconds = LATE_SECONDS if worker in late else END_SECONDS
                 return future.status == "pending" and time.monotonic() < began + seconds
 
@@ -135,7 +142,7 @@ class Home:
         return list(hosts), seconds
 
     def _look_around(self) -> None:
-        """Ask workers that came what they have, and take back what those had that have gone."""
+        """Query new workers, and take back the units of workers that have gone."""
         if time.monotonic() - self._looked < LOOK_SECONDS:
             return
         if not self._connection.is_alive:
@@ -152,7 +159,7 @@ class Home:
                 self._refuse(name, f"{unlike[address][0]}.")
                 continue
             self._asked[address] = name, self._connection.client.submit(
-                at_worker.look, self._words, workers=[address], allow_other_workers=False, pure=False
+                tasks.look, self._words, workers=[address], allow_other_workers=False, pure=False
             )  # fmt: skip
         for address, (name, future) in list(self._asked.items()):
             if future.done():
@@ -169,7 +176,9 @@ class Home:
     def _see_whether_any_is_left(self) -> None:
         now = time.monotonic()
         patience = LOOKING_SECONDS if self._asked else WAIT_SECONDS
-        if self._devices or (self._parcels is not None and self._ends):  # what is at home goes on without workers
+        if self._devices or (
+            self._payloads is not None and self._finalizers
+        ):  # ends of queries are computed without workers
             self._waiting_since = now
         elif self._refused and not self._asked and len(self._refused) >= len(self._known):
             raise DeviceNotFound(
@@ -178,13 +187,13 @@ class Home:
         elif now - self._waiting_since > patience:
             raise DeviceError(
                 f"The cluster ({self._connection.address}) has no worker any more."
-                if self._parcels else f"The cluster ({self._connection.address}) has no worker.",
+                if self._payloads else f"The cluster ({self._connection.address}) has no worker.",
                 "Start some, with: dask worker ADDRESS. What is finished is kept.",
             )  # fmt: skip
 
     def _take_in(self, address: str, name: str, future: Any) -> None:
-        """Let the devices of a worker take part."""
-        look: at_worker.Look | None = self._connection.gathered({future: address}).get(future)
+        """Add the devices of a worker."""
+        look: tasks.Look | None = self._connection.gathered({future: address}).get(future)
         if look is None:
             failure = _failure_of(future)
             if failure.message:
@@ -201,46 +210,47 @@ class Home:
         for device in devices:
             self._writer = self._begin(named(device, name))
         plan = self._writer.planner.plan
-        if self._parcels is None:
-            self._parcels = Parcels(self._connection, plan)
-            self._ends = self._stack.enter_context(Ends(plan, self._writer.run.path, self._pick, self._context))
-        worker = self._parcels.lively[address] = Worker(address, name, look, self._parcels)
+        if self._payloads is None:
+            self._payloads = Payloads(self._connection, plan)
+            self._finalizers = self._stack.enter_context(
+                Finalizers(plan, self._writer.run.path, self._pick, self._context)
+            )
+        worker = self._payloads.workers[address] = Worker(address, name, look, self._payloads)
         for device in devices:
-            remote = RemoteDevice(worker, device, self._cutter(device, address), self._spread)
-            self._writer.planner.join(remote.cutter, gives_way=False)
+            remote = RemoteDevice(worker, device, self._cutter(device, address), self._placement)
             self._devices.append(remote)
         self._writer.planner.n_executors = max(1, len(self._devices))
 
     def _cutter(self, device: Device, address: str) -> WorkersCutter:
         cutter = self._writer.planner.plan.cutter_for(device)
-        assert self._parcels is not None
+        assert self._payloads is not None
         if isinstance(cutter, Pace):
             cutter.patience *= UNIT_PATIENCE
-            if self._spread is None:
-                self._spread = self._spread_of(self._parcels, cutter.database)
-        return WorkersCutter(cutter, address, None if self._spread is None else self._spread[1])
+            if self._placement is None:
+                self._placement = self._placement_of(self._payloads, cutter.database)
+        return WorkersCutter(cutter, address, self._placement)
 
     @staticmethod
-    def _spread_of(parcels: Parcels, database: SequenceDatabase) -> tuple[int, Spread]:
-        reference = parcels.register.reference_of(database)
+    def _placement_of(payloads: Payloads, database: SequenceDatabase) -> ShardPlacement:
+        reference = payloads.register.reference_of(database)
         assert reference is not None
-        return reference[1], Spread(parcels.outline(reference[1]))
+        return ShardPlacement(reference[1], payloads.outline(reference[1]))
 
     def _lose(self, address: str) -> None:
-        """Take back what a worker had that has gone."""
+        """Take back the units of a worker that has gone."""
         self._known.discard(address)
         self._asked.pop(address, None)
-        worker = self._parcels.lively.pop(address, None) if self._parcels is not None else None
+        worker = self._payloads.workers.pop(address, None) if self._payloads is not None else None
         if worker is None:
             return
         for remote in [remote for remote in self._devices if remote.worker is worker]:
             self._drop(remote)
-        if self._spread is not None:
-            self._spread[1].forget(address)
-        assert self._parcels is not None
-        self._parcels.forget_worker(address)
-        for other in self._parcels.lively.values():
-            # Some of what it was sent may wait for a shard from the worker that has gone.
+        if self._placement is not None:
+            self._placement.forget(address)
+        assert self._payloads is not None
+        self._payloads.forget_worker(address)
+        for other in self._payloads.workers.values():
+            # Their tasks may wait for a shard from the worker that has gone.
             if other.forget(("pending", "cancelled", "lost", "error")):
                 for remote in [remote for remote in self._devices if remote.worker is other]:
                     self._take_back(remote)
@@ -262,7 +272,7 @@ class Home:
         self._writer.forget(units)
 
     def _hand_out(self) -> bool:
-        """Give every device what it wants; return whether there was nothing to give."""
+        """Send units to all devices that want some; return whether there were none."""
         is_given, is_busy = False, True
         while is_busy:
             is_busy = False
@@ -270,28 +280,30 @@ class Home:
                 if not remote.wants_more:
                     continue
                 units = self._writer.planner.take_several(
-                    self._writer.run, remote.cutter, TASK_SECONDS, MOST_TOGETHER
+                    self._writer.run, remote.cutter, TASK_SECONDS, MAX_TOGETHER
                 )  # fmt: skip
                 for unit in units:
                     if unit.is_end:
-                        self._ends.begin(unit, remote.cutter)
+                        self._finalizers.begin(unit, remote.cutter)
                 if not self._send(remote, [unit for unit in units if not unit.is_end]):
-                    return False  # it would be given the same again, until it is seen that its worker has gone
+                    return False  # it would get the same units again, until its worker is known to be gone
                 is_given, is_busy = is_given or bool(units), is_busy or bool(units)
             self._context.check()
-        if self._parcels is not None and not self._devices:
+        if self._payloads is not None and not self._devices:
             is_given = self._conclude_alone() or is_given
-        return not is_given and self._parcels is not None  # a slow one may still have what others have done sooner
+        return (
+            not is_given and self._payloads is not None
+        )  # a slow device may still compute what others have done sooner
 
     def _conclude_alone(self) -> bool:
-        """Begin with what needs no worker; return whether there was anything."""
-        unit = self._writer.planner.take_end(self._writer.run, self._nobody)
+        """Begin with the end of a query, which needs no worker; return whether there was one."""
+        unit = self._writer.planner.take_end(self._writer.run, self._no_cutter)
         if unit is not None:
-            self._ends.begin(unit, self._nobody)
+            self._finalizers.begin(unit, self._no_cutter)
         return unit is not None
 
     def _send(self, remote: RemoteDevice, units: Sequence[Unit[Any]], after: Sequence[Any] = ()) -> bool:
-        """Send units; return False if that cannot be, and take them back."""
+        """Send units; take them back and return False if that fails."""
         if not units:
             return True
         try:
@@ -305,57 +317,57 @@ class Home:
         return True
 
     def _pick(self) -> Device:
-        with suppress(DeviceNotFound):  # words for the workers
+        with suppress(DeviceNotFound):  # the words are for the workers
             return self._pick_device(self._words)
         return self._pick_device("auto")
 
-    def _hear(self) -> None:
-        """Store what came back."""
-        if self._parcels is None:
+    def _receive(self) -> None:
+        """Store the results of finished tasks."""
+        if self._payloads is None:
             time.sleep(LISTEN_SECONDS)
             return
         answers = []
         with suppress(Empty):
-            answers.append(self._parcels.answers.get(timeout=LISTEN_SECONDS))
+            answers.append(self._payloads.answers.get(timeout=LISTEN_SECONDS))
             while True:
-                answers.append(self._parcels.answers.get_nowait())
+                answers.append(self._payloads.answers.get_nowait())
         answers = [(remote, future) for remote, future in answers if future in remote.out]
         done = {future: remote.worker.address for remote, future in answers if future.status == "finished"}
         values = self._connection.gathered(done)
         for remote, future in answers:
-            units = remote.take(future)  # none if they were taken from it because of an answer before
+            units = remote.take(future)  # none if they were taken back because of an earlier answer
             value = values.get(future)
             self._take_answers(
                 remote, units, [_failure_of(future)] * len(units) if value is None or not units else pickle.loads(value)
             )
-        for unit, cutters, storing in self._ends.done():
+        for unit, cutters, storing in self._finalizers.done():
             for cutter in cutters:
-                self._writer.planner.delivered(unit, cutter, 0.0)
+                self._writer.planner.delivered([(unit, 0.0)], cutter)
             self._writer.conclude(unit, storing)
 
     def _take_answers(
-        self, remote: RemoteDevice, units: Sequence[Unit[Any]], values: Sequence[at_worker.Found | Failure]
+        self, remote: RemoteDevice, units: Sequence[Unit[Any]], values: Sequence[tasks.Found | Failure]
     ) -> None:
-        """Store what was found in the units of a task; send anew what was not computed, or see what is the matter."""
+        """Store the results of a task; send units again that were not computed, or handle the failure of the device."""
         answers = list(zip(units, values, strict=True))
-        found = [(unit, value) for unit, value in answers if isinstance(value, at_worker.Found)]
+        found = [(unit, value) for unit, value in answers if isinstance(value, tasks.Found)]
         failed = [(unit, value) for unit, value in answers if isinstance(value, Failure)]
         if found:
             self._store(remote, found)
         if not failed:
             return
         units = [unit for unit, _ in failed]
-        unit, worst = next((one for one in failed if one[1].kind not in SENT_ANEW), failed[0])
-        if worst.kind in SENT_ANEW and remote.n_again > MOST_AGAIN:
+        unit, worst = next((one for one in failed if one[1].kind not in RETRIED), failed[0])
+        if worst.kind in RETRIED and remote.n_retries > MAX_RETRIES:
             worst = Failure("device", "It does not keep what it is sent.")
-        if worst.kind in SENT_ANEW:
-            self._send_anew(remote, failed)
+        if worst.kind in RETRIED:
+            self._send_again(remote, failed)
             return
         self._writer.planner.give_back([one for one in units if one is not unit], remote.cutter)
         self._fail(remote, unit, worst)
 
-    def _send_anew(self, remote: RemoteDevice, failed: Sequence[tuple[Unit[Any], Failure]]) -> None:
-        remote.n_again += 1
+    def _send_again(self, remote: RemoteDevice, failed: Sequence[tuple[Unit[Any], Failure]]) -> None:
+        remote.n_retries += 1
         self._looked = 0.0  # its worker may have gone
         if any(failure.kind == "forgotten" for _, failure in failed):
             remote.worker.forget_all()
@@ -364,11 +376,11 @@ class Home:
         anew = [one for number, shard in missing for one in remote.worker.send_shards(number, [shard], is_anew=True)]
         self._send(remote, [unit for unit, _ in failed], anew)
 
-    def _store(self, remote: RemoteDevice, found: Sequence[tuple[Unit[Any], at_worker.Found]]) -> None:
+    def _store(self, remote: RemoteDevice, found: Sequence[tuple[Unit[Any], tasks.Found]]) -> None:
         writer, device = self._writer, named(remote.device, remote.worker.name)
-        remote.n_again = 0
+        remote.n_retries = 0
         remote.measure(sum(one.result.seconds for _, one in found))
-        writer.planner.delivered_together([(unit, one.result.cells) for unit, one in found], remote.cutter)
+        writer.planner.delivered([(unit, one.result.cells) for unit, one in found], remote.cutter)
         finished = []
         for unit, one in found:
             result = one.result
@@ -378,11 +390,11 @@ class Home:
             finished.append(Finished(unit, result, one.hits_of))
         writer.store(finished, device)
         for unit, _ in found:
-            if self._parcels is not None and not unit.query.n_left:
-                self._parcels.done_with(unit.query.number)
+            if self._payloads is not None and not unit.query.n_left:
+                self._payloads.done_with(unit.query.number)
 
     def _fail(self, remote: RemoteDevice, unit: Unit[Any], failure: Failure) -> None:
-        """Do without a device that fails, or with smaller units; raise what is no matter of a device."""
+        """Continue without a device that fails, or with smaller units; raise errors that no device causes."""
         if failure.kind in ("error", "fault"):
             self._writer.planner.give_back([unit], remote.cutter)
             raise failure.error(f"worker {remote.worker.name}")
@@ -404,7 +416,7 @@ class Home:
 
 
 def _failure_of(future: Any) -> Failure:
-    """Return why a future came to nothing: its worker has gone, or will be found so, if nothing else is known."""
+    """Return why a task failed; if nothing is known, its worker has gone, which will be found out."""
     error = future.exception(timeout=END_SECONDS) if future.status == "error" else None
     if error is None or type(error).__module__.startswith("distributed"):
         return Failure("again")

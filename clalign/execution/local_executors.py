@@ -1,4 +1,4 @@
-"""The executors of a job: one computes in the thread of the writer, several in threads of their own."""
+"""The executors of a job: one computes in the thread of the writer, several compute in threads of their own."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from typing import Any
 
 from clalign.compute.opening import LISTEN_SECONDS, Opening
 from clalign.errors import Cancelled, DeviceError
-from clalign.execution.executor import Told
+from clalign.execution.run_access import Post
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile, open_connection
 
 log = logging.getLogger(__name__)
 
 LEAVE_SECONDS = 0.5
-"""So long a job that ends for another reason waits for executors; what hangs in a driver is left alone."""
+"""Timeout for executors when a job fails (s); one that hangs in a driver is left alone."""
 
 KEEP_SECONDS = 10.0
-"""So long a job that is stopped waits for executors that may keep how far a unit is."""
+"""Timeout for executors when a job is stopped and they may keep the state of unfinished units (s)."""
 
 DONE_SECONDS = 0.05
-"""So long a job waits for them where everything is stored: they are at what others have done sooner."""
+"""Timeout for executors when everything is stored (s): they compute what others have done sooner."""
 
-Serve = Callable[[Any, RunFile, Told], None]
-"""Computes with a device until everything is stored; reads a run, and has the writer told."""
+Serve = Callable[[Any, RunFile, Post], None]
+"""Computes with an opened device until everything is stored; gets a run to read, and how to call the writer."""
 
 
-class Crew:
-    """Lets executors work until all is done, and looks after those that fail.
+class LocalExecutors:
+    """Runs executors until everything is stored, and continues without those that fail.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Crew:
         Written by the thread that calls `work`, and only by it.
     context : JobContext
     warn : callable
-        Told of a device that failed.
+        Called with the warning of a device that failed.
     """
 
     def __init__(self, run: RunFile, context: JobContext, warn: Callable[[str], None]) -> None:
@@ -57,39 +57,39 @@ class Crew:
         self._is_complete = False
 
     def check(self) -> None:
-        """Raise `Cancelled` if the job was asked to stop, or has ended otherwise; for every thread of it."""
+        """Raise `Cancelled` if the job is to stop or has ended; for all of its threads."""
         if self._is_over.is_set():
             raise Cancelled
         self._context.check()
 
     def rest(self, seconds: float) -> None:
-        """Wait for so long; raise `Cancelled` as soon as the job has ended."""
+        """Wait for some seconds; raise `Cancelled` as soon as the job has ended."""
         self._is_over.wait(seconds)
         self.check()
 
     def work(
         self, openings: Sequence[Opening[Any]], serve: Serve, has_begun_units: Callable[[], bool] = lambda: False
     ) -> None:
-        """Let a device, or several at a time, compute.
+        """Compute with one device, or with several at a time.
 
         Parameters
         ----------
         openings : sequence of Opening
         serve : callable
         has_begun_units : callable
-            Whether executors may keep how far a unit is when the job is stopped, which takes them a while.
+            Whether executors may keep the state of unfinished units when the job is stopped, which takes them a while.
 
         Raises
         ------
         DeviceError
-            If the last device that worked failed and left something; the others finish what one leaves.
+            If the last device failed before everything was stored; units of others that failed are computed again.
         """
         if len(openings) == 1:
             openings[0].work(lambda session: serve(session, self._run, call), self.check, self._warn)
             return
         self._n_working = len(openings)
         threads = [
-            threading.Thread(target=self._attend, args=(opening, serve), name=f"executor {number}", daemon=True)
+            threading.Thread(target=self._run_one, args=(opening, serve), name=f"executor {number}", daemon=True)
             for number, opening in enumerate(openings, 1)
         ]  # fmt: skip
         for thread in threads:
@@ -101,16 +101,16 @@ class Crew:
                     self._calls.get(timeout=LISTEN_SECONDS)()
         except Cancelled:
             self._leave(threads, KEEP_SECONDS if has_begun_units() else LEAVE_SECONDS)
-            self._hear_the_last()  # results, and how far units are
+            self._make_last_calls()  # results, and the state of unfinished units
             raise
         except BaseException:
             self._leave(threads, LEAVE_SECONDS)
             raise
         self._leave(threads, DONE_SECONDS)
-        self._hear_the_last()
+        self._make_last_calls()
 
     def _leave(self, threads: Sequence[threading.Thread], seconds: float) -> None:
-        """End the job: wait for executors, and leave those alone that take longer; they do not hold the run open."""
+        """Wait for executors, and close the runs that they read if some take longer."""
         self._is_over.set()
         until = time.monotonic() + seconds
         for thread in threads:
@@ -122,14 +122,14 @@ class Crew:
             for thread in threads:
                 atexit.register(thread.join, LEAVE_SECONDS)
 
-    def _hear_the_last(self) -> None:
-        """Take note of what those say that end after everything is stored, or after the job was stopped."""
+    def _make_last_calls(self) -> None:
+        """Make calls of executors that ended after everything was stored, or after the job was stopped."""
         with suppress(Empty):
             while True:
                 self._calls.get(timeout=0)()
 
-    def _attend(self, opening: Opening[Any], serve: Serve) -> None:
-        """Work with one device, in a thread of its own."""
+    def _run_one(self, opening: Opening[Any], serve: Serve) -> None:
+        """Compute with one device, in a thread of its own."""
         error: BaseException | None = None
         try:
             with RunFile(self._run.path, open_connection(self._run.path)) as run:
@@ -145,10 +145,10 @@ class Crew:
     def _ended(self, error: BaseException | None) -> None:
         self._n_working -= 1
         if error is None:
-            self._is_complete = True  # who has nothing left to do knows that everything is stored
+            self._is_complete = True  # an executor returns when everything is stored
         elif self._is_complete and isinstance(error, DeviceError):
             self._warn(f"{error.message} The other devices have done without it.")
-        elif self._is_over.is_set():  # nobody needs what it was at; its run may have been closed while it read it
+        elif self._is_over.is_set():  # its run may have been closed while it read it
             log.debug("an executor ended after the job", exc_info=error)
         elif isinstance(error, DeviceError) and self._n_working:
             self._warn(f"{error.message} The other devices go on with what it had.")

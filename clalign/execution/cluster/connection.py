@@ -18,32 +18,27 @@ from clalign.children import n_cores
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check, nothing_to_check
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
-from clalign.execution.cluster import local
+from clalign.execution.cluster import local_cluster
 from clalign.formats.scratch import Scratch
 
 CONNECT_SECONDS = 15
-"""So long a scheduler may take to answer."""
+"""Timeout for connecting to a scheduler (s)."""
 
 SILENT_SECONDS = 10.0
-"""After so long without an answer it is told that the scheduler is waited for; a worker of which its scheduler has
-heard nothing for so long hangs, and is done without until it is heard of again."""
-
-BEATS = 3
-"""A worker may miss so many of its messages to the scheduler."""
-
-BEATS_A_SECOND = 200
-"""Dask has the workers of a large cluster send so many together, and each wait a second besides."""
+"""Time without an answer of the scheduler after which the user is warned (s); a worker from which the scheduler has got
+no message for this time hangs, and gets nothing until there is one again."""
 
 STUCK_SECONDS = 1.0
-"""Where a job is stopped while it has waited so long for an answer, nothing more is asked."""
+"""Time without an answer after which a job that is stopped asks nothing more (s)."""
 
 LOOKING_SECONDS = 120.0
-"""So long a worker may look for its devices."""
+"""Timeout for a worker to find its devices (s)."""
 
-MOST_LOCAL = 256
+MAX_LOCAL = 256
+"""Workers on this machine at most."""
 
 ALIKE = {"clalign": 4, "python": 2, "numpy": 2, "dask": 4, "distributed": 4, "cloudpickle": 1}
-"""What must be the same at home and at a worker, to so many parts of the version number."""
+"""Packages whose versions must be the same here and at a worker, and how many parts of the version number count."""
 
 ALSO = ("cloudpickle", "pyopencl")
 
@@ -62,7 +57,7 @@ class WorkersGone(Exception):
 
 
 class Heartbeats:
-    """How long a scheduler has heard nothing of each of its workers.
+    """How long each worker of a scheduler has been silent.
 
     Parameters
     ----------
@@ -75,15 +70,17 @@ class Heartbeats:
         self._heard: dict[str, tuple[float, float]] = {}
 
     def hanging(self, seen: Mapping[str, float]) -> set[str]:
-        """Return the workers that hang, by when the scheduler heard of each last by its own clock."""
+        """Return the workers that hang, given the time of the last message of each by the clock of the scheduler."""
         now, most = self._clock(), SILENT_SECONDS / 4
-        passed, self._looked = min(now - self._looked, most), now  # one that did not answer heard of nobody meanwhile
+        passed, self._looked = (
+            min(now - self._looked, most),
+            now,
+        )  # a scheduler that did not answer got no messages either
         before, self._heard = self._heard, {}
         for address, last in seen.items():
             known, silent = before.get(address, (last, -passed))
             self._heard[address] = last, silent + passed if last == known else 0.0
-        patience = max(SILENT_SECONDS, BEATS * (1 + len(seen) / BEATS_A_SECOND))
-        return {address for address, (_, silent) in self._heard.items() if silent > patience}
+        return {address for address, (_, silent) in self._heard.items() if silent > SILENT_SECONDS}
 
 
 def loaded() -> Any:
@@ -103,24 +100,24 @@ def loaded() -> Any:
 
 
 class Connection(ExitStack):
-    """A context manager that is connected to a cluster, and has workers on this machine if that is what it means.
+    """A context manager that connects to a cluster, and starts workers on this machine if the address asks for them.
 
     Parameters
     ----------
     address : str
         See `clalign.values.devices.cluster_of`.
     check : callable
-        Called while it is waited for, in any thread; it may raise `Cancelled`.
+        Called during waits, in any thread; it may raise `Cancelled`.
     warn : callable
-        Told of a cluster that does not answer, and that it does again.
+        Called when the cluster does not answer, and when it does again.
 
     Attributes
     ----------
     client : distributed.Client
     is_silent : bool
-        Whether the scheduler has not answered what it was asked last.
+        Whether the scheduler has not answered the last request.
     hanging : set of str
-        The workers that hung when it was last asked which there are.
+        The workers that hung when the scheduler was last asked for its workers.
 
     Raises
     ------
@@ -155,7 +152,7 @@ class Connection(ExitStack):
 
     def _connect(self) -> Any:
         library = loaded()
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it a job tells itself
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # jobs warn of what matters themselves
         return self.enter_context(_client(library, self.address, self, self._check))
 
     @property
@@ -164,7 +161,7 @@ class Connection(ExitStack):
         return str(self.client.status) == "running"
 
     def workers(self) -> dict[str, str]:
-        """Return the names of the workers that there are now and do not hang, by their addresses.
+        """Return the names of the workers that do not hang, by their addresses.
 
         Raises
         ------
@@ -177,13 +174,13 @@ class Connection(ExitStack):
         return {str(one): str(facts.get("name", one)) for one, facts in found.items() if one not in self.hanging}
 
     def _look(self) -> None:
-        """Raise if the job has ended, or the scheduler has gone while it is waited for."""
+        """Raise if the job has ended, or if the scheduler has gone."""
         self._check()
         if not self.is_alive:
             raise self.lost()
 
     def awaited(self, begin: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return what comes of a call in the loop of Dask, where a client's methods return what is to be awaited.
+        """Await a coroutine in the loop of Dask and return its result.
 
         The library itself would wait without end for a scheduler that hangs.
 
@@ -210,12 +207,12 @@ class Connection(ExitStack):
         return answering.result()
 
     def awaited_of(self, workers: Iterable[str], begin: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return what comes of a call as `awaited` does, which needs an answer of some workers.
+        """Do the same as `awaited` for a coroutine that needs an answer of some workers.
 
         Raises
         ------
         WorkersGone
-            If one of them goes, or hangs: the scheduler would wait for it without end.
+            If one of these goes, or hangs: the scheduler would wait for it without end.
         DeviceError
             If the scheduler cannot be reached while it is waited for; else what the call raises.
         """
@@ -246,7 +243,7 @@ class Connection(ExitStack):
             return self.awaited(lambda: getattr(self._scheduler, what)(**given))
 
     def _asked_of_workers(self, asked: Iterable[str], what: str, /, **given: Any) -> Any:
-        """Return what the scheduler answers that asks some workers; raise `WorkersGone` as well."""
+        """Return the answer of the scheduler, which asks some workers; raise also `WorkersGone`."""
         with self._reaching():
             return self.awaited_of(asked, lambda: getattr(self._scheduler, what)(**given))
 
@@ -258,14 +255,14 @@ class Connection(ExitStack):
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
-        """Say in words what Dask has many names for: that the scheduler does not answer."""
+        """Raise one error for the many by which Dask says that the scheduler does not answer."""
         try:
             yield
         except (OSError, RuntimeError, TimeoutError, KeyError, CancelledError) as error:
             raise self.lost() from error
 
     def asked(self, function: Callable[..., Answer], *given: Any, workers: Iterable[str]) -> dict[str, Answer]:
-        """Call a function on some workers at the same time; return what it returned, by the addresses of those.
+        """Call a function on some workers at the same time; return the results by the addresses of the workers.
 
         Raises
         ------
@@ -285,9 +282,9 @@ class Connection(ExitStack):
         return {address: found[future] for address, future in futures.items() if future in found}
 
     def gathered(self, futures: Mapping[Any, str]) -> dict[Any, Any]:
-        """Return what finished futures came to; those are left out whose worker has gone with it, or hangs.
+        """Return the results of finished futures, except of workers that have gone, or hang.
 
-        Dask's own way would wait until it is computed again, which nobody may do but that worker.
+        The library itself would wait until another worker computes them again, which none may.
 
         Parameters
         ----------
@@ -310,18 +307,20 @@ class Connection(ExitStack):
             if answer["status"] == "OK":
                 return {left[key]: value for key, value in answer["data"].items()}
             there = {key: future for key, future in left.items() if key not in answer["keys"]}
-            left = there if len(there) < len(left) else {}  # what does not say which have gone would be asked for ever
+            left = (
+                there if len(there) < len(left) else {}
+            )  # an answer that names no lost keys would be asked for forever
         return {}
 
     def lost(self) -> DeviceError:
-        """Return what to say when the scheduler cannot be reached any more."""
+        """Return the error for a scheduler that cannot be reached any more."""
         return DeviceError(
             f"The scheduler of the cluster ({self.address}) cannot be reached any more.",
             "What is finished is kept: continue when it runs again, or on another device.",
         )
 
     def check_versions(self) -> None:
-        """Refuse workers that have other versions than home.
+        """Refuse workers that have other versions than this process.
 
         Raises
         ------
@@ -333,7 +332,7 @@ class Connection(ExitStack):
             raise DeviceNotFound(f"The worker {workers[worker]} ({worker}) cannot take part: {text}.", hint)
 
     def unlike(self, workers: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return of workers that differ from here in what they have installed: what differs, and what to do."""
+        """Return what differs in the installed packages of workers, and what to do, by their addresses."""
         packages, asked = ["clalign", *ALSO], list(workers)
         given = {"op": "versions", "packages": packages}
         versions: Any = None
@@ -385,18 +384,18 @@ def _short(version: str) -> str:
 
 
 def n_local(address: str) -> int | None:
-    """Return how many workers on this machine an address asks for, None if it is that of a scheduler.
+    """Return the number of workers on this machine that an address asks for; None for the address of a scheduler.
 
     Raises
     ------
     OptionError
-        If they are none, or too many.
+        If the number is 0 or too large.
     """
     if not address.startswith("local:"):
         return None
     n = int(address.removeprefix("local:"))
-    if not 1 <= n <= MOST_LOCAL:
-        raise OptionError(f"{address} asks for {n} workers.", f"Give a number from 1 to {MOST_LOCAL}.")
+    if not 1 <= n <= MAX_LOCAL:
+        raise OptionError(f"{address} asks for {n} workers.", f"Give a number from 1 to {MAX_LOCAL}.")
     return n
 
 
@@ -410,7 +409,7 @@ def _client(library: Any, address: str, stack: ExitStack, check: Check) -> Any:
         return library.Client(found, timeout=CONNECT_SECONDS, set_as_default=False)
     except Cancelled:
         raise
-    except Exception as error:  # what is no scheduler may answer anything
+    except Exception as error:  # a server that is no scheduler may answer anything
         raise DeviceNotFound(
             f"No scheduler of Dask answers at {address} ({_first_line(error)}).",
             "Start one with: dask scheduler; or take workers on this machine: local:4.",
@@ -434,7 +433,7 @@ def _address_in(path: str) -> str:
 
 
 async def _greeted(library: Any, address: str, check: Check) -> None:
-    """Connect, and see that it is Dask that answers, which the library would wait for without end."""
+    """Connect, and check that Dask answers, for which the library would wait without end."""
     security = library.Security().get_connection_args("client")
     connecting = asyncio.ensure_future(library.comm.connect(address, timeout=CONNECT_SECONDS, **security))
     until = time.monotonic() + 2 * CONNECT_SECONDS
@@ -458,14 +457,14 @@ def _first_line(error: BaseException) -> str:
 
 
 def _local(library: Any, n: int, stack: ExitStack) -> Any:
-    """Return workers on this machine, which share its cores; no other user of it can reach them, or their folder."""
+    """Start workers on this machine, which share its cores; other users cannot reach them, or their folder."""
     folder = stack.enter_context(Scratch())
-    settings = {**local.SETTINGS, **local.starting(), "temporary-directory": str(folder)}
+    settings = {**local_cluster.SETTINGS, **local_cluster.starting(), "temporary-directory": str(folder)}
     stack.enter_context(importlib.import_module("dask.config").set(settings))
     cores = os.environ.get(CORES) or str(max(1, n_cores() // n))
     return library.LocalCluster(
         n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False}, security=local.keys_in(folder, library),
+        scheduler_kwargs={"dashboard": False}, security=local_cluster.keys_in(folder, library),
         memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL,
         env={**os.environ, CORES: cores, "TMPDIR": str(folder)},  # as it is now: what they are forked off may be older
     )  # fmt: skip
