@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
 from clalign.cli.environment import end_loading
-from clalign.cli.following import Following
 from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import ProgressMode
 from clalign.cli.outputs import Outputs
@@ -48,17 +45,11 @@ def watch(
 
 
 def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
-    wanted = {what: outputs.choice(what) for what, _ in outputs.files}
-    with contextlib.closing(Following(place.path, wanted)) as following:
-        return _seen(job, place, outputs, mode, following)
-
-
-def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, following: Following) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
         try:
-            last = _follow(job, display, interruptions, following)
+            last = _follow(job, display, interruptions)
         except ClalignError as error:
             if isinstance(error, ReportedError) and error.run_exists:
                 place.remove_copies()
@@ -83,12 +74,10 @@ def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
             if not advice:
                 place.discard()
             return interruptions.exit_code
-    return _finish(last, place, outputs, display, interruptions.exit_code, following)
+    return _finish(last, place, outputs, display, interruptions.exit_code)
 
 
-def _finish(
-    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, following: Following
-) -> ExitCode:
+def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode) -> ExitCode:
     """Write the outputs of a search that has ended well, or was stopped."""
     is_partial = last.kind == "cancelled"
     if is_partial and not has_results(place.path):
@@ -101,13 +90,10 @@ def _finish(
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
-            write_outputs(place.path, outputs, is_partial, display, following)
+            write_outputs(place.path, outputs, is_partial, display)
     except BaseException:
         display.say(f"The results are safe in {place.path}. Write them with: {command_for('export', place.path)}")
         raise
-    following.close()
-    if following.has_begun and place.scratch is None:
-        seal(place.path)
     if is_partial:
         display.say(
             f"Stopped. The results so far are marked as partial. {continuation(place.path, outputs, place.device)}"
@@ -121,7 +107,7 @@ def _finish(
     return ExitCode.DONE
 
 
-def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions, following: Following) -> Event | None:
+def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
 
     Returns
@@ -140,14 +126,11 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
                 if last.kind == "failed":
                     raise ReportedError(last.value)
                 display.show(last)
-                if last.kind == "partial":
-                    following.look()
     finally:
         if last is not None and last.kind == "finished":
             worker.leave()
         else:
             worker.end()
-            following.close()
     return last if last is not None and last.kind in LAST_KINDS else None
 
 
@@ -218,8 +201,8 @@ def watch_job(
     return last.value
 
 
-def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, following: Following) -> None:
-    """Write every output from the run file, as far as it is not written already."""
+def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress) -> None:
+    """Write every output from the run file."""
     from clalign.engines.export import export
     from clalign.formats.writers import WITHOUT_REMARKS
 
@@ -230,22 +213,7 @@ def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: P
             display.say(f"{named}, because the search is not complete, and such a file has no place to say so.")
             continue
         with enough_read():  # the other outputs are wanted all the same
-            export(
-                run_path,
-                what,
-                path,
-                context=context,
-                written=partial(following.take, what),
-                **outputs.choice(what),
-            )
-
-
-def seal(path: Path) -> None:
-    """Bring everything of a run into its one file: who followed it may have hindered the worker."""
-    from clalign.runs.run_file import open_run
-
-    with contextlib.suppress(ClalignError), open_run(path, writable=True) as run:
-        run.seal()
+            export(run_path, what, path, context=context, **outputs.choice(what))
 
 
 def engine_at(path: Path) -> Engine:

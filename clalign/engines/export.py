@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
@@ -190,12 +190,7 @@ class Source(ABC):
     origin : Provenance
     keys : HitQueries
         Asks for the chosen hits.
-    await_query : callable
-        Waits until a query is done, by its number, where the run is written while it is computed.
     """
-
-    followed: Sequence[str] = ()
-    """Exports that can be written query after query while the run is computed."""
 
     needs_path = True
     """Whether parts of hits without a path are left out."""
@@ -203,9 +198,8 @@ class Source(ABC):
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.run, self.choice, self.context = run, choice, context
         self.cards: Sequence[Card] = Cards(run)
-        self.origin = origin_of(run, choice)
+        self.origin = replace(provenance(run), chosen=choice.words(run))
         self.keys = HitQueries(run.connection, choice.hits, choice.significant and self.judges)
-        self.await_query: Callable[[int], None] = lambda number: None
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
 
     @cached_property
@@ -344,18 +338,12 @@ def provenance(run: RunFile) -> Provenance:
     )
 
 
-def origin_of(run: RunFile, choice: Choice) -> Provenance:
-    """Return where what is written of a run comes from, and what of it was chosen."""
-    return replace(provenance(run), chosen=choice.words(run))
-
-
 def export(
     run_path: str | Path,
     what: str,
     out_path: str | Path,
     hits: Sequence[int] | None = None,
     context: JobContext | None = None,
-    written: Callable[[TextIO], bool] = lambda stream: False,
     **how: Any,
 ) -> int:
     """Write the results of a run to a file, all of it or nothing.
@@ -372,8 +360,6 @@ def export(
         Ids of the hits to write; all if None.
     context : JobContext, optional
         Told how many hits are written; may stop it.
-    written : callable
-        Writes what has been written already, and tells whether it was all; nothing is counted then.
     **how
         Other fields of `Choice`, such as ``significant=True``.
 
@@ -401,13 +387,11 @@ def export(
             raise OptionError(
                 f'Runs of `clalign {program}` have no export named "{what}".', f"Choose one of {', '.join(writers)}."
             )
-        context, count, origin = context or QuietContext(), 0, origin_of(run, choice)
+        context = context or QuietContext()
         with whole_file(str(out_path), is_exact=what in EXACT) as stream:
-            table = table_stream(stream, what, choice.safe_cells)
-            if not written(table):
-                source = engine_of(run).source(run, choice, context)
-                count, origin = writers[what](source, table), source.origin
-        _tell_origin(origin, what, str(out_path), choice, context)
+            source = engine_of(run).source(run, choice, context)
+            count = writers[what](source, table_stream(stream, what, choice.safe_cells))
+        _tell_origin(source.origin, what, str(out_path), choice, context)
         return count
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import hashlib
 import json
@@ -16,7 +15,6 @@ from Bio import AlignIO
 
 import clalign
 from clalign.cli import main
-from clalign.cli.following import Following
 from clalign.cli.outputs import Outputs
 from clalign.cli.progress import progress_display
 from clalign.cli.watch import write_outputs
@@ -196,8 +194,7 @@ def test_a_search_that_is_stopped_says_what_it_does_not_write(
 ) -> None:
     monkeypatch.chdir(stopped_run.parent)
     outputs = Outputs((("csv", path),), alignments=True)
-    with contextlib.closing(Following(stopped_run, {})) as following:
-        write_outputs(stopped_run, outputs, True, progress_display("plain"), following)
+    write_outputs(stopped_run, outputs, True, progress_display("plain"))
     said = capsys.readouterr()
     assert f"{named} written" in said.err
     assert "has no place to say so." in said.err

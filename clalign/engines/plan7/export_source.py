@@ -22,9 +22,6 @@ from clalign.runs.run_file import RunFile
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
 
-FOLLOWED = ("text", "tblout", "domtblout", "pfamtblout", "tsv", "domtsv", "jsonl")
-"""What is written profile after profile."""
-
 
 class Source(GeneralSource):
     """A run of profiles with what every writer asks of it."""
@@ -38,8 +35,6 @@ class Source(GeneralSource):
             self.cards = run.profiles()
         self.origins = self.keys.origins()
         """What programs the profiles are of."""
-        if not self.is_scan and self.origins == {"hmmer3"}:  # tables of HMMER2's are as wide as the longest name of all
-            self.followed = FOLLOWED
 
     def found(self) -> Iterator[Hit]:
         """Yield all chosen hits, query by query."""
@@ -113,7 +108,6 @@ def queries(source: Source, every: bool = False) -> Iterator[Query]:
 def profile_queries(source: Source) -> Iterator[Query]:
     """Yield the profiles as queries, whatever the direction of the search."""
     for number, card in enumerate(source.cards):
-        source.await_query(number)
         keys = source.keys.of_query(number)
         yield Query(number, card["name"], card["accession"], card["description"], card["length"], keys)
 
