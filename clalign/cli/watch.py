@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from clalign import tracing
 from clalign.cli.environment import end_loading
 from clalign.cli.interruptions import Interruptions
@@ -19,6 +21,7 @@ from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, du
 from clalign.cli.run_places import RunPlace, add_advice, continuation, has_results
 from clalign.cli.streams import enough_read
 from clalign.engines.engine import engine_for
+from clalign.engines.parts import part_at
 from clalign.errors import ClalignError, ExitCode, command_for
 from clalign.jobs import Event, WarningContext
 from clalign.sizes import rate_text
@@ -49,7 +52,7 @@ def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progr
     interruptions = Interruptions()
     with interruptions.counted():
         try:
-            last = _follow(job, display, interruptions)
+            last = _follow(job, outputs, display, interruptions)
         except ClalignError as error:
             if isinstance(error, ReportedError) and error.run_exists:
                 place.remove_copies()
@@ -107,7 +110,7 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
     return ExitCode.DONE
 
 
-def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions) -> Event | None:
+def _follow(job: dict[str, Any], outputs: Outputs, display: Progress, interruptions: Interruptions) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
 
     Returns
@@ -118,7 +121,7 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
     last, worker = None, WorkerProcess(job)
     try:
         with tracing.span("the worker"):
-            _load_ahead(job)
+            _load_ahead(job, outputs)
             for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
                 if found is None:
                     continue
@@ -134,14 +137,16 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
     return last if last is not None and last.kind in LAST_KINDS else None
 
 
-def _load_ahead(job: dict[str, Any]) -> None:
+def _load_ahead(job: dict[str, Any], outputs: Outputs) -> None:
     """Load what is needed in the end, while the worker is at it."""
     with tracing.span("load modules", "start"):
         importlib.import_module("clalign.engines.export")
         engine = engine_for(job["job"])
         if engine is not None:
-            for name in {"source", "writers", "tables", "remarks"} & engine.at.keys():
+            for name in {"source", "tables", "remarks"} & engine.at.keys():
                 engine.part(name)
+        for one, _ in outputs.files:
+            part_at(one.write)
     end_loading()
 
 
@@ -204,16 +209,18 @@ def watch_job(
 def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress) -> None:
     """Write every output from the run file."""
     from clalign.engines.export import export
-    from clalign.formats.writers import WITHOUT_REMARKS
 
     context = WarningContext(lambda text: display.show(Event("warning", {"text": text})))  # -q shows none
-    for what, path in outputs.files:
-        if is_partial and what in WITHOUT_REMARKS:
+    shape = asdict(outputs.shape)
+    alignment_file = next((path for one, path in outputs.files if one.aligns == "all queries"), "")
+    for one, path in outputs.files:
+        if is_partial and not one.has_remarks:
             named = "Nothing was written to standard output" if path == "-" else f"{path} was not written"
             display.say(f"{named}, because the search is not complete, and such a file has no place to say so.")
             continue
         with enough_read():  # the other outputs are wanted all the same
-            export(run_path, what, path, context=context, **outputs.choice(what))
+            how = {**shape, "significant": bool(one.aligns), "alignment_file": alignment_file}
+            export(run_path, one.name, path, context=context, **how)
 
 
 def engine_at(path: Path) -> Engine:

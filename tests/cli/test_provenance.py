@@ -19,6 +19,7 @@ from clalign.cli.outputs import Outputs
 from clalign.cli.progress import progress_display
 from clalign.cli.watch import write_outputs
 from clalign.engines.export import provenance
+from clalign.engines.exports import HIT_FILES
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
 
@@ -193,7 +194,7 @@ def test_a_search_that_is_stopped_says_what_it_does_not_write(
     path: str, named: str, stopped_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(stopped_run.parent)
-    outputs = Outputs((("csv", path),), alignments=True)
+    outputs = Outputs(((HIT_FILES[0], path),))
     write_outputs(stopped_run, outputs, True, progress_display("plain"))
     said = capsys.readouterr()
     assert f"{named} written" in said.err

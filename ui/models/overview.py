@@ -11,6 +11,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from clalign.control_characters import escaped
 from clalign.engines.overview import Overview, QueryLine, read_overview
+from clalign.formats.writers import safe_lines
 from clalign.jobs import JobContext
 
 from .. import formatting
@@ -115,7 +116,7 @@ class QueriesModel(QAbstractTableModel):
         return self.noun.capitalize() if name == COLUMNS[0][0] else name
 
     def tsv(self) -> str:
-        """Return what is shown as tab-separated text with a header line."""
+        """Return what is shown as tab-separated text with a header line, no cell a formula to a spreadsheet."""
         without = {SPARK_COLUMN} if self.is_partial else {SPARK_COLUMN, SEARCHED_COLUMN}
         columns = [column for column in COLUMNS if column[0] not in without]
         lines = ["\t".join(self.heading(column[0]) for column in columns)]
@@ -123,7 +124,7 @@ class QueriesModel(QAbstractTableModel):
             "\t".join(formatting.plain(column[4](line)) if column[3] else column[4](line) for column in columns)
             for line in self.lines
         ]
-        return "\n".join(lines) + "\n"
+        return safe_lines("\n".join(lines) + "\n")
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
         """Return the number of queries shown."""

@@ -10,6 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from clalign.control_characters import escaped
+from clalign.formats.writers import safe_lines
 
 from .. import formatting, theme
 
@@ -81,10 +82,10 @@ class TextTable(QAbstractTableModel):
         self.endResetModel()
 
     def tsv(self) -> str:
-        """Return the table as tab-separated text with a header line."""
+        """Return the table as tab-separated text with a header line, no cell a formula to a spreadsheet."""
         lines = ["\t".join(column.title for column in self.columns)]
         lines += ["\t".join(column.plain(row) for column in self.columns) for row in self.rows]
-        return "\n".join(lines) + "\n"
+        return safe_lines("\n".join(lines) + "\n")
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
         """Return the number of rows."""

@@ -28,8 +28,8 @@ class Source(RunSource):
     """A run of profiles with the rows of its tables."""
 
     def table_rows(self, table: str) -> Iterator[Any]:
-        """Yield the rows of ``tsv`` or ``domtsv``."""
-        return {"tsv": _hit_rows, "domtsv": _domain_rows}[table](self)
+        """Yield the rows of the table of ``hits`` or of that of ``domains``."""
+        return {"hits": _hit_rows, "domains": _domain_rows}[table](self)
 
     def aligned_rows(self, number: int) -> Iterator[AlignedRow]:
         """Yield the chosen domains of the hits of a profile as rows of an alignment to it."""

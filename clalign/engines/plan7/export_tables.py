@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from clalign.engines.export import write_lines, write_table
+from clalign.engines.export import write_lines
 from clalign.engines.plan7 import hmmer3_tables
 from clalign.engines.plan7.export_source import Query, Source, hits, places, queries, sides, widths
 from clalign.engines.plan7.hmmer3_tables import Widths
 from clalign.formats import json_lines
 from clalign.runs.queries import is_significant
 from clalign.values.hits import Domain, Hit
-
-
-def write_tsv(source: Source, stream: TextIO) -> int:
-    """Write the tab-separated table of hits."""
-    return write_table(stream, source.columns("tsv"), source.table_rows("tsv"), source.origin.partial)
-
-
-def write_domtsv(source: Source, stream: TextIO) -> int:
-    """Write the tab-separated table of domains."""
-    return write_table(stream, source.columns("domtsv"), source.table_rows("domtsv"), source.origin.partial)
 
 
 def write_tblout(source: Source, stream: TextIO) -> int:
