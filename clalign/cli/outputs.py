@@ -7,8 +7,10 @@ import os
 from argparse import SUPPRESS
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from clalign.cli.parser import UsageError
 from clalign.engines.commands import Files
@@ -32,6 +34,12 @@ class Outputs(Struct, frozen=True):
 
     files: Files
     shape: Shape = Shape()
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """Fields of the `Choice` of every export."""
+        alignment_file = next((path for one, path in self.files if one.aligns == "all queries"), "")
+        return {**asdict(self.shape), "alignment_file": alignment_file}
 
     def check_shape(self, command: str, known: Iterable[Export]) -> None:
         """Refuse flags that would have no effect, as nothing is written that they shape.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import asdict
-
 from clalign import tracing
+from clalign.cli.ahead import Ahead
 from clalign.cli.environment import end_loading
 from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import ProgressMode
@@ -41,18 +41,18 @@ def watch(
         The exit code.
     """
     try:
-        with profiled(job, profile, progress_display(mode).say):
-            return _watched(job, place, outputs, mode)
+        with profiled(job, profile, progress_display(mode).say), closing(Ahead(place.path, outputs)) as ahead:
+            return _watched(job, place, outputs, mode, ahead)
     finally:
         place.leave()
 
 
-def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
+def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, ahead: Ahead) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
         try:
-            last = _follow(job, outputs, display, interruptions)
+            last = _follow(job, outputs, display, interruptions, ahead)
         except ClalignError as error:
             if isinstance(error, ReportedError) and error.run_exists:
                 place.remove_copies()
@@ -77,10 +77,12 @@ def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progr
             if not advice:
                 place.discard()
             return interruptions.exit_code
-    return _finish(last, place, outputs, display, interruptions.exit_code)
+    return _finish(last, place, outputs, display, interruptions.exit_code, ahead)
 
 
-def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode) -> ExitCode:
+def _finish(
+    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, ahead: Ahead
+) -> ExitCode:
     """Write the outputs of a search that has ended well, or was stopped."""
     is_partial = last.kind == "cancelled"
     if is_partial and not has_results(place.path):
@@ -93,10 +95,13 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
-            write_outputs(place.path, outputs, is_partial, display)
+            write_outputs(place.path, outputs, is_partial, display, ahead)
     except BaseException:
         display.say(f"The results are safe in {place.path}. Write them with: {command_for('export', place.path)}")
         raise
+    ahead.close()
+    if ahead.has_looked and place.scratch is None:
+        seal(place.path)
     if is_partial:
         display.say(
             f"Stopped. The results so far are marked as partial. {continuation(place.path, outputs, place.device)}"
@@ -110,7 +115,9 @@ def _finish(last: Event, place: RunPlace, outputs: Outputs, display: Progress, s
     return ExitCode.DONE
 
 
-def _follow(job: dict[str, Any], outputs: Outputs, display: Progress, interruptions: Interruptions) -> Event | None:
+def _follow(
+    job: dict[str, Any], outputs: Outputs, display: Progress, interruptions: Interruptions, ahead: Ahead
+) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
 
     Returns
@@ -118,22 +125,25 @@ def _follow(job: dict[str, Any], outputs: Outputs, display: Progress, interrupti
     Event or None
         The last event; None if the user wanted to stop at once.
     """
-    last, worker = None, WorkerProcess(job)
+    last, worker, has_queries = None, WorkerProcess(job), False
     try:
         with tracing.span("the worker"):
             _load_ahead(job, outputs)
             for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
-                if found is None:
-                    continue
-                last = with_inputs_named(found, job["run"])
-                if last.kind == "failed":
-                    raise ReportedError(last.value)
-                display.show(last)
+                if found is not None:
+                    last = with_inputs_named(found, job["run"])
+                    if last.kind == "failed":
+                        raise ReportedError(last.value)
+                    display.show(last)
+                    has_queries = has_queries or last.kind == "partial"
+                if has_queries and last is not None and last.kind not in LAST_KINDS:
+                    ahead.write()
     finally:
         if last is not None and last.kind == "finished":
             worker.leave()
         else:
             worker.end()
+            ahead.close()
     return last if last is not None and last.kind in LAST_KINDS else None
 
 
@@ -206,21 +216,27 @@ def watch_job(
     return last.value
 
 
-def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress) -> None:
-    """Write every output from the run file."""
+def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, ahead: Ahead) -> None:
+    """Write every output from the run file, but for what is written ahead."""
     from clalign.engines.export import export
 
     context = WarningContext(lambda text: display.show(Event("warning", {"text": text})))  # -q shows none
-    shape = asdict(outputs.shape)
-    alignment_file = next((path for one, path in outputs.files if one.aligns == "all queries"), "")
     for one, path in outputs.files:
         if is_partial and not one.has_remarks:
             named = "Nothing was written to standard output" if path == "-" else f"{path} was not written"
             display.say(f"{named}, because the search is not complete, and such a file has no place to say so.")
             continue
         with enough_read():  # the other outputs are wanted all the same
-            how = {**shape, "significant": bool(one.aligns), "alignment_file": alignment_file}
-            export(run_path, one.name, path, context=context, **how)
+            how = {**outputs.how, "significant": bool(one.aligns)}
+            export(run_path, one.name, path, context=context, begun=ahead.begun(one.name), **how)
+
+
+def seal(path: Path) -> None:
+    """Bring everything of a run into its one file: who has looked at it may have hindered the worker."""
+    from clalign.runs.run_file import open_run
+
+    with suppress(ClalignError), open_run(path, writable=True) as run:
+        run.seal()
 
 
 def engine_at(path: Path) -> Engine:

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, TextIO, cast, overload
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 import clalign
@@ -48,6 +49,9 @@ LINES_AT_ONCE = 256
 
 HITS_KEPT = 2048
 """The hits of a query are kept for the next time that they are asked for, if they are no more than these."""
+
+CHUNK = 1 << 20
+"""Letters that are copied at once."""
 
 OTHER_EXPORT = "Choose another export."
 
@@ -119,6 +123,36 @@ class Cards(Sequence[Card]):
         return {**card, "number": number}
 
 
+class Begun(Struct, frozen=True):
+    """What was written of an export while its run was computed: its first queries, without what precedes them all.
+
+    Attributes
+    ----------
+    stream : TextIO
+        An open file with the text.
+    n_queries, count : int
+        How many queries that are, and how many records.
+    origin : Provenance
+        What was known of the run then.
+    """
+
+    stream: TextIO
+    n_queries: int
+    count: int
+    origin: Provenance
+
+    def still_holds(self, origin: Provenance) -> bool:
+        """Tell whether it would be written so again: a device that came later is named with every query."""
+        return (self.origin.device, self.origin.partial) == (origin.device, origin.partial)
+
+    def copy_to(self, stream: TextIO) -> int:
+        """Write it, and return how many records it has."""
+        self.stream.seek(0)
+        while lines := self.stream.readlines(CHUNK):
+            stream.write("".join(lines))
+        return self.count
+
+
 class Source(ABC):
     """An opened run with what every writer asks of it.
 
@@ -136,6 +170,8 @@ class Source(ABC):
     origin : Provenance
     keys : HitQueries
         Asks for the chosen hits.
+    begun : Begun or None
+        What is written already.
     """
 
     needs_path = True
@@ -147,6 +183,16 @@ class Source(ABC):
         self.origin = replace(provenance(run), chosen=choice.words(run))
         self.keys = HitQueries(run.connection, choice.hits, choice.significant and self.judges)
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
+        self.begun: Begun | None = None
+
+    @property
+    def n_begun(self) -> int:
+        """How many of the first queries are written already."""
+        return self.begun.n_queries if self.begun is not None else 0
+
+    def done_queries(self, first: int) -> Iterator[Any]:
+        """Yield the queries from a number on as far as they are done, of a run that can be written query by query."""
+        return iter(())
 
     @cached_property
     def species(self) -> SpeciesRule:
@@ -290,6 +336,7 @@ def export(
     out_path: str | Path,
     hits: Sequence[int] | None = None,
     context: JobContext | None = None,
+    begun: Begun | None = None,
     **how: Any,
 ) -> int:
     """Write the results of a run to a file, all of it or nothing.
@@ -306,6 +353,8 @@ def export(
         Ids of the hits to write; all if None.
     context : JobContext, optional
         Told how many hits are written; may stop it.
+    begun : Begun, optional
+        What is written already.
     **how
         Other fields of `Choice`, such as ``significant=True``.
 
@@ -337,6 +386,8 @@ def export(
         context = context or QuietContext()
         with whole_file(str(out_path), one.is_exact) as stream:
             source = engine_of(run).source(run, choice, context)
+            if begun is not None and begun.still_holds(source.origin):
+                source.begun = begun
             is_made_safe = one.separator == "\t" and choice.safe_cells
             count = one.writer(source, cast(TextIO, SafeCells(stream)) if is_made_safe else stream)
         _tell_origin(source.origin, one, str(out_path), choice, context)

@@ -208,6 +208,9 @@ class Export(Struct, frozen=True):
         Where its `Writer` is: ``module:name``.
     argument : str
         What that takes as its third argument, where it writes several exports: a table of the engine, or a format.
+    by_query : str
+        Where a function is that writes one query of it, if it can be written query after query while a run is
+        computed; see `clalign.engines.export.Begun`.
     addition : str
         What names of files have before the ending, where another export has the same.
     counts : str
@@ -244,6 +247,7 @@ class Export(Struct, frozen=True):
     ending: str
     write: str
     argument: str = ""
+    by_query: str = ""
     addition: str = ""
     counts: str = "hit"
     separator: Literal["", "\t", ","] = ""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, TextIO
 
-from clalign.engines.columns import Column, Kind, written_cell
-from clalign.engines.export import Source, write_table
+from clalign.engines.columns import Column, Kind, table_lines, written_cell
+from clalign.engines.export import Source, write_lines, write_table
 from clalign.errors import OptionError, OutputError
-from clalign.formats.tables import plain
+from clalign.formats.tables import PARTIAL, plain
 from clalign.formats.writers import safe_cell
 
 ROWS_AT_ONCE = 65_536
@@ -30,7 +30,12 @@ _VALUES: dict[Kind, Callable[[Any], Any]] = {
 
 def write_tsv(source: Source, stream: TextIO, table: str) -> int:
     """Write one of an engine's tables with tabs between."""
-    return write_table(stream, source.columns(table), source.table_rows(table), source.origin.partial)
+    columns, rows = source.columns(table), source.table_rows(table)
+    if source.begun is None:
+        return write_table(stream, columns, rows, source.origin.partial)
+    count = source.begun.copy_to(stream) + write_lines(stream, islice(table_lines(columns, rows), 1, None))
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
 
 
 def write_csv(source: Source, stream: TextIO, table: str) -> int:

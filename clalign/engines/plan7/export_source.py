@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,18 @@ class Source(GeneralSource):
             return iter(())
         return chosen_domains(self, number, hit)
 
+    def done_queries(self, first: int) -> Iterator[Query]:
+        """Yield the profiles from a number on as far as they are done.
+
+        There is none of a scan, whose queries are done at the end, nor of HMMER2, whose tables are as wide as the
+        longest of all names.
+        """
+        if not self.is_scan and self.origins == {"hmmer3"}:
+            for query in profile_queries(self, first):
+                if self.run.best(query.number) is None:
+                    return
+                yield query
+
     @property
     def is_hmmer3(self) -> bool:
         """Whether any of the profiles is one of HMMER3."""
@@ -91,7 +104,7 @@ class Query(Struct, frozen=True):
 
 
 def queries(source: Source, every: bool = False) -> Iterator[Query]:
-    """Yield the queries in their order.
+    """Yield the queries in their order, but for those that are written already.
 
     Parameters
     ----------
@@ -102,13 +115,33 @@ def queries(source: Source, every: bool = False) -> Iterator[Query]:
     if source.is_scan:
         yield from _sequences(source, every and source.choice.hits is None)
     else:
-        yield from profile_queries(source)
+        yield from profile_queries(source, source.n_begun)
 
 
-def profile_queries(source: Source) -> Iterator[Query]:
-    """Yield the profiles as queries, whatever the direction of the search."""
-    for number, card in enumerate(source.cards):
-        keys = source.keys.of_query(number)
+def write_by_query(
+    source: Source, stream: TextIO, write: Callable[[Source, TextIO, Query, bool], int], every: bool = False
+) -> int:
+    """Write one query after the other, and return how many records they have.
+
+    Parameters
+    ----------
+    source : Source
+    stream : TextIO
+    write : callable
+        Writes a query, given whether it is the first one, and returns how many records it has.
+    every : bool
+        As of `queries`.
+    """
+    count = source.begun.copy_to(stream) if source.begun is not None else 0
+    for place, query in enumerate(queries(source, every), source.n_begun):
+        count += write(source, stream, query, place == 0)
+    return count
+
+
+def profile_queries(source: Source, first: int = 0) -> Iterator[Query]:
+    """Yield the profiles from a number on as queries, whatever the direction of the search."""
+    for number in range(first, len(source.cards)):
+        card, keys = source.cards[number], source.keys.of_query(number)
         yield Query(number, card["name"], card["accession"], card["description"], card["length"], keys)
 
 

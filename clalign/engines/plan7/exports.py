@@ -22,6 +22,7 @@ TEXT = Export(
     "Text as HMMER prints it",
     ".txt",
     "clalign.engines.plan7.export_text:write_text",
+    by_query="clalign.engines.plan7.export_text:write_profile",
     options=("alignments", "width", "accessions"),
     is_main=True,
 )
@@ -34,6 +35,7 @@ HMMER_TABLES = (
         "HMMER table of hits (tblout)",
         ".tbl",
         f"{_TABLES}:write_tblout",
+        by_query=f"{_TABLES}:write_hits",
     ),
     Export(
         "domtblout",
@@ -42,6 +44,7 @@ HMMER_TABLES = (
         "HMMER table of domains (domtblout)",
         ".domtbl",
         f"{_TABLES}:write_domtblout",
+        by_query=f"{_TABLES}:write_domains",
         counts="domain",
     ),
     Export(
@@ -51,6 +54,7 @@ HMMER_TABLES = (
         "Pfam's table of sequences and domains (pfamtblout)",
         ".pfamtbl",
         f"{_TABLES}:write_pfamtblout",
+        by_query=f"{_TABLES}:write_hits_and_domains",
     ),
 )
 
@@ -61,6 +65,7 @@ JSONL = Export(
     "JSON lines, a hit each",
     ".jsonl",
     f"{_TABLES}:write_jsonl",
+    by_query=f"{_TABLES}:write_objects",
 )
 
 TABLES = (
@@ -72,6 +77,7 @@ TABLES = (
         ".tsv",
         "clalign.engines.table_files:write_tsv",
         argument="hits",
+        by_query="clalign.engines.plan7.export_rows:write_hit_rows",
         separator="\t",
         options=SPECIES,
     ),
@@ -83,6 +89,7 @@ TABLES = (
         ".tsv",
         "clalign.engines.table_files:write_tsv",
         argument="domains",
+        by_query="clalign.engines.plan7.export_rows:write_domain_rows",
         addition="-domains",
         counts="domain",
         separator="\t",
