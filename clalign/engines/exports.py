@@ -23,38 +23,10 @@ TEXT_WIDTH = 120
 
 
 class Shape(Struct, frozen=True):
-    """How what is written looks. Each field has a flag, see `OPTIONS`, and each `Export` names those that it heeds.
+    """How what is written looks. What each field does is said by its `OPTIONS`, and each `Export` names those it heeds.
 
-    Attributes
-    ----------
-    alignments : bool
-        Whether the text shows alignments.
-    width : int
-        Longest line of the text of HMMER3 profiles and of alignments; 0 for no limit.
-    accessions : bool
-        Whether the text of HMMER3 profiles shows accessions in place of names.
-    columns : str
-        What is written as BLAST's table: ``6`` or ``7``, perhaps with names of columns.
-    safe_cells : bool
-        Whether cells of tab-separated tables that a spreadsheet would compute get a ``'`` before them; those of CSV
-        always do. See `clalign.formats.writers.safe_cell`.
-    overlaps : str
-        What is done with domains that overlap, see `clalign.values.architectures.RULES`; empty for what is usual.
-    clans : str
-        The table of clans that overlaps are judged by; empty for one that lies beside the profiles.
-    flank : int
-        Residues on either side that parts of sequences are written with.
-    species : bool
-        Whether tables have a last column with the species of each sequence; a `taxonomy` asks for it, too.
-    taxonomy, taxonomy_column : str
-        The table that species are looked up in, and which of its columns, by name or number; empty for the
-        descriptions, and for the second.
-    matched_by : bool
-        Whether descriptions of parts of sequences say what they were matched by: profile, or query.
-    provenance : bool
-        Whether a file beside the one that is written says where it comes from.
-    listed : int or None
-        How many hits of each query a report lists at most, the best; 0 for all, None for what is usual.
+    What is empty or None is as usual. Numbers are of letters (`width`, 0 for no limit), residues (`flank`) and hits of
+    each query (`listed`, 0 for all).
     """
 
     alignments: bool = True
@@ -202,8 +174,8 @@ class Export(Struct, frozen=True):
         The flag of the command line that names its file, and the words of its help; no flag for one that the window
         alone offers.
     words, ending : str
-        What it is called in the window, and how names of its files end; no words for one that the command line alone
-        offers.
+        What it is called in the window, and how names of its files end, such as ``-domains.tsv``; no words for one that
+        the command line alone offers.
     write : str
         Where its `Writer` is: ``module:name``.
     argument : str
@@ -211,8 +183,6 @@ class Export(Struct, frozen=True):
     by_query : str
         Where a function is that writes one query of it, if it can be written query after query while a run is
         computed; see `clalign.engines.export.Begun`.
-    addition : str
-        What names of files have before the ending, where another export has the same.
     counts : str
         What its records are.
     separator : str
@@ -248,7 +218,6 @@ class Export(Struct, frozen=True):
     write: str
     argument: str = ""
     by_query: str = ""
-    addition: str = ""
     counts: str = "hit"
     separator: Literal["", "\t", ","] = ""
     options: tuple[str, ...] = ()
@@ -285,93 +254,76 @@ SPECIES = ("species", "taxonomy", "taxonomy_column")
 
 _ARCHITECTURES, _FILES = "clalign.engines.architectures", "clalign.engines.table_files"
 
-ARCHITECTURES = (
-    Export(
-        "architecture",
-        "--architecture",
-        "write a table of sequences with the significant domains of all queries on each, overlaps resolved"
-        " (--overlaps, --clans)",
-        "Table of domain architectures (TSV)",
-        ".tsv",
-        f"{_ARCHITECTURES}:write_architecture",
-        addition="-architectures",
-        counts="sequence",
-        separator="\t",
-        options=("overlaps", "clans"),
-        is_of_run=True,
-    ),
-    Export(
-        "architecture_gff3",
-        "--architecture-gff3",
-        "write the domains of these architectures as GFF3",
-        "Domain architectures (GFF3)",
-        ".gff3",
-        f"{_ARCHITECTURES}:write_architecture_gff3",
-        addition="-architectures",
-        counts="domain",
-        options=("overlaps", "clans"),
-        is_of_run=True,
-    ),
-    Export(
-        "gff3",
-        "--gff3",
-        "write all domains or alignments as GFF3, in coordinates of their sequences",
-        "All domains (GFF3)",
-        ".gff3",
-        f"{_ARCHITECTURES}:write_gff3",
-        counts="part",
-        options=("overlaps",),
-    ),
-    Export(
-        "gff3_genome",
+ARCHITECTURE = Export(
+    "architecture",
+    "--architecture",
+    "write a table of sequences with the significant domains of all queries on each, overlaps resolved (--overlaps,"
+    " --clans)",
+    "Table of domain architectures (TSV)",
+    "-architectures.tsv",
+    f"{_ARCHITECTURES}:write_architecture",
+    counts="sequence",
+    separator="\t",
+    options=("overlaps", "clans"),
+    is_of_run=True,
+)
+
+ARCHITECTURE_GFF3 = Export(
+    "architecture_gff3",
+    "--architecture-gff3",
+    "write the domains of these architectures as GFF3",
+    "Domain architectures (GFF3)",
+    "-architectures.gff3",
+    f"{_ARCHITECTURES}:write_architecture_gff3",
+    counts="domain",
+    options=("overlaps", "clans"),
+    is_of_run=True,
+)
+
+PLACES = {
+    "gff3": ("--gff3", "all domains or alignments as GFF3, in coordinates of their sequences", "(GFF3)", ".gff3"),
+    "gff3_genome": (
         "--genome-gff3",
-        "write them as GFF3 in coordinates of a genome, where names or descriptions of the sequences tell them",
-        "All domains on the genome (GFF3)",
-        ".gff3",
-        f"{_ARCHITECTURES}:write_gff3_genome",
-        addition="-genome",
-        counts="part",
-        options=("overlaps",),
+        "them as GFF3 in coordinates of a genome, where names or descriptions of the sequences tell them",
+        "on the genome (GFF3)",
+        "-genome.gff3",
     ),
-    Export(
-        "bed",
-        "--bed",
-        "write all domains or alignments as BED",
-        "All domains (BED)",
-        ".bed",
-        f"{_ARCHITECTURES}:write_bed",
-        counts="part",
-        options=("overlaps",),
-    ),
-    Export(
-        "bed_genome",
-        "--genome-bed",
-        "write them as BED in coordinates of a genome",
-        "All domains on the genome (BED)",
-        ".bed",
-        f"{_ARCHITECTURES}:write_bed_genome",
-        addition="-genome",
-        counts="part",
-        options=("overlaps",),
+    "bed": ("--bed", "all domains or alignments as BED", "(BED)", ".bed"),
+    "bed_genome": ("--genome-bed", "them as BED in coordinates of a genome", "on the genome (BED)", "-genome.bed"),
+}
+"""Flag, what is written, how it is called and how files end, by the names of exports of all domains."""
+
+ARCHITECTURES = (
+    ARCHITECTURE,
+    ARCHITECTURE_GFF3,
+    *(
+        Export(
+            name,
+            flag,
+            f"write {what}",
+            f"All domains {words}",
+            ending,
+            f"{_ARCHITECTURES}:write_{name}",
+            counts="part",
+            options=("overlaps",),
+        )
+        for name, (flag, what, words, ending) in PLACES.items()
     ),
 )
 """Of every engine whose hits have places on sequences."""
 
-ARCHITECTURE, ARCHITECTURE_GFF3 = ARCHITECTURES[:2]
 
-
-def _table_files(table: str, before: str, addition: str, counts: str) -> tuple[Export, Export]:
+def _table_files(table: str, before: str, ending: str) -> tuple[Export, Export]:
     return (
         Export(
             f"{before}csv",
             f"--{before}csv",
             f"write the table of {table} with commas between (CSV)",
             f"Table of {table} (CSV)",
-            ".csv",
+            f"{ending}.csv",
             f"{_FILES}:write_csv",
             argument=table,
-            addition=addition,
-            counts=counts,
+            counts=table.removesuffix("s"),
             separator=",",
             options=SPECIES,
             has_remarks=False,
@@ -381,11 +333,10 @@ def _table_files(table: str, before: str, addition: str, counts: str) -> tuple[E
             f"--{before}parquet",
             f"write the table of {table}, unrounded, as Parquet (needs pyarrow)",
             f"Table of {table} (Parquet)",
-            ".parquet",
+            f"{ending}.parquet",
             f"{_FILES}:write_parquet",
             argument=table,
-            addition=addition,
-            counts=counts,
+            counts=table.removesuffix("s"),
             options=SPECIES,
             is_exact=True,
             needs=f"{_FILES}:arrow_modules",
@@ -393,36 +344,32 @@ def _table_files(table: str, before: str, addition: str, counts: str) -> tuple[E
     )
 
 
-HIT_FILES = _table_files("hits", "", "", "hit")
-DOMAIN_FILES = _table_files("domains", "dom", "-domains", "domain")
+HIT_FILES = _table_files("hits", "", "")
+DOMAIN_FILES = _table_files("domains", "dom", "-domains")
 """Beside the tab-separated tables."""
 
-ALIGNMENTS = (
+ALIGNMENTS = tuple(
     Export(
-        "afa",
-        "--afa",
-        "write the hits of a query, in hmmscan of a profile, aligned to it, as aligned FASTA: upper case, gaps as"
-        " dashes",
-        "Aligned FASTA, hits of one query",
-        ".afa",
-        "clalign.engines.hit_alignments:write_afa",
+        name,
+        f"--{name}",
+        text,
+        f"{words}, hits of one query",
+        f".{name}",
+        f"clalign.engines.hit_alignments:write_{name}",
         counts="row",
         aligns="one query",
         is_exact=True,
         has_remarks=False,
-    ),
-    Export(
-        "a2m",
-        "--a2m",
-        "write the same as A2M: residues between the columns of the query in lower case",
-        "A2M, hits of one query",
-        ".a2m",
-        "clalign.engines.hit_alignments:write_a2m",
-        counts="row",
-        aligns="one query",
-        is_exact=True,
-        has_remarks=False,
-    ),
+    )
+    for name, words, text in (
+        (
+            "afa",
+            "Aligned FASTA",
+            "write the hits of a query, in hmmscan of a profile, aligned to it, as aligned FASTA: upper case, gaps as"
+            " dashes",
+        ),
+        ("a2m", "A2M", "write the same as A2M: residues between the columns of the query in lower case"),
+    )
 )
 """Of every engine whose hits have paths; last: a list of pairs may have several queries, and all else is written."""
 
@@ -432,9 +379,8 @@ QUERIES, MATRIX = OVERVIEW = (
         "--query-table",
         "write a table of the queries, in hmmscan of the profiles: hits, best E-value and score, coverage",
         "Table of queries (TSV)",
-        ".tsv",
+        "-queries.tsv",
         "clalign.engines.overview:write_queries",
-        addition="-queries",
         counts="line",
         separator="\t",
         is_of_run=True,
@@ -445,9 +391,8 @@ QUERIES, MATRIX = OVERVIEW = (
         "write the scores of targets (lines) with queries (columns), in hmmscan of sequences with profiles, alike"
         " ones beside each other",
         "Scores of targets with queries (TSV)",
-        ".tsv",
+        "-matrix.tsv",
         "clalign.engines.overview:write_matrix",
-        addition="-matrix",
         counts="target",
         separator="\t",
         is_of_run=True,
@@ -465,9 +410,8 @@ BLAST, BLAST_WITH_COMMENTS = BLAST_TABLES = (
         OPTIONS["columns"].flag,
         OPTIONS["columns"].help,
         "BLAST's table (outfmt 6)",
-        ".tsv",
+        "-blast.tsv",
         "clalign.engines.blast_tables:write_outfmt",
-        addition="-blast",
         counts="line",
         separator="\t",
         options=("columns", *SPECIES),
@@ -479,9 +423,8 @@ BLAST, BLAST_WITH_COMMENTS = BLAST_TABLES = (
         "",
         "",
         "BLAST's table with comments (outfmt 7)",
-        ".txt",
+        "-blast.txt",
         "clalign.engines.blast_tables:write_outfmt7",
-        addition="-blast",
         counts="line",
         options=("columns", *SPECIES[1:]),
         columns=_COLUMNS,
@@ -494,8 +437,7 @@ REPORT = Export(
     "--html",
     "write a report with pictures, methods and tables as one HTML file",
     "Report with pictures, one file (HTML)",
-    ".html",
+    "-report.html",
     "clalign.engines.report:write_html",
-    addition="-report",
     options=("overlaps", "clans", "listed"),
 )

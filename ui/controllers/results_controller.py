@@ -125,7 +125,7 @@ class ResultsController(Controller):
         page.show_tab("hits")
 
     def _save(self, page: ResultsPage, what: Export, heading: str) -> None:
-        proposed = str(self._app.export_folder / f"{self._stem(page)}{what.addition}{what.ending}")
+        proposed = str(self._app.export_folder / f"{self._stem(page)}{what.ending}")
         path, _ = QFileDialog.getSaveFileName(self._app.window, heading, proposed, "Table (*.tsv)")
         if path:
             self._jobs.export(str(page.run.path), what.name, path, None)

@@ -250,7 +250,7 @@ class ExportSheet(Sheet):
         if not self._own_which:
             self.button_of("all" if self._form.is_of_run else self._usual_which).setChecked(True)
         if not self._own_name:
-            name = f"{self._choices.name}{self._form.addition}{self._form.ending}"
+            name = f"{self._choices.name}{self._form.ending}"
             self.path.setText(str(self._choices.folder / name))
         self._judge()
 

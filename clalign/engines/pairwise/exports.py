@@ -1,16 +1,7 @@
 """The exports of a pairwise search, and the orders in which a help and the window name them."""
 
-from clalign.engines.exports import (
-    ALIGNMENTS,
-    ARCHITECTURES,
-    BLAST,
-    BLAST_TABLES,
-    HIT_FILES,
-    OVERVIEW,
-    REPORT,
-    SPECIES,
-    Export,
-)
+from clalign.engines import exports as shared
+from clalign.engines.exports import SPECIES, Export
 
 _HERE = "clalign.engines.pairwise.export"
 
@@ -42,9 +33,8 @@ SCORES = Export(
     "--scores",
     "write query, target and score of every pair, in the order of the input",
     "Scores of all pairs, hits or not (TSV)",
-    ".tsv",
+    "-scores.tsv",
     f"{_HERE}:write_scores",
-    addition="-scores",
     counts="pair",
     separator="\t",
 )
@@ -89,9 +79,8 @@ SEQUENCES = (
         "--fasta-matched",
         "write the aligned part of each target",
         "FASTA, aligned parts",
-        ".fasta",
+        "-matched.fasta",
         f"{_HERE}:write_matched",
-        addition="-matched",
         counts="matched part",
         options=("flank", "matched_by"),
         is_exact=True,
@@ -100,35 +89,13 @@ SEQUENCES = (
 )
 
 OUTPUTS = (
-    TEXT,
-    TABLE,
-    SCORES,
-    SAM,
-    JSONL,
-    STOCKHOLM,
-    *SEQUENCES,
-    *OVERVIEW,
-    *HIT_FILES,
-    *ARCHITECTURES,
-    REPORT,
-    *ALIGNMENTS,
-    BLAST,
+    *(TEXT, TABLE, SCORES, SAM, JSONL, STOCKHOLM, *SEQUENCES, *shared.OVERVIEW, *shared.HIT_FILES),
+    *(*shared.ARCHITECTURES, shared.REPORT, *shared.ALIGNMENTS, shared.BLAST),
 )
 """Those that have flags, in the order of a help."""
 
 EXPORTS = (
-    TABLE,
-    *BLAST_TABLES,
-    *HIT_FILES,
-    TEXT,
-    SAM,
-    JSONL,
-    SCORES,
-    *SEQUENCES,
-    STOCKHOLM,
-    *ALIGNMENTS,
-    *OVERVIEW,
-    *ARCHITECTURES,
-    REPORT,
+    *(TABLE, *shared.BLAST_TABLES, *shared.HIT_FILES, TEXT, SAM, JSONL, SCORES, *SEQUENCES, STOCKHOLM),
+    *(*shared.ALIGNMENTS, *shared.OVERVIEW, *shared.ARCHITECTURES, shared.REPORT),
 )
 """All, in the order of the window."""

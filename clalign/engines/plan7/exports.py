@@ -1,17 +1,7 @@
 """The exports of a run of profiles, and the orders in which a help and the window name them."""
 
-from clalign.engines.exports import (
-    ALIGNMENTS,
-    ARCHITECTURES,
-    BLAST,
-    BLAST_TABLES,
-    DOMAIN_FILES,
-    HIT_FILES,
-    OVERVIEW,
-    REPORT,
-    SPECIES,
-    Export,
-)
+from clalign.engines import exports as shared
+from clalign.engines.exports import SPECIES, Export
 
 _SEQUENCES, _TABLES = "clalign.engines.plan7.export_sequences", "clalign.engines.plan7.export_tables"
 
@@ -86,11 +76,10 @@ TABLES = (
         "--domtsv",
         "write a tab-separated table of domains",
         "Table of domains (TSV)",
-        ".tsv",
+        "-domains.tsv",
         "clalign.engines.table_files:write_tsv",
         argument="domains",
         by_query="clalign.engines.plan7.export_rows:write_domain_rows",
-        addition="-domains",
         counts="domain",
         separator="\t",
         options=SPECIES,
@@ -127,9 +116,8 @@ SEQUENCES = (
         "--fasta-matched",
         "write the part that each domain covers",
         "FASTA, matched parts",
-        ".fasta",
+        "-matched.fasta",
         f"{_SEQUENCES}:write_matched",
-        addition="-matched",
         counts="matched part",
         options=("flank", "matched_by"),
         is_exact=True,
@@ -138,35 +126,13 @@ SEQUENCES = (
 )
 
 OUTPUTS = (
-    TEXT,
-    *HMMER_TABLES,
-    JSONL,
-    *TABLES,
-    STOCKHOLM,
-    *SEQUENCES,
-    *OVERVIEW,
-    *HIT_FILES,
-    *DOMAIN_FILES,
-    *ARCHITECTURES,
-    REPORT,
-    *ALIGNMENTS,
-    BLAST,
+    *(TEXT, *HMMER_TABLES, JSONL, *TABLES, STOCKHOLM, *SEQUENCES, *shared.OVERVIEW),
+    *(*shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.ARCHITECTURES, shared.REPORT, *shared.ALIGNMENTS, shared.BLAST),
 )
 """Those that have flags, in the order of a help."""
 
 EXPORTS = (
-    *SEQUENCES,
-    STOCKHOLM,
-    *TABLES,
-    *HIT_FILES,
-    *DOMAIN_FILES,
-    *BLAST_TABLES,
-    *HMMER_TABLES,
-    JSONL,
-    TEXT,
-    *ALIGNMENTS,
-    *OVERVIEW,
-    *ARCHITECTURES,
-    REPORT,
+    *(*SEQUENCES, STOCKHOLM, *TABLES, *shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.BLAST_TABLES),
+    *(*HMMER_TABLES, JSONL, TEXT, *shared.ALIGNMENTS, *shared.OVERVIEW, *shared.ARCHITECTURES, shared.REPORT),
 )
 """All, in the order of the window."""
