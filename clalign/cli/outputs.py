@@ -178,7 +178,9 @@ def _read_by(run: str) -> Iterator[str]:
         yield from spec_of(found).paths
 
 
-def add_outputs(group: argparse._ArgumentGroup, exports: Collection[Export], least_width: int = 0) -> None:
+def add_outputs(
+    group: argparse._ArgumentGroup, exports: Collection[Export], least_width: int = 0, is_later: bool = False
+) -> None:
     """Add the flags that name output files, and those of a `Shape` that any of these heeds.
 
     Parameters
@@ -187,13 +189,15 @@ def add_outputs(group: argparse._ArgumentGroup, exports: Collection[Export], lea
     exports : collection of Export
     least_width : int
         The least that ``--textw`` takes; 0 where it takes any.
+    is_later : bool
+        Whether the command writes what a run has found already.
     """
     for one in exports:
         if one.columns is None:
             group.add_argument(*one.flag.split(), dest=f"out_{one.name}", metavar="F", help=one.help)
     usual = Shape()
     for field, option in OPTIONS.items():
-        if any(one.heeds(field, usual) for one in exports):
+        if (is_later or not option.is_later) and any(one.heeds(field, usual) for one in exports):
             if field == "width":
                 _add_width(group, option, least_width)
             elif option.metavar:

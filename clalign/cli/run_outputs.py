@@ -43,7 +43,7 @@ def add_run_outputs(parser: CommandParser, of: Iterable[Engine] | None = None) -
     """Add the flags that name output files, whatever the run is of, or of runs `of` some engines."""
     asked = list(engines() if of is None else of)
     least_width = max(command.least_width for engine in asked for command in engine.part("commands").values())
-    add_outputs(parser.add_argument_group("Output"), all_outputs(asked), least_width)
+    add_outputs(parser.add_argument_group("Output"), all_outputs(asked), least_width, is_later=True)
 
 
 def outputs_of_run(arguments: argparse.Namespace, command: str, of: Iterable[Engine] | None = None) -> Outputs:

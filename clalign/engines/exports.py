@@ -63,6 +63,8 @@ class ShapeOption(Struct, frozen=True):
         Whether the value is a whole number.
     choices : tuple of str
         The values that it may have; empty for any.
+    is_later : bool
+        Whether only commands have it that write what a run has found already.
     """
 
     flag: str
@@ -70,6 +72,7 @@ class ShapeOption(Struct, frozen=True):
     metavar: str = ""
     is_number: bool = False
     choices: tuple[str, ...] = ()
+    is_later: bool = False
 
 
 OPTIONS = {
@@ -121,6 +124,7 @@ OPTIONS = {
         "--with-matched-by",
         "with --fasta-matched: end each description with the profile, or the query of sw, that the part was matched by:"
         " [matched_by=NAME]",
+        is_later=True,
     ),
     "listed": ShapeOption(
         "--html-hits",
@@ -128,6 +132,7 @@ OPTIONS = {
         " in all]",
         "N",
         is_number=True,
+        is_later=True,
     ),
     "alignments": ShapeOption("--noali", "leave the alignments out of the text"),
     "accessions": ShapeOption("--acc", "show accessions in place of names (HMMER3)"),
