@@ -18,7 +18,7 @@ from clalign.errors import OptionError
 def all_outputs(of: Iterable[Engine] | None = None) -> list[Export]:
     """Return what runs, those `of` some engines or all, can be written as.
 
-    An export of several engines has the flags of all, and the first's words.
+    An export of several engines has the flags of all, and the first's words. Those of named columns come last.
     """
     found: dict[str, list[tuple[Engine, str, Export]]] = {}
     asked = list(engines() if of is None else of)
@@ -26,7 +26,8 @@ def all_outputs(of: Iterable[Engine] | None = None) -> list[Export]:
         for program, command in engine.part("commands").items():
             for one in (*command.outputs, *command.later):
                 found.setdefault(one.name, []).append((engine, program, one))
-    return [_joined(entries, len(asked)) for entries in found.values()]
+    joined = (_joined(entries, len(asked)) for entries in found.values())
+    return sorted(joined, key=lambda one: one.columns is not None)
 
 
 def _joined(entries: list[tuple[Engine, str, Export]], n_asked: int) -> Export:
