@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from clalign.api import Results
 from clalign.api_inputs import PathLike, Sequences, device_words, inputs_named, known_options, path_of, taken
@@ -53,7 +53,7 @@ def tree(alignment: Alignment, distance: str = "kimura", posteriors: PathLike | 
         file = stack.enter_context(_as_file(alignment))
         probs = path_of(posteriors, "posteriors") if posteriors is not None else None
         if probs is None and distance == "posterior" and _run_of(alignment):
-            probs = stack.enter_context(_exported(alignment, "probs"))
+            probs = stack.enter_context(_taken(alignment, "posteriors"))
         return guide_tree(file, distance, probs)
 
 
@@ -148,12 +148,12 @@ def _run_of(alignment: Alignment) -> str:
 
 
 @contextlib.contextmanager
-def _exported(alignment: Alignment, what: str) -> Iterator[str]:
-    from clalign.engines.export import export
+def _taken(alignment: Alignment, what: Literal["alignment", "posteriors"]) -> Iterator[str]:
+    from clalign.engines.export import take_of_run
 
     with Scratch() as folder:
-        path = str(folder / f"alignment.{what}")
-        export(_run_of(alignment), what, path)
+        path = str(folder / what)
+        take_of_run(_run_of(alignment), what, path)
         yield path
 
 
@@ -163,5 +163,5 @@ def _as_file(alignment: Alignment) -> Iterator[str]:
     if not isinstance(alignment, Results) and not _run_of(alignment):
         yield os.path.abspath(path_of(alignment, "alignment"))
         return
-    with _exported(alignment, "stockholm") as path:
+    with _taken(alignment, "alignment") as path:
         yield path

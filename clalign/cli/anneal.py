@@ -8,7 +8,7 @@ from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, progress_mode
 from clalign.cli.parser import CommandParser
-from clalign.cli.run_outputs import add_run_outputs, check_known, outputs_of_run
+from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.engines.engine import engines
 
 COMMAND = "clalign anneal"
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     outputs, path, new = outputs_of_run(arguments, COMMAND, CHANGED), Path(arguments.run_file), Path(arguments.new_run)
     with open_run(path) as found:
         engine = engine_of(found)
-    check_known(str(path), outputs, COMMAND)
+    outputs = outputs_of_its_engine(str(path), outputs, COMMAND)
     outputs.check(run=str(new), of=str(path))
     engine.part("begin_again")(path, new, 0.0 if arguments.maxsn else arguments.gapfactor)
     job = {"job": "resume", "run": str(new), "device": arguments.device}

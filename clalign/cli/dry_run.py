@@ -43,7 +43,7 @@ def foretell(job: dict[str, Any], place: RunPlace, outputs: Outputs, arguments: 
         raise
     finally:
         place.discard()
-    files = [(what, "standard output" if path == "-" else path) for what, path in outputs.files]
+    files = [(one.name, "standard output" if path == "-" else path) for one, path in outputs.files]
     more = (("run", arguments.run_file), ("profile", arguments.profile_run))
     files += [(what, path) for what, path in more if path]
     if found.get("was_complete"):

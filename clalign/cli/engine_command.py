@@ -13,13 +13,11 @@ import msgspec
 from clalign.cli.dry_run import add_dry_run_option, foretell
 from clalign.cli.inputs import in_file, name_as_given, there
 from clalign.cli.options import (
-    NO_TEXT,
     add_cluster_option,
     add_cpu_option,
     add_device_option,
     add_fields,
     add_progress_options,
-    add_text_options,
     device_of,
     progress_mode,
     spec_of,
@@ -48,10 +46,7 @@ def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
         several = "+" if engine.spec.takes_many(one.field) else None
         parser.add_argument(one.field, metavar=one.metavar, help=one.help, nargs=several)
     output = parser.add_argument_group("Output")
-    add_outputs(output, command.outputs)
-    parser.set_defaults(**NO_TEXT)
-    if command.has_hits:
-        add_text_options(output, command.shapes, command.least_width)
+    add_outputs(output, command.outputs, command.least_width)
     keeping = parser.add_argument_group("Run")
     keeping.add_argument(
         "--run",
@@ -78,8 +73,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
 
     command, words = command_of(engine, name), f"clalign {name}"
     outputs = outputs_of(arguments, words, command.outputs)
-    flags = {one.export: one.flag.split()[0] for one in command.outputs}
-    outputs.check_shapes(words, flags | ({"outfmt": "--outfmt"} if "--outfmt" in command.shapes else {}))
+    outputs.check_shape(words, command.outputs)
     spec = spec_of(arguments, engine, command)
     outputs = msgspec.structs.replace(outputs, files=command.written(outputs.files, arguments, spec.paths))
     inputs = {one.field: with_each(getattr(spec, one.field), there) for one in command.inputs}
@@ -134,15 +128,15 @@ def refuse_several(words: str, engine: Engine, spec: Spec, outputs: Outputs, run
     UsageError
         If there is such an output.
     """
-    command, wanted = command_of(engine, spec.command), {what for what, _ in outputs.files}
-    alone = next((one.flag for one in command.outputs if one.is_of_one and one.export in wanted), None)
+    command = command_of(engine, spec.command)
+    alone = next((one.flag for one, _ in outputs.files if one.aligns == "one query"), None)
     if alone is None or not command.has_several(spec):
         return
     later = command_for("export", "RUN" if run is None else run, spec.choosing_flag, "NAME", alone, "F")
     way = f"keep the run (--run), and choose one afterwards with `{later}`"
     if run is not None:
         way = f"leave it out, and choose one when the run is complete with `{later}`"
-    others = " ".join(f"{one.flag} holds those of all." for one in command.outputs if one.export == "stockholm")
+    others = " ".join(f"{one.flag} holds those of all." for one in command.outputs if one.aligns == "all queries")
     raise UsageError(
         words,
         f"{alone} is of one {engine.query}, but there are several in {command.inputs[0].metavar}: {way}. {others}",

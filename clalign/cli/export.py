@@ -7,9 +7,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from clalign.cli.options import add_locate_option, locate_inputs
 from clalign.cli.parser import CommandParser, UsageError
-from clalign.cli.run_outputs import add_run_outputs, check_known, outputs_of_run
+from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.cli.streams import enough_read, tell
 from clalign.errors import OptionError
 from clalign.jobs import WarningContext
@@ -63,16 +65,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files that the flags name."""
     from clalign.engines.export import export
 
-    outputs = outputs_of_run(arguments, COMMAND)
-    check_known(arguments.run_file, outputs, COMMAND)
+    outputs = outputs_of_its_engine(arguments.run_file, outputs_of_run(arguments, COMMAND), COMMAND)
     locate_inputs(arguments.run_file, arguments.locate)
     hits, asked = _chosen(arguments)
     outputs.check(of=arguments.run_file)
     context = WarningContext(lambda text: tell(f"clalign: {text}"))
-    for what, path in outputs.files:
+    how = {**asdict(outputs.shape), "significant": arguments.significant, "asked": asked}
+    for one, path in outputs.files:
         with enough_read():
-            how = {**outputs.shape, "significant": arguments.significant, "asked": asked}
-            export(arguments.run_file, what, path, hits, context, **how)
+            export(arguments.run_file, one.name, path, hits, context, **how)
     return 0
 
 

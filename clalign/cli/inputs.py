@@ -125,6 +125,7 @@ def _named(copies: dict[str, str]) -> Iterator[None]:
 @contextlib.contextmanager
 def in_alignments(*paths: str) -> Iterator[list[str]]:
     """Give the absolute paths of alignments, as `in_files` does; of a run the alignment in it, as Stockholm."""
+    from clalign.engines.export import take_of_run
     from clalign.formats.scratch import Scratch
 
     with contextlib.ExitStack() as stack:
@@ -133,7 +134,7 @@ def in_alignments(*paths: str) -> Iterator[list[str]]:
             if is_run(file):
                 given[place] = str(stack.enter_context(Scratch()) / f"{Path(path).stem}.sto")
                 stack.enter_context(_named({given[place]: path}))
-                taken_from(file, "stockholm", given[place])
+                take_of_run(file, "alignment", given[place])
         yield given
 
 
@@ -144,13 +145,6 @@ def is_run(path: str) -> bool:
 
     with opened(path) as source:
         return identify(source).kind == "run"
-
-
-def taken_from(run: str, what: str, path: str) -> None:
-    """Write something of a run to a file."""
-    from clalign.engines.export import export
-
-    export(run, what, path)
 
 
 def guide_tree_of(
@@ -173,11 +167,12 @@ def guide_tree_of(
     probs : str, optional
         A file of posteriors.
     """
+    from clalign.engines.export import take_of_run
     from clalign.formats.scratch import Scratch
     from clalign.formats.sources import is_plain
     from clalign.tools.guide_trees import guide_tree
 
     if probs is None and kind == "posterior" and is_plain(given) and is_run(given):
         probs = str(stack.enter_context(Scratch()) / "posteriors.probs")
-        taken_from(given, "probs", probs)
+        take_of_run(given, "posteriors", probs)
     return guide_tree(alignment, kind, probs, context)

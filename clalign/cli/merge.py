@@ -48,4 +48,4 @@ def run(arguments: argparse.Namespace) -> int:
         "job": "merge", "runs": arguments.runs, "run": arguments.output, "device": device_of(arguments),
         "locate": arguments.locate,
     }  # fmt: skip
-    return watch(job, run_place(arguments.output), Outputs((), False), progress_mode(arguments))
+    return watch(job, run_place(arguments.output), Outputs(()), progress_mode(arguments))

@@ -7,7 +7,7 @@ import dataclasses
 import os
 import sys
 from argparse import SUPPRESS
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -18,22 +18,12 @@ from clalign.engines.engine import Engine
 from clalign.errors import OptionError, quoted
 from clalign.values.devices import at_home, cluster_of
 from clalign.values.specs import Spec
-from clalign.values.typed_numbers import OutOfRange, count, number, signed_number, whole_number
+from clalign.values.typed_numbers import count, number, signed_number, whole_number
 
 ProgressMode = Literal["bar", "plain", "json", "none", "quiet"]
 """How progress is shown; ``none`` still shows warnings, ``quiet`` does not."""
 
 PROGRESS_CHOICES = ("auto", "bar", "plain", "json", "none")
-
-TEXT_WIDTH = 120
-"""Longest line of a text, unless another one is asked for."""
-
-NO_TEXT = {
-    "noali": False, "textw": TEXT_WIDTH, "safe_tsv": False, "cpu": None, "overlaps": "", "clans": "", "flank": 0,
-    "species": False, "taxonomy": "", "taxonomy_column": "", "with_provenance": False, "with_matched_by": False,
-    "html_hits": None,
-}  # fmt: skip
-"""What the flags that shape texts and tables say where there are none."""
 
 
 def add_fields(
@@ -119,76 +109,8 @@ def add_cpu_option(group: argparse._ArgumentGroup) -> None:
 
 def tell_of_cpu(arguments: argparse.Namespace, command: str) -> None:
     """Say that ``--cpu`` has no effect, where it was given."""
-    if arguments.cpu is not None and progress_mode(arguments) in ("bar", "plain"):
+    if vars(arguments).get("cpu") is not None and progress_mode(arguments) in ("bar", "plain"):
         tell(f"{command}: --cpu has no effect: a device uses all it has.")
-
-
-def add_text_options(group: argparse._ArgumentGroup, shapes: Collection[str], least_width: int = 0) -> None:
-    """Add the flags that shape text and tables; `shapes` names those that not every command has."""
-    if "--outfmt" in shapes:
-        from clalign.formats.blast_columns import WORDS
-
-        group.add_argument(
-            "--outfmt",
-            metavar="S",
-            help="in place of the text BLAST's table: 6, 7 (with comments), or either with names of columns, as in"
-            ' "6 std qcovs"; std are the'
-            f" usual twelve. Columns: {', '.join(WORDS)}",
-        )
-    add_safe_option(group)
-    group.add_argument("--species", action="store_true", help="add a last column to the tables of hits and of domains"
-                       " (TSV, CSV, Parquet): the species that descriptions name with OS= or OX=")  # fmt: skip
-    group.add_argument("--taxonomy", default="", metavar="TABLE", help="as --species, which is looked up in a table"
-                       " first: lines of name, accession, OX number or OS name, tab, species; more may be")  # fmt: skip
-    group.add_argument("--taxonomy-column", default="", metavar="C", help="which column of that table: its name, or its"
-                       " number [2]")  # fmt: skip
-    add_place_options(group)
-    group.add_argument("--noali", action="store_true", help="leave the alignments out of the text")
-    if "--acc" in shapes:
-        group.add_argument("--acc", action="store_true", help="show accessions in place of names (HMMER3)")
-
-    def width_of(text: str) -> int:
-        value = signed_number(text)
-        if value < least_width:
-            raise OutOfRange(text, f"a whole number from {least_width} on")
-        return value
-
-    width = group.add_mutually_exclusive_group()
-    what = "of the text (HMMER3)" if least_width else "of an alignment; 0 for no limit"
-    width.add_argument(
-        "--textw", type=width_of, default=TEXT_WIDTH, metavar="N", help=f"longest line {what} [{TEXT_WIDTH}]"
-    )
-    if "--notextw" in shapes:
-        width.add_argument("--notextw", dest="textw", action="store_const", const=0, help="do not wrap it")
-
-
-def add_place_options(group: argparse._ArgumentGroup) -> None:
-    """Add what is done with domains that overlap, and what stands beside parts of sequences."""
-    from clalign.values.architectures import RULES
-
-    rules = "; ".join(f"{name}: {words}" for name, words in RULES.items())
-    group.add_argument(
-        "--overlaps",
-        choices=tuple(RULES),
-        default="",
-        metavar="|".join(RULES),
-        help=f"in architectures, GFF3 and BED: {rules} [auto; GFF3 and BED of all domains: all]",
-    )
-    group.add_argument(
-        "--clans",
-        default="",
-        metavar="F",
-        help="a table of clans: Pfam-A.clans.tsv, Pfam-A.hmm.dat, Stockholm with CL lines, or lines of family, tab,"
-        " clan [Pfam-A.clans.tsv or Pfam-A.hmm.dat beside the profiles]",
-    )
-    group.add_argument("--flank", type=whole_number, default=0, metavar="N",
-                       help="with --fasta-matched: write N more residues on either side [0]")  # fmt: skip
-
-
-def add_safe_option(group: argparse._ArgumentGroup) -> None:
-    """Add ``--safe-tsv``."""
-    group.add_argument("--safe-tsv", action="store_true", help="in tab-separated tables, put ' before names that begin"
-                       " with =, +, - or @, which a spreadsheet would compute; CSV always has it")  # fmt: skip
 
 
 def add_locate_option(parser: CommandParser) -> None:

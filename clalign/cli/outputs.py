@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from argparse import SUPPRESS
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from clalign.cli.options import TEXT_WIDTH
 from clalign.cli.parser import UsageError
-from clalign.engines.commands import Output
-from clalign.engines.outputs import FLANKED, WITH_SPECIES
+from clalign.engines.commands import Files
+from clalign.engines.exports import ALWAYS_TAKEN, OPTIONS, TEXT_WIDTH, Export, Shape, ShapeOption
 from clalign.errors import OptionError
-from clalign.formats.writers import COMMA_SEPARATED, TAB_SEPARATED
+from clalign.values.typed_numbers import OutOfRange, signed_number, whole_number
 
-HIT_TABLES = (*WITH_SPECIES, "outfmt")
-
-DOMAIN_PLACES = ("architecture", "architecture_gff3", "gff3", "gff3_genome", "bed", "bed_genome", "html")
-
-SHAPES = {
-    "alignments": ("--noali", ()), "width": ("--textw", ()), "accessions": ("--acc", ()),
-    "safe_cells": ("--safe-tsv", (*TAB_SEPARATED, *COMMA_SEPARATED)), "overlaps": ("--overlaps", DOMAIN_PLACES),
-    "clans": ("--clans", DOMAIN_PLACES), "flank": ("--flank", FLANKED), "species": ("--species", HIT_TABLES),
-    "taxonomy": ("--taxonomy", HIT_TABLES), "taxonomy_column": ("--taxonomy-column", HIT_TABLES),
-    "matched_by": ("--with-matched-by", ("fasta_matched",)), "provenance": ("--with-provenance", ()),
-    "listed": ("--html-hits", ("html",)),
-}  # fmt: skip
-"""Flags that shape texts and tables, by the fields of `Outputs`, and the exports that they shape.
-
-Those of the text, which scripts for HMMER give in any case, name none.
-"""
-
-RULED = ("architecture", "architecture_gff3", "html")
-"""Exports that look at clans without ``--overlaps``."""
-
-
-ALIGNED = ("stockholm", "afa", "a2m")
-"""Exports of which a search writes only what is significant, as hmmsearch does of ``-A``."""
+WITHOUT_WIDTH = "--notextw"
+"""The flag that HMMER has for lines of any length."""
 
 
 class Outputs(Struct, frozen=True):
@@ -48,96 +27,49 @@ class Outputs(Struct, frozen=True):
 
     Attributes
     ----------
-    files : tuple of (str, str)
-        What (an export's name) and where; ``-`` is standard output.
-    alignments : bool
-        Whether the text shows alignments.
-    width : int
-        Its longest line; 0 for no limit.
-    accessions : bool
-        Whether it shows accessions in place of names.
-    columns : str
-        Columns of the table of a pairwise search, as after ``--outfmt``.
-    safe_cells : bool
-        Whether no cell of a tab-separated table looks like a formula.
-    overlaps, clans : str
-        What is done with domains that overlap, and the table of clans.
-    flank : int
-        Residues on either side that parts of sequences are written with.
-    species : bool
-        Whether tables have a column of species.
-    taxonomy, taxonomy_column : str
-        The table that species are looked up in, and which of its columns.
-    matched_by : bool
-        Whether the descriptions of parts of sequences say what they were matched by.
-    provenance : bool
-        Whether a file beside each says where it comes from.
-    listed : int or None
-        Hits of each query in a report; 0 for all, None for what is usual.
+    files : tuple of (Export, str)
+        What and where; ``-`` is standard output.
+    shape : Shape
     """
 
-    files: tuple[tuple[str, str], ...]
-    alignments: bool
-    width: int = TEXT_WIDTH
-    accessions: bool = False
-    columns: str = ""
-    safe_cells: bool = False
-    overlaps: str = ""
-    clans: str = ""
-    flank: int = 0
-    species: bool = False
-    taxonomy: str = ""
-    taxonomy_column: str = ""
-    matched_by: bool = False
-    provenance: bool = False
-    listed: int | None = None
+    files: Files
+    shape: Shape = Shape()
 
     @property
-    def shape(self) -> dict[str, Any]:
+    def how(self) -> dict[str, Any]:
         """Fields of the `Choice` of every export."""
-        fields = asdict(self)
-        del fields["files"]
-        return {**fields, "species": self.species or bool(self.taxonomy)}
+        alignment_file = next((path for one, path in self.files if one.aligns == "all queries"), "")
+        return {**asdict(self.shape), "alignment_file": alignment_file}
 
-    def choice(self, what: str) -> dict[str, Any]:
-        """Return the fields of the `Choice` of an export of a search that goes on."""
-        alignment_file = dict(self.files).get("stockholm", "")
-        return {**self.shape, "significant": what in ALIGNED, "alignment_file": alignment_file}
-
-    @property
-    def shaped(self) -> dict[str, Any]:
-        """The fields of `SHAPES` that are not as usual."""
-        usual = {"width": TEXT_WIDTH, "alignments": True, "listed": None}
-        values = {field: getattr(self, field) for field in SHAPES}
-        return {field: value for field, value in values.items() if value != usual.get(field, type(value)())}
-
-    def check_shapes(self, command: str, flags: Mapping[str, str]) -> None:
+    def check_shape(self, command: str, known: Iterable[Export]) -> None:
         """Refuse flags that would have no effect, as nothing is written that they shape.
 
         Parameters
         ----------
         command : str
-        flags : mapping of str to str
-            Those of the exports that can be had.
+        known : iterable of Export
+            Those that can be had.
 
         Raises
         ------
         UsageError
             If there is one.
         """
-        written = {what for what, _ in self.files}
-        for field in self.shaped:
-            flag, exports = SHAPES[field]
-            exports = RULED if field == "clans" and not self.overlaps else exports
-            if not exports or written.intersection(exports):
+        written, shape = {one.name for one, _ in self.files}, self.shape
+        for field in shape.given:
+            heeding = [one for one in known if one.heeds(field, shape)]
+            if field in ALWAYS_TAKEN or any(one.name in written for one in heeding):
                 continue
-            *others, last = [flags[what] for what in exports if what in flags] or [""]
+            *others, last = [one.flag.split()[0] for one in heeding] or [""]
             if not last:
-                raise UsageError(command, f"{flag} has no effect on anything that can be written here: leave it out")
+                words = f"{OPTIONS[field].flag} has no effect on anything that can be written here: leave it out"
+                raise UsageError(command, words)
             words, add = (f"{', '.join(others)} or {last}", "one of these") if others else (last, "it")
-            raise UsageError(command, f"{flag} has no effect without {words}: add {add}, or leave it out")
-        if self.clans and self.overlaps in ("best", "all"):
-            raise UsageError(command, f"--clans has no effect with --overlaps {self.overlaps}: leave one of them out")
+            raise UsageError(
+                command, f"{OPTIONS[field].flag} has no effect without {words}: add {add}, or leave it out"
+            )
+        if shape.clans and shape.overlaps in ("best", "all"):
+            raise UsageError(command, f"--clans has no effect with --overlaps {shape.overlaps}: leave one of them out")
 
     def check(
         self, inputs: tuple[str, ...] = (), run: str | None = None, trace: str | None = None,
@@ -160,30 +92,29 @@ class Outputs(Struct, frozen=True):
         """
         from clalign.formats.taxonomy import species_rule
 
-        if self.taxonomy_column and not self.taxonomy:
+        shape = self.shape
+        if shape.taxonomy_column and not shape.taxonomy:
             raise OptionError("--taxonomy-column is of a table.", "Name the table with --taxonomy.")
-        species_rule(self.taxonomy, self.taxonomy_column)
-        if any(what in ("parquet", "domparquet") for what, _ in self.files):
-            from clalign.engines.table_files import arrow_modules
-
-            arrow_modules()
-        if self.clans or self.overlaps == "clans":
+        species_rule(shape.taxonomy, shape.taxonomy_column)
+        for one, _ in self.files:
+            one.check()
+        if shape.clans or shape.overlaps == "clans":
             from clalign.engines.architectures import check_clans, check_clans_of_run
 
             if of is None:
-                check_clans(self.clans, self.overlaps, profiles)
+                check_clans(shape.clans, shape.overlaps, profiles)
             else:
-                check_clans_of_run(Path(of), self.clans, self.overlaps)
+                check_clans_of_run(Path(of), shape.clans, shape.overlaps)
         if trace == "-":
             raise OptionError("A trace cannot go to standard output.", "Give --profile-run the name of a file.")
         written = (*(path for _, path in self.files), *self._beside(), *([trace] if trace else ()))
-        check_places(written, (*inputs, self.taxonomy, self.clans, *(() if of is None else _read_by(of))), run)
+        check_places(written, (*inputs, shape.taxonomy, shape.clans, *(() if of is None else _read_by(of))), run)
 
     def _beside(self) -> list[str]:
         """Return the files that say where others come from."""
         from clalign.formats.writers import BESIDE, has_neighbors
 
-        if not self.provenance:
+        if not self.shape.provenance:
             return []
         found = [f"{path}{BESIDE}" for _, path in self.files if has_neighbors(path)]
         if not found:
@@ -247,19 +178,67 @@ def _read_by(run: str) -> Iterator[str]:
         yield from spec_of(found).paths
 
 
-def add_outputs(group: argparse._ArgumentGroup, outputs: Iterable[Output]) -> None:
-    """Add the flags that name output files, and the one that writes others beside them."""
-    for one in outputs:
-        group.add_argument(*one.flag.split(), dest=f"out_{one.export}", metavar="F", help=one.help)
-    group.add_argument("--with-provenance", action="store_true", help="write F.provenance.json beside each file F that"
-                       " is written: version, command, inputs with their SHA-256, device, date, which hits were chosen,"
-                       " and whether the search is complete")  # fmt: skip
+def add_outputs(
+    group: argparse._ArgumentGroup, exports: Collection[Export], least_width: int = 0, is_later: bool = False
+) -> None:
+    """Add the flags that name output files, and those of a `Shape` that any of these heeds.
+
+    Parameters
+    ----------
+    group : argparse._ArgumentGroup
+    exports : collection of Export
+    least_width : int
+        The least that ``--textw`` takes; 0 where it takes any.
+    is_later : bool
+        Whether the command writes what a run has found already.
+    """
+    for one in exports:
+        if one.columns is None:
+            group.add_argument(*one.flag.split(), dest=f"out_{one.name}", metavar="F", help=one.help)
+    usual = Shape()
+    for field, option in OPTIONS.items():
+        if (is_later or not option.is_later) and any(one.heeds(field, usual) for one in exports):
+            if field == "width":
+                _add_width(group, option, least_width)
+            elif option.metavar:
+                kind = whole_number if option.is_number else str
+                group.add_argument(
+                    option.flag, dest=field, default=SUPPRESS, type=kind, choices=option.choices or None,
+                    metavar=option.metavar, help=option.help,
+                )  # fmt: skip
+            else:
+                action = "store_false" if getattr(usual, field) else "store_true"
+                group.add_argument(option.flag, dest=field, default=SUPPRESS, action=action, help=option.help)
+
+
+def _add_width(group: argparse._ArgumentGroup, option: ShapeOption, least: int) -> None:
+    """Add the flag of the longest line; where lines have a least width, as HMMER's, also the one that limits none."""
+
+    def width_of(text: str) -> int:
+        value = signed_number(text)
+        if value < least:
+            raise OutOfRange(text, f"a whole number from {least} on")
+        return value
+
+    exclusive, more = group.add_mutually_exclusive_group(), "" if least else "; 0 for no limit"
+    exclusive.add_argument(
+        option.flag,
+        dest="width",
+        default=SUPPRESS,
+        type=width_of,
+        metavar=option.metavar,
+        help=f"{option.help}{more} [{TEXT_WIDTH}]",
+    )
+    if least:
+        exclusive.add_argument(
+            WITHOUT_WIDTH, dest="width", default=SUPPRESS, action="store_const", const=0, help="do not wrap it"
+        )
 
 
 def outputs_of(
     arguments: argparse.Namespace,
     command: str,
-    known: Iterable[Output],
+    known: Iterable[Export],
     is_text_wanted: bool = True,
 ) -> Outputs:
     """Return the outputs that the flags name; with none to standard output the text goes there.
@@ -268,7 +247,7 @@ def outputs_of(
     ----------
     arguments : argparse.Namespace
     command : str
-    known : iterable of Output
+    known : iterable of Export
         Those that the command has.
     is_text_wanted : bool
         Whether the text is wanted if no flag says where.
@@ -278,35 +257,19 @@ def outputs_of(
     UsageError
         If two of them go to standard output.
     OptionError
-        If ``--outfmt`` names what is no column.
+        If columns are named of which one is none.
     """
-    columns = getattr(arguments, "outfmt", None)
-    if columns is not None:
-        from clalign.formats.blast_columns import columns_of
-
-        columns_of(columns)
-    main = "text" if columns is None else "outfmt"
-    named = [(one.export, one.flag, getattr(arguments, f"out_{one.export}")) for one in known]
-    files = [(main if name == "text" else name, path) for name, _, path in named if path is not None]
-    to_stdout = [flag for _, flag, path in named if path == "-"]
-    if is_text_wanted and arguments.out_text is None and not to_stdout:
+    given, known = vars(arguments), list(known)
+    shape = Shape(**{field: given[field] for field in OPTIONS if field in given})
+    has_columns = "columns" in given
+    main = next(one for one in known if one.is_main and (one.columns is not None) == has_columns)
+    if main.columns is not None:
+        main.columns.check(shape.columns)
+    named = [(one, path) for one in known if (path := given.get(f"out_{one.name}")) is not None]
+    files = [(main if one.is_main else one, path) for one, path in named]
+    to_stdout = [one.flag for one, path in named if path == "-"]
+    if is_text_wanted and not to_stdout and not any(one.is_main for one, _ in named):
         files.insert(0, (main, "-"))
     if len(to_stdout) > 1:
         raise UsageError(command, f"only one output can go to standard output, not {' and '.join(to_stdout)}")
-    return Outputs(
-        tuple(files),
-        alignments=not arguments.noali,
-        width=arguments.textw,
-        accessions=getattr(arguments, "acc", False),
-        columns=columns or "",
-        safe_cells=arguments.safe_tsv,
-        overlaps=arguments.overlaps,
-        clans=arguments.clans,
-        flank=arguments.flank,
-        species=arguments.species,
-        taxonomy=arguments.taxonomy,
-        taxonomy_column=arguments.taxonomy_column,
-        matched_by=arguments.with_matched_by,
-        provenance=arguments.with_provenance,
-        listed=arguments.html_hits,
-    )
+    return Outputs(tuple(files), shape)

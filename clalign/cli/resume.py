@@ -20,7 +20,7 @@ from clalign.cli.options import (
 )
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
-from clalign.cli.run_outputs import add_run_outputs, check_known, outputs_of_run
+from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.errors import InputError
 
 COMMAND = "clalign resume"
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_run(path) as found:
         engine, spec = engine_of(found), spec_to_continue(found, arguments.cluster or arguments.device)
         is_done = found.state == "done"
-    check_known(str(path), outputs, COMMAND)
+    outputs = outputs_of_its_engine(str(path), outputs, COMMAND)
     locate_inputs(str(path), arguments.locate)
     if not is_done:
         with contextlib.suppress(InputError):  # of a file that has moved the worker knows more

@@ -174,7 +174,7 @@ def _planned(arguments: argparse.Namespace) -> Planned:
     command = command_of(engine, name)
     for flag, value in (
         (FLAG, vars(given).get("shard")), ("--run", given.run_file),
-        *((one.flag, getattr(given, f"out_{one.export}")) for one in command.outputs),
+        *((one.flag, vars(given).get(f"out_{one.name}")) for one in command.outputs),
     ):  # fmt: skip
         if value is not None:
             raise UsageError(COMMAND, f"{flag} is the same for no two parts: leave it out, and export what is merged")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from collections.abc import Callable
-from functools import partial
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
+from clalign.cli.ahead import Ahead
 from clalign.cli.environment import end_loading
-from clalign.cli.following import Following
 from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import ProgressMode
 from clalign.cli.outputs import Outputs
@@ -22,6 +21,7 @@ from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, du
 from clalign.cli.run_places import RunPlace, add_advice, continuation, has_results
 from clalign.cli.streams import enough_read
 from clalign.engines.engine import engine_for
+from clalign.engines.parts import part_at
 from clalign.errors import ClalignError, ExitCode, command_for
 from clalign.jobs import Event, WarningContext
 from clalign.sizes import rate_text
@@ -41,24 +41,18 @@ def watch(
         The exit code.
     """
     try:
-        with profiled(job, profile, progress_display(mode).say):
-            return _watched(job, place, outputs, mode)
+        with profiled(job, profile, progress_display(mode).say), closing(Ahead(place.path, outputs)) as ahead:
+            return _watched(job, place, outputs, mode, ahead)
     finally:
         place.leave()
 
 
-def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode) -> int:
-    wanted = {what: outputs.choice(what) for what, _ in outputs.files}
-    with contextlib.closing(Following(place.path, wanted)) as following:
-        return _seen(job, place, outputs, mode, following)
-
-
-def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, following: Following) -> int:
+def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, ahead: Ahead) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
         try:
-            last = _follow(job, display, interruptions, following)
+            last = _follow(job, outputs, display, interruptions, ahead)
         except ClalignError as error:
             if isinstance(error, ReportedError) and error.run_exists:
                 place.remove_copies()
@@ -83,11 +77,11 @@ def _seen(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: Progress
             if not advice:
                 place.discard()
             return interruptions.exit_code
-    return _finish(last, place, outputs, display, interruptions.exit_code, following)
+    return _finish(last, place, outputs, display, interruptions.exit_code, ahead)
 
 
 def _finish(
-    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, following: Following
+    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, ahead: Ahead
 ) -> ExitCode:
     """Write the outputs of a search that has ended well, or was stopped."""
     is_partial = last.kind == "cancelled"
@@ -101,12 +95,12 @@ def _finish(
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
-            write_outputs(place.path, outputs, is_partial, display, following)
+            write_outputs(place.path, outputs, is_partial, display, ahead)
     except BaseException:
         display.say(f"The results are safe in {place.path}. Write them with: {command_for('export', place.path)}")
         raise
-    following.close()
-    if following.has_begun and place.scratch is None:
+    ahead.close()
+    if ahead.has_looked and place.scratch is None:
         seal(place.path)
     if is_partial:
         display.say(
@@ -121,7 +115,9 @@ def _finish(
     return ExitCode.DONE
 
 
-def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions, following: Following) -> Event | None:
+def _follow(
+    job: dict[str, Any], outputs: Outputs, display: Progress, interruptions: Interruptions, ahead: Ahead
+) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
 
     Returns
@@ -129,36 +125,38 @@ def _follow(job: dict[str, Any], display: Progress, interruptions: Interruptions
     Event or None
         The last event; None if the user wanted to stop at once.
     """
-    last, worker = None, WorkerProcess(job)
+    last, worker, has_queries = None, WorkerProcess(job), False
     try:
         with tracing.span("the worker"):
-            _load_ahead(job)
+            _load_ahead(job, outputs)
             for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
-                if found is None:
-                    continue
-                last = with_inputs_named(found, job["run"])
-                if last.kind == "failed":
-                    raise ReportedError(last.value)
-                display.show(last)
-                if last.kind == "partial":
-                    following.look()
+                if found is not None:
+                    last = with_inputs_named(found, job["run"])
+                    if last.kind == "failed":
+                        raise ReportedError(last.value)
+                    display.show(last)
+                    has_queries = has_queries or last.kind == "partial"
+                if has_queries and last is not None and last.kind not in LAST_KINDS:
+                    ahead.write()
     finally:
         if last is not None and last.kind == "finished":
             worker.leave()
         else:
             worker.end()
-            following.close()
+            ahead.close()
     return last if last is not None and last.kind in LAST_KINDS else None
 
 
-def _load_ahead(job: dict[str, Any]) -> None:
+def _load_ahead(job: dict[str, Any], outputs: Outputs) -> None:
     """Load what is needed in the end, while the worker is at it."""
     with tracing.span("load modules", "start"):
         importlib.import_module("clalign.engines.export")
         engine = engine_for(job["job"])
         if engine is not None:
-            for name in {"source", "writers", "tables", "remarks"} & engine.at.keys():
+            for name in {"source", "tables", "remarks"} & engine.at.keys():
                 engine.part(name)
+        for one, _ in outputs.files:
+            part_at(one.write)
     end_loading()
 
 
@@ -218,33 +216,26 @@ def watch_job(
     return last.value
 
 
-def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, following: Following) -> None:
-    """Write every output from the run file, as far as it is not written already."""
+def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, ahead: Ahead) -> None:
+    """Write every output from the run file, but for what is written ahead."""
     from clalign.engines.export import export
-    from clalign.formats.writers import WITHOUT_REMARKS
 
     context = WarningContext(lambda text: display.show(Event("warning", {"text": text})))  # -q shows none
-    for what, path in outputs.files:
-        if is_partial and what in WITHOUT_REMARKS:
+    for one, path in outputs.files:
+        if is_partial and not one.has_remarks:
             named = "Nothing was written to standard output" if path == "-" else f"{path} was not written"
             display.say(f"{named}, because the search is not complete, and such a file has no place to say so.")
             continue
         with enough_read():  # the other outputs are wanted all the same
-            export(
-                run_path,
-                what,
-                path,
-                context=context,
-                written=partial(following.take, what),
-                **outputs.choice(what),
-            )
+            how = {**outputs.how, "significant": bool(one.aligns)}
+            export(run_path, one.name, path, context=context, begun=ahead.begun(one.name), **how)
 
 
 def seal(path: Path) -> None:
-    """Bring everything of a run into its one file: who followed it may have hindered the worker."""
+    """Bring everything of a run into its one file: who has looked at it may have hindered the worker."""
     from clalign.runs.run_file import open_run
 
-    with contextlib.suppress(ClalignError), open_run(path, writable=True) as run:
+    with suppress(ClalignError), open_run(path, writable=True) as run:
         run.seal()
 
 

@@ -278,12 +278,15 @@ def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
 
 
 def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
+    from clalign.engines.engine import engine_of
     from clalign.engines.export import export
+    from clalign.runs.run_file import open_run
 
-    wishes = {"columns": request.get("columns", ""), "safe_cells": bool(request.get("safe_cells"))}
-    wishes |= request.get("shape") or {}
-    written = export(Path(request["run"]), request["what"], request["path"], request.get("hits"), job, **wishes)
-    return {"written": written, "path": request["path"], "what": request["what"]}
+    path, what = Path(request["run"]), request["what"]
+    written = export(path, what, request["path"], request.get("hits"), job, **request.get("how", {}))
+    with open_run(path) as run:
+        counts = next(one.counts for one in engine_of(run).exports if one.name == what)
+    return {"written": written, "path": request["path"], "counts": counts}
 
 
 def _merge(request: dict[str, Any], job: Job) -> dict[str, Any]:

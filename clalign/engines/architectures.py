@@ -12,8 +12,7 @@ from typing import Any, TextIO
 from msgspec.structs import replace
 
 from clalign.engines.columns import Column, in_files
-from clalign.engines.commands import Export
-from clalign.engines.engine import Writer, engine_of
+from clalign.engines.engine import engine_of
 from clalign.engines.export import Choice, Source, write_lines, write_table
 from clalign.errors import ClalignError, DamagedRun, OptionError
 from clalign.formats import clans as clan_files
@@ -404,23 +403,3 @@ def _attributes(source: Source, one: Architecture, domain: PlacedDomain, clans: 
         "significant": ("no", "yes")[domain.is_significant] if source.judges else "",
         "architecture": gff3_value(one.words) if clans.of else "",
     }
-
-
-WRITERS: dict[str, Writer] = {
-    "architecture": write_architecture,
-    "architecture_gff3": write_architecture_gff3,
-    "gff3": write_gff3,
-    "gff3_genome": write_gff3_genome,
-    "bed": write_bed,
-    "bed_genome": write_bed_genome,
-}
-"""Of every engine whose hits have places on sequences."""
-
-EXPORTS = (
-    Export("architecture", "Table of domain architectures (TSV)", ".tsv", "-architectures"),
-    Export("architecture_gff3", "Domain architectures (GFF3)", ".gff3", "-architectures"),
-    Export("gff3", "All domains (GFF3)", ".gff3"),
-    Export("gff3_genome", "All domains on the genome (GFF3)", ".gff3", "-genome"),
-    Export("bed", "All domains (BED)", ".bed"),
-    Export("bed_genome", "All domains on the genome (BED)", ".bed", "-genome"),
-)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from clalign.engines.commands import Export, NamedColumns
-from clalign.engines.engine import Writer
 from clalign.engines.export import Source, write_lines
-from clalign.formats.blast_columns import FIELDS, WORDS, columns_of
+from clalign.formats.blast_columns import FIELDS, columns_of
 from clalign.formats.pairwise_rows import outfmt_line
 from clalign.formats.tables import PARTIAL, plain
 
@@ -39,17 +37,3 @@ def write_outfmt7(source: Source, stream: TextIO) -> int:
     write_lines(stream, [f"# BLAST processed {n_queries} queries"])
     write_lines(stream, [PARTIAL] if origin.partial else [])
     return count
-
-
-WRITERS: dict[str, Writer] = {"outfmt": write_outfmt, "outfmt7": write_outfmt7}
-
-_COLUMNS = NamedColumns(
-    "BLAST's table", "Names of columns in their order; std are the usual twelve",
-    WORDS, columns_of, "std", "6 ",
-)  # fmt: skip
-
-EXPORTS = (
-    Export("outfmt", "BLAST's table (outfmt 6)", ".tsv", "-blast", _COLUMNS),
-    Export("outfmt7", "BLAST's table with comments (outfmt 7)", ".txt", "-blast", _COLUMNS),
-)
-"""As people are offered them."""

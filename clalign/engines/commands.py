@@ -8,10 +8,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from clalign.engines.exports import Export
 from clalign.values.specs import Spec
 
-Files = tuple[tuple[str, str], ...]
-"""Names of exports, and the files that they are written to."""
+Files = tuple[tuple[Export, str], ...]
+"""Exports, and the files that they are written to; ``-`` is standard output."""
 
 
 class Input(Struct, frozen=True):
@@ -20,70 +21,6 @@ class Input(Struct, frozen=True):
     field: str
     metavar: str
     help: str
-
-
-class Output(Struct, frozen=True):
-    """A file that a command writes.
-
-    Attributes
-    ----------
-    export : str
-        Its name.
-    flag, help : str
-        The flag, and the words of its help.
-    is_of_one : bool
-        Whether it holds what one query has found, and there is none of several.
-    """
-
-    export: str
-    flag: str
-    help: str
-    is_of_one: bool = False
-
-
-class NamedColumns(Struct, frozen=True):
-    """The columns that an export asks for by their names.
-
-    Attributes
-    ----------
-    title, tip : str
-        What it makes, and how columns are named.
-    known : mapping of str to str
-        What each column holds.
-    check : callable
-        Raises `OptionError` if names of columns make no sense.
-    usual : str
-    before : str
-        What is put before the names.
-    """
-
-    title: str
-    tip: str
-    known: Mapping[str, str]
-    check: Callable[[str], object]
-    usual: str
-    before: str = ""
-
-
-class Export(Struct, frozen=True):
-    """A way to export hits, as people are offered it.
-
-    Attributes
-    ----------
-    name : str
-        Of its writer.
-    words, ending : str
-        What it is, and how names of its files end.
-    addition : str
-        What such names have before the ending, where another export has the same.
-    columns : NamedColumns or None
-    """
-
-    name: str
-    words: str
-    ending: str
-    addition: str = ""
-    columns: NamedColumns | None = None
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -95,11 +32,11 @@ class Command(Struct, frozen=True, kw_only=True):
     examples : tuple of str
         Command lines, each perhaps with a comment after ``#``.
     inputs : tuple of Input
-    outputs : tuple of Output
-        What ``--run`` and `clalign export` can write later need not be among them.
+    outputs : tuple of Export
+        Those that it has flags for.
     preset : mapping
         Fields of the spec that the command sets.
-    later : tuple of Output
+    later : tuple of Export
         What `clalign export` writes by these flags, and the command in ways of its own.
     has_hits : bool
         Whether its outputs are of hits: then it has flags that shape texts and tables.
@@ -107,17 +44,15 @@ class Command(Struct, frozen=True, kw_only=True):
         What is found and counted, in the words of the help.
     aliases : mapping of str to str
         Further flags of fields.
-    shapes : tuple of str
-        Flags that shape its text: ``--acc``, ``--notextw`` or ``--outfmt``.
     least_width : int
-        The least that ``--textw`` takes.
+        The least that ``--textw`` takes, as HMMER does; 0 where a line may have any width.
     keeps_words : bool
         Whether outputs quote the command as it was typed; else as `Spec.command_line` has it.
     add_options : callable
         Adds flags that are no fields to the groups, which are known by their titles.
     written : callable
-        Returns names of exports and paths of all that is written, from those that flags of outputs name, what was given
-        and the inputs.
+        Returns exports and paths of all that is written, from those that flags of outputs name, what was given and the
+        inputs.
     values : callable
         Returns the fields of the spec, from the fields so far and from what was given.
     files : callable
@@ -133,13 +68,12 @@ class Command(Struct, frozen=True, kw_only=True):
     description: str
     examples: tuple[str, ...]
     inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[Export, ...]
     preset: Mapping[str, Any] = field(default_factory=dict)
-    later: tuple[Output, ...] = ()
+    later: tuple[Export, ...] = ()
     has_hits: bool = True
     found: str = "targets"
     aliases: Mapping[str, str] = field(default_factory=dict)
-    shapes: tuple[str, ...] = ()
     least_width: int = 0
     keeps_words: bool = False
     add_options: Callable[[Mapping[str, _ArgumentGroup]], None] = lambda groups: None

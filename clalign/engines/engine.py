@@ -5,23 +5,21 @@ An engine owns what differs between one kind of run and another. Everything else
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from clalign import tracing
+from clalign.engines.parts import part_at
 from clalign.errors import DamagedRun, DeviceNotFound, OptionError, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clalign.engines.commands import Export
     from clalign.engines.export import Choice, Source
+    from clalign.engines.exports import Export
     from clalign.execution.job import Task
     from clalign.jobs import JobContext
     from clalign.runs.declarations import Declaration
@@ -45,9 +43,6 @@ Picker = Callable[[str], "Device"]
 
 Summary = dict[str, Any]
 
-Writer = Callable[[Any, TextIO], int]
-"""Writes a `Source` to a stream, and returns how many records it wrote."""
-
 
 class Engine(Struct, frozen=True, kw_only=True):
     """One way to search or to align, as data: words, and where its parts are, which are imported when they are needed.
@@ -64,11 +59,11 @@ class Engine(Struct, frozen=True, kw_only=True):
         Its sub-commands, and what each does in a few words.
     at : mapping of str to str
         Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
-        task), ``source``, ``writers``, ``verify``, ``explain``, ``explanation_lines``; perhaps ``methods`` (returns
-        of a run what was done, for a report), ``runs`` (a
-        `Declaration` of what its runs hold), ``tables`` (the columns of its tab-separated tables, by the names of the
-        exports), ``exports`` (each an `Export`, in their order), ``scores_of_all`` (returns of a run and the
-        number of a query the `ScoresOfAll` of its targets), ``stages`` (likewise what passed its filters),
+        task), ``source``, ``exports`` (each an `Export`, in the order of the window), ``verify``, ``explain``,
+        ``explanation_lines``; perhaps ``methods`` (returns of a run what was done, for a report), ``runs`` (a
+        `Declaration` of what its runs hold), ``tables`` (the columns of its tables, by the names that its exports give
+        them), ``scores_of_all`` (returns of a run and the number of a query the `ScoresOfAll` of its targets),
+        ``stages`` (likewise what passed its filters),
         ``remarks``, ``choices`` (what `explain` may begin
         with), ``explain_files`` where files can be explained without a run, ``self_test`` of a device, and
         ``change_choice``, ``add`` and ``realign`` where it changes finished alignments, and ``begin_again`` where runs
@@ -120,11 +115,7 @@ class Engine(Struct, frozen=True, kw_only=True):
             raise OptionError(
                 f"Runs of `clalign {next(iter(self.commands))}` cannot be {can}.", "Only those of some engines can."
             )
-        module, _, attribute = self.at[name].partition(":")
-        if module in sys.modules:
-            return attrgetter(attribute)(import_module(module))  # waits if another thread is importing it
-        with tracing.span("load modules", "start"):
-            return attrgetter(attribute)(import_module(module))
+        return part_at(self.at[name])
 
     @property
     def spec(self) -> type[Spec]:
@@ -139,18 +130,10 @@ class Engine(Struct, frozen=True, kw_only=True):
         return made
 
     @property
-    def writers(self) -> Mapping[str, Writer]:
-        """Its exports, by name."""
-        found: Mapping[str, Writer] = self.part("writers")
-        return found
-
-    @property
     def exports(self) -> Sequence[Export]:
-        """Its exports, as people are offered them."""
-        from clalign.engines.commands import Export
-
-        found: Sequence[Export] | None = self.part("exports") if "exports" in self.at else None
-        return found or [Export(name, name, ".txt") for name in self.writers]
+        """What its runs can be written as."""
+        found: Sequence[Export] = self.part("exports")
+        return found
 
     def compute(self, task: Task[Any]) -> Summary:
         """Compute what a run lacks; see `clalign.execution.job.compute_run`."""

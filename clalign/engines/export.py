@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TextIO, overload
+from typing import Any, Literal, TextIO, cast, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from clalign.control_characters import in_one_line
 from clalign.databases.loading import load_database
 from clalign.engines.columns import Column, species_column, table_lines
 from clalign.engines.engine import engine_of, spec_of
+from clalign.engines.exports import Export, Shape
 from clalign.engines.run_sources import as_given
 from clalign.errors import DamagedRun, OptionError
 from clalign.formats.pairwise_rows import PairRow
@@ -26,12 +27,10 @@ from clalign.formats.tables import PARTIAL, Card, Provenance
 from clalign.formats.taxonomy import species_rule
 from clalign.formats.writers import (
     BESIDE,
-    EXACT,
-    WITHOUT_REMARKS,
     AlignedRow,
+    SafeCells,
     fasta_record,
     has_neighbors,
-    table_stream,
     whole_file,
 )
 from clalign.jobs import JobContext, QuietContext
@@ -51,19 +50,17 @@ LINES_AT_ONCE = 256
 HITS_KEPT = 2048
 """The hits of a query are kept for the next time that they are asked for, if they are no more than these."""
 
+CHUNK = 1 << 20
+"""Letters that are copied at once."""
+
 OTHER_EXPORT = "Choose another export."
 
 CARDS_KEPT = 256
 """Cards of queries that are kept in memory."""
 
 
-SHAPING = ("columns", "safe_cells", "overlaps", "clans", "flank", "matched_by", "species", "taxonomy",
-           "taxonomy_column", "listed")  # fmt: skip
-"""What of a `Choice` shapes the contents of files, and is not told by the command that made the run."""
-
-
-class Choice(Struct, frozen=True):
-    """Which hits to write, and how.
+class Choice(Shape, frozen=True):
+    """Which hits to write, and how: with the fields of a `Shape`.
 
     Attributes
     ----------
@@ -73,56 +70,15 @@ class Choice(Struct, frozen=True):
         The options that chose them, as on the command line; empty if others chose.
     significant : bool
         Only hits and domains beyond the inclusion thresholds.
-    alignments : bool
-        Whether the text shows alignments.
-    width : int
-        Longest line of the text of HMMER3 profiles and of alignments; 0 for no limit.
-    accessions : bool
-        Whether the text of HMMER3 profiles shows accessions in place of names.
     alignment_file : str
-        Where the alignments of significant domains are written, too, which that text tells; empty for nowhere.
-    safe_cells : bool
-        Whether cells of tab-separated tables that begin with ``=``, ``+``, ``-`` or ``@`` and are no numbers get a
-        ``'`` before them, so that a spreadsheet does not compute them.
-    columns : str
-        What ``outfmt`` writes: ``6`` or ``7``, perhaps with names of columns.
-    overlaps : str
-        What is done with domains that overlap, see `clalign.values.architectures.RULES`; empty for what is usual.
-    clans : str
-        The table of clans that overlaps are judged by; empty for one that lies beside the profiles.
-    flank : int
-        Residues on either side that parts of sequences are written with.
-    species : bool
-        Whether the tables of hits and of domains have a last column with the species of each sequence.
-    taxonomy, taxonomy_column : str
-        The table that species are looked up in, and which of its columns, by name or number; empty for the
-        descriptions, and for the second.
-    matched_by : bool
-        Whether descriptions of parts of sequences say what they were matched by: profile, or query.
-    provenance : bool
-        Whether a file beside the one that is written says where it comes from.
-    listed : int or None
-        How many hits of each query a report lists at most, the best; 0 for all, None for what is usual.
+        Where the alignments of significant domains are written, too, which the text of HMMER3 profiles says; empty for
+        nowhere.
     """
 
     hits: Sequence[int] | None = None
     asked: str = ""
     significant: bool = False
-    alignments: bool = True
-    width: int = 120
-    accessions: bool = False
     alignment_file: str = ""
-    safe_cells: bool = False
-    columns: str = ""
-    overlaps: str = ""
-    clans: str = ""
-    flank: int = 0
-    matched_by: bool = False
-    species: bool = False
-    taxonomy: str = ""
-    taxonomy_column: str = ""
-    provenance: bool = False
-    listed: int | None = None
 
     def words(self, run: RunFile) -> str:
         """Return which of the hits of a run are written; nothing if it is all."""
@@ -130,12 +86,6 @@ class Choice(Struct, frozen=True):
         if self.hits is not None and len(self.hits) < (n := run.n_hits()):
             parts.insert(0, f"{len(self.hits):,} of {n:,} hits{self.asked and f' ({in_one_line(self.asked)})'}")
         return ", ".join(parts)
-
-    @property
-    def shaped(self) -> dict[str, Any]:
-        """What of `SHAPING` is not as usual."""
-        usual = Choice()
-        return {name: value for name in SHAPING if (value := getattr(self, name)) != getattr(usual, name)}
 
 
 class Cards(Sequence[Card]):
@@ -173,6 +123,36 @@ class Cards(Sequence[Card]):
         return {**card, "number": number}
 
 
+class Begun(Struct, frozen=True):
+    """What was written of an export while its run was computed: its first queries, without what precedes them all.
+
+    Attributes
+    ----------
+    stream : TextIO
+        An open file with the text.
+    n_queries, count : int
+        How many queries that are, and how many records.
+    origin : Provenance
+        What was known of the run then.
+    """
+
+    stream: TextIO
+    n_queries: int
+    count: int
+    origin: Provenance
+
+    def still_holds(self, origin: Provenance) -> bool:
+        """Tell whether it would be written so again: a device that came later is named with every query."""
+        return (self.origin.device, self.origin.partial) == (origin.device, origin.partial)
+
+    def copy_to(self, stream: TextIO) -> int:
+        """Write it, and return how many records it has."""
+        self.stream.seek(0)
+        while lines := self.stream.readlines(CHUNK):
+            stream.write("".join(lines))
+        return self.count
+
+
 class Source(ABC):
     """An opened run with what every writer asks of it.
 
@@ -190,12 +170,9 @@ class Source(ABC):
     origin : Provenance
     keys : HitQueries
         Asks for the chosen hits.
-    await_query : callable
-        Waits until a query is done, by its number, where the run is written while it is computed.
+    begun : Begun or None
+        What is written already.
     """
-
-    followed: Sequence[str] = ()
-    """Exports that can be written query after query while the run is computed."""
 
     needs_path = True
     """Whether parts of hits without a path are left out."""
@@ -203,10 +180,19 @@ class Source(ABC):
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.run, self.choice, self.context = run, choice, context
         self.cards: Sequence[Card] = Cards(run)
-        self.origin = origin_of(run, choice)
+        self.origin = replace(provenance(run), chosen=choice.words(run))
         self.keys = HitQueries(run.connection, choice.hits, choice.significant and self.judges)
-        self.await_query: Callable[[int], None] = lambda number: None
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
+        self.begun: Begun | None = None
+
+    @property
+    def n_begun(self) -> int:
+        """How many of the first queries are written already."""
+        return self.begun.n_queries if self.begun is not None else 0
+
+    def done_queries(self, first: int) -> Iterator[Any]:
+        """Yield the queries from a number on as far as they are done, of a run that can be written query by query."""
+        return iter(())
 
     @cached_property
     def species(self) -> SpeciesRule:
@@ -259,7 +245,7 @@ class Source(ABC):
     def columns(self, table: str) -> tuple[Column, ...]:
         """Return the columns of one of the engine's tables, and those that were asked for besides."""
         usual: tuple[Column, ...] = engine_of(self.run).part("tables")[table]
-        return (*usual, species_column(self.species)) if self.choice.species else usual
+        return (*usual, species_column(self.species)) if self.choice.species or self.choice.taxonomy else usual
 
     @property
     def is_protein(self) -> bool:
@@ -344,18 +330,13 @@ def provenance(run: RunFile) -> Provenance:
     )
 
 
-def origin_of(run: RunFile, choice: Choice) -> Provenance:
-    """Return where what is written of a run comes from, and what of it was chosen."""
-    return replace(provenance(run), chosen=choice.words(run))
-
-
 def export(
     run_path: str | Path,
     what: str,
     out_path: str | Path,
     hits: Sequence[int] | None = None,
     context: JobContext | None = None,
-    written: Callable[[TextIO], bool] = lambda stream: False,
+    begun: Begun | None = None,
     **how: Any,
 ) -> int:
     """Write the results of a run to a file, all of it or nothing.
@@ -364,16 +345,16 @@ def export(
     ----------
     run_path : str or Path
     what : str
-        One of the `writers` of the run's engine, such as ``text``, ``tsv``, ``jsonl``, ``stockholm``, ``fasta`` (whole
-        sequences) or ``fasta_matched`` (their aligned parts).
+        The name of one of the `exports` of the run's engine, such as ``text``, ``tsv``, ``jsonl``, ``stockholm``,
+        ``fasta`` (whole sequences) or ``fasta_matched`` (their aligned parts).
     out_path : str or Path
         The file; ``-`` is standard output.
     hits : sequence of int, optional
         Ids of the hits to write; all if None.
     context : JobContext, optional
         Told how many hits are written; may stop it.
-    written : callable
-        Writes what has been written already, and tells whether it was all; nothing is counted then.
+    begun : Begun, optional
+        What is written already.
     **how
         Other fields of `Choice`, such as ``significant=True``.
 
@@ -391,33 +372,52 @@ def export(
     InputError
         If there is no such run, or the sequences are gone or have changed.
     """
-    choice = Choice(hits, **how)
+    choice = Choice(hits=hits, **how)
     if out_path != "-":
         check_output(out_path)
     with open_run(Path(run_path)) as run:
-        writers = engine_of(run).writers
-        if what not in writers:
+        exports = {one.name: one for one in engine_of(run).exports}
+        if what not in exports:
             program = spec_of(run).command
             raise OptionError(
-                f'Runs of `clalign {program}` have no export named "{what}".', f"Choose one of {', '.join(writers)}."
+                f'Runs of `clalign {program}` have no export named "{what}".', f"Choose one of {', '.join(exports)}."
             )
-        context, count, origin = context or QuietContext(), 0, origin_of(run, choice)
-        with whole_file(str(out_path), is_exact=what in EXACT) as stream:
-            table = table_stream(stream, what, choice.safe_cells)
-            if not written(table):
-                source = engine_of(run).source(run, choice, context)
-                count, origin = writers[what](source, table), source.origin
-        _tell_origin(origin, what, str(out_path), choice, context)
+        one = exports[what]
+        context = context or QuietContext()
+        with whole_file(str(out_path), one.is_exact) as stream:
+            source = engine_of(run).source(run, choice, context)
+            if begun is not None and begun.still_holds(source.origin):
+                source.begun = begun
+            is_made_safe = one.separator == "\t" and choice.safe_cells
+            count = one.writer(source, cast(TextIO, SafeCells(stream)) if is_made_safe else stream)
+        _tell_origin(source.origin, one, str(out_path), choice, context)
         return count
 
 
-def _tell_origin(origin: Provenance, what: str, path: str, choice: Choice, context: JobContext) -> None:
+def take_of_run(run_path: str | Path, what: Literal["alignment", "posteriors"], out_path: str | Path) -> None:
+    """Write what tools that read alignments need of a run to a file.
+
+    Raises
+    ------
+    OptionError
+        If such runs have none.
+    """
+    with open_run(Path(run_path)) as run:
+        found = next((one.name for one in engine_of(run).exports if one.serves == what), None)
+        if found is None:
+            raise OptionError(f"Runs of `clalign {spec_of(run).command}` have no {what}.", OTHER_EXPORT)
+    export(run_path, found, out_path)
+
+
+def _tell_origin(origin: Provenance, one: Export, path: str, choice: Choice, context: JobContext) -> None:
     """Say of a file what it has no place for: where it comes from, in one beside it, and that it is partial."""
-    if origin.partial and what in WITHOUT_REMARKS:
+    if origin.partial and not one.has_remarks:
         named = "What is written" if path == "-" else path
         context.warn(f"{named} has no place to say that it is partial: not everything was searched.")
     if choice.provenance and has_neighbors(path):
-        facts = {"file": Path(path).name, "export": what, **origin.facts(), "options": choice.shaped}
+        given = choice.given.items()
+        options = {name: value for name, value in given if name != "provenance" and one.heeds(name, choice)}
+        facts = {"file": Path(path).name, "export": one.name, **origin.facts(), "options": options}
         with whole_file(f"{path}{BESIDE}") as stream:
             stream.write(json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TextIO
 
-from clalign.engines.commands import Export
-from clalign.engines.engine import Writer, engine_of, spec_of
+from clalign.engines.engine import engine_of, spec_of
 from clalign.engines.export import Choice, Source
 from clalign.errors import OptionError, command_for
 from clalign.formats.row_writers import text_of, write_rows
@@ -86,12 +85,3 @@ def write_a2m(source: Source, stream: TextIO) -> int:
     alignment, _ = hit_alignment(source, number)
     write_rows(alignment, "a2m", stream, context=source.context)
     return alignment.n_rows
-
-
-WRITERS: dict[str, Writer] = {"afa": write_afa, "a2m": write_a2m}
-
-EXPORTS = (
-    Export("afa", "Aligned FASTA, hits of one query", ".afa"),
-    Export("a2m", "A2M, hits of one query", ".a2m"),
-)
-"""As people are offered them."""

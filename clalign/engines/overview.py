@@ -13,8 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clalign.engines.columns import Column, in_files
-from clalign.engines.commands import Export
-from clalign.engines.engine import Writer
 from clalign.engines.export import Source, write_lines, write_table
 from clalign.errors import DamagedRun
 from clalign.formats.tables import PARTIAL, digits, plain
@@ -302,12 +300,3 @@ def write_matrix(source: Source, stream: TextIO) -> int:
     write_lines(stream, [f"# {line}" for line in source.origin.lines()])
     write_lines(stream, [PARTIAL] if source.origin.partial else [])
     return len(matrix.names)
-
-
-WRITERS: dict[str, Writer] = {"queries": write_queries, "matrix": write_matrix}
-
-EXPORTS = (
-    Export("queries", "Table of queries (TSV)", ".tsv", "-queries"),
-    Export("matrix", "Scores of targets with queries (TSV)", ".tsv", "-matrix"),
-)
-"""As people are offered them."""

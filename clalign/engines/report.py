@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from clalign.engines.architectures import architectures, rule_of
 from clalign.engines.columns import Column, written_cell
-from clalign.engines.commands import Export
-from clalign.engines.engine import Writer, engine_of
+from clalign.engines.engine import engine_of
 from clalign.engines.export import Source
 from clalign.engines.overview import QueryLine, overview
 from clalign.execution.estimate import counted
@@ -218,14 +217,14 @@ def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
 
 def _hits(source: Source, n_hits: int) -> Iterator[str]:
     columns: list[Column] = [
-        column for column in engine_of(source.run).part("tables")["tsv"] if column.file not in LEFT_OUT
+        column for column in engine_of(source.run).part("tables")["hits"] if column.file not in LEFT_OUT
     ]
     yield "<h2>Hits</h2>\n"
     best, words = _best(source, n_hits)
     if words:
         yield f'<p class="muted">{escape(words)}</p>\n'
     heads = [(column.file.replace("_", " "), column.kind != "text") for column in columns]
-    rows = best.table_rows("tsv")
+    rows = best.table_rows("hits")
     yield from _table(heads, ([(_short(column, row), column.kind != "text") for column in columns] for row in rows))
 
 
@@ -267,9 +266,3 @@ def _provenance(source: Source) -> Iterator[str]:
     yield from _table([("", False), ("", False)], ([(name, False), (value, False)] for name, value in rows))
     for _, _, text in run.messages():
         yield f'<p class="note">{escape(text)}</p>\n'
-
-
-WRITERS: dict[str, Writer] = {"html": write_html}
-
-EXPORTS = (Export("html", "Report with pictures, one file (HTML)", ".html", "-report"),)
-"""As people are offered them."""

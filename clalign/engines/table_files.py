@@ -1,20 +1,17 @@
-"""The tables of hits as CSV and as Parquet, beside the tab-separated ones."""
+"""The tables of an engine as TSV, CSV and Parquet."""
 
 from __future__ import annotations
 
 import csv
 import importlib
 from collections.abc import Callable, Iterable
-from functools import partial
 from itertools import islice
 from typing import Any, TextIO
 
-from clalign.engines.columns import Column, Kind, written_cell
-from clalign.engines.commands import Export
-from clalign.engines.engine import Writer
-from clalign.engines.export import Source
+from clalign.engines.columns import Column, Kind, table_lines, written_cell
+from clalign.engines.export import Source, write_lines, write_table
 from clalign.errors import OptionError, OutputError
-from clalign.formats.tables import plain
+from clalign.formats.tables import PARTIAL, plain
 from clalign.formats.writers import safe_cell
 
 ROWS_AT_ONCE = 65_536
@@ -29,6 +26,16 @@ _TYPES: dict[Kind, str] = {
 _VALUES: dict[Kind, Callable[[Any], Any]] = {
     "text": plain, "whole number": int, "number": float, "percent": float, "picture": int,
 }  # fmt: skip
+
+
+def write_tsv(source: Source, stream: TextIO, table: str) -> int:
+    """Write one of an engine's tables with tabs between."""
+    columns, rows = source.columns(table), source.table_rows(table)
+    if source.begun is None:
+        return write_table(stream, columns, rows, source.origin.partial)
+    count = source.begun.copy_to(stream) + write_lines(stream, islice(table_lines(columns, rows), 1, None))
+    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    return count
 
 
 def write_csv(source: Source, stream: TextIO, table: str) -> int:
@@ -89,23 +96,3 @@ def _columns(columns: Iterable[Column], rows: list[Any]) -> dict[str, list[Any]]
         column.file: [None if (value := column.value(row)) is None else _VALUES[column.kind](value) for row in rows]
         for column in columns
     }
-
-
-def writers(*tables: tuple[str, str]) -> dict[str, Writer]:
-    """Return the writers of some tables: names in `Engine.tables`, and what begins the names of the exports."""
-    found: dict[str, Writer] = {}
-    for table, before in tables:
-        found[f"{before}csv"] = partial(write_csv, table=table)
-        found[f"{before}parquet"] = partial(write_parquet, table=table)
-    return found
-
-
-HITS = (
-    Export("csv", "Table of hits (CSV)", ".csv"),
-    Export("parquet", "Table of hits (Parquet)", ".parquet"),
-)
-DOMAINS = (
-    Export("domcsv", "Table of domains (CSV)", ".csv", "-domains"),
-    Export("domparquet", "Table of domains (Parquet)", ".parquet", "-domains"),
-)
-"""As people are offered them."""

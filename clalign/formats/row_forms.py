@@ -13,6 +13,9 @@ ENDINGS = {
 """How the names of files of each format end; the first is the usual one."""
 
 
+USUAL_FORM = "fasta"
+"""What is written where no format is named."""
+
 OTHER_FORMS = tuple(form for form in FORMS if form not in ("fasta", "stockholm"))
 """Those that say nothing but the rows."""
 

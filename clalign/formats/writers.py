@@ -24,20 +24,8 @@ FASTA_WIDTH = 60
 ESCAPED = "backslashreplace"
 """How bytes of the names of files that are no text are written."""
 
-EXACT = ("fasta", "fasta_matched", "parquet", "domparquet", "afa", "a2m")
-"""Exports that programs read again: names in them are as they were read, control characters included."""
-
-WITHOUT_REMARKS = ("csv", "domcsv", "fasta", "fasta_matched", "afa", "a2m")
-"""Exports of which readers take every line for data, so that they cannot say that they are partial."""
-
 BESIDE = ".provenance.json"
 """How names of files end that say where the file beside them comes from."""
-
-TAB_SEPARATED = ("tsv", "domtsv", "outfmt", "scores", "architecture", "queries", "matrix")
-"""Exports for spreadsheets and programs; names in them are made safe for a spreadsheet where that is asked for."""
-
-COMMA_SEPARATED = ("csv", "domcsv")
-"""Exports that are for spreadsheets: names in them are always made safe."""
 
 _FORMULA_SIGNS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
 """What formulas of spreadsheets begin with; the last four are =, +, - and @ in the width of Chinese letters."""
@@ -221,8 +209,12 @@ class SafeCells:
 
     def write(self, text: str) -> int:
         """Write lines."""
-        lines = ("\t".join(map(safe_cell, line.split("\t"))) for line in text.split("\n"))
-        return self._stream.write("\n".join(lines))
+        return self._stream.write(safe_lines(text))
+
+
+def safe_lines(text: str) -> str:
+    """Return tab-separated lines with each cell as `safe_cell` has it."""
+    return "\n".join("\t".join(map(safe_cell, line.split("\t"))) for line in text.split("\n"))
 
 
 def safe_cell(cell: str) -> str:
@@ -234,11 +226,6 @@ def safe_cell(cell: str) -> str:
     except ValueError:
         return f"'{cell}"
     return cell
-
-
-def table_stream(stream: TextIO, what: str, is_safe: bool) -> TextIO:
-    """Return what an export writes to: tab-separated tables get safe cells where they are asked for."""
-    return cast(TextIO, SafeCells(stream)) if is_safe and what in TAB_SEPARATED else stream
 
 
 @contextlib.contextmanager

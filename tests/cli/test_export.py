@@ -16,9 +16,9 @@ from clalign.control_characters import escaped
 from clalign.engines.export import Source as GeneralSource
 from clalign.engines.export import export, provenance
 from clalign.engines.plan7.columns import TABLES
-from clalign.engines.plan7.export import WRITERS
+from clalign.engines.plan7.exports import EXPORTS
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
-from clalign.formats.writers import EXACT, check_writable, whole_file
+from clalign.formats.writers import check_writable, whole_file
 from clalign.runs.run_file import open_run
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.sequences import Sequence, SequenceDatabase
@@ -36,7 +36,7 @@ def words(text: str) -> list[str]:
 
 def test_tsv_has_the_columns_and_full_precision(small_run: Path) -> None:
     lines = [line.split("\t") for line in written(small_run, "tsv").splitlines()]
-    assert lines[0] == [column.file for column in TABLES["tsv"]]
+    assert lines[0] == [column.file for column in TABLES["hits"]]
     assert lines[1] == [
         "motif", "seq1", "PF1", "Q1", "4", "9", "first one with tab", "2", "1.23457e-05", "21.3457", "0.006",
         "1.23457e-05", "12.3457", "", "100.00", "100.00", "50.00", "yes", "",
@@ -69,7 +69,7 @@ def test_a_scan_swaps_query_and_target_and_nothing_else(small_run: Path) -> None
 
 def test_domtsv_leaves_empty_what_hmmer2_does_not_know(small_run: Path) -> None:
     lines = [line.split("\t") for line in written(small_run, "domtsv").splitlines()]
-    assert lines[0] == [column.file for column in TABLES["domtsv"]]
+    assert lines[0] == [column.file for column in TABLES["domains"]]
     row = dict(zip(lines[0], lines[2], strict=True))
     names = "query target domain n_domains c_evalue i_evalue score bias hmm_from hmm_to ali_from ali_to env_from env_to"
     expected = ["motif", "seq1", "2", "2", "", "0.002", "9", "0.006", "1", "4", "5", "9", "", ""]
@@ -171,7 +171,7 @@ def test_every_export_is_known_and_others_are_refused(small_run: Path) -> None:
     places = {"architecture", "architecture_gff3", "gff3", "gff3_genome", "bed", "bed_genome"}
     tables |= {"queries", "matrix"}
     aligned = {"text", "html", "outfmt", "outfmt7", "stockholm", "afa", "a2m"}
-    assert set(WRITERS) == tables | places | aligned | {"fasta", "fasta_matched"}
+    assert {one.name for one in EXPORTS} == tables | places | aligned | {"fasta", "fasta_matched"}
     with pytest.raises(OptionError, match='no export named "xml"'):
         export(small_run, "xml", "-")
 
@@ -251,7 +251,7 @@ def test_outputs_that_cannot_be_are_refused(small_run: Path) -> None:
     assert main(["export", "/no/such/run", "--tsv", "-"]) == ExitCode.UNREADABLE
 
 
-@pytest.mark.parametrize("what", sorted(set(WRITERS) - {*EXACT, "stockholm"}))
+@pytest.mark.parametrize("what", [one.name for one in EXPORTS if not one.is_exact and one.name != "stockholm"])
 def test_no_export_for_people_passes_control_characters_on(small_run: Path, what: str) -> None:
     name = "a\x1b[31mb\x9b\u202e\x07"
     with open_run(small_run, writable=True) as run, run.connection:
@@ -341,7 +341,7 @@ def test_parquet_holds_the_table_unrounded_and_says_where_it_comes_from(small_ru
     parquet = pytest.importorskip("pyarrow.parquet")
     export(small_run, "parquet", small_run.with_suffix(".parquet"))
     found = parquet.read_table(small_run.with_suffix(".parquet"))
-    assert found.schema.names == [column.file for column in TABLES["tsv"]]
+    assert found.schema.names == [column.file for column in TABLES["hits"]]
     assert found.column("evalue").to_pylist() == [1.23456789e-5, 5.0]
     assert found.column("n_domains").to_pylist() == [2, 1]
     assert found.schema.metadata[b"command"].startswith(b"clalign hmmsearch")

@@ -113,7 +113,7 @@ def test_evalues_count_profiles(library: str, tmp_path: Path) -> None:
         path = tmp_path / f"{name}.tsv"
         assert scan("--tsv", str(path), "-o", str(tmp_path / "a.txt"), "-E", "1e-9", *more, profiles, SEQUENCES) == 0
         row = next(row for row in tsv(path) if row[:2] == ["globin0", "globins_ls"])
-        evalues[name] = float(row[[column.file for column in TABLES["tsv"]].index("evalue")])
+        evalues[name] = float(row[[column.file for column in TABLES["hits"]].index("evalue")])
     assert evalues["three"] == pytest.approx(3 * evalues["one"], rel=1e-5)
     assert evalues["given"] == pytest.approx(600 * evalues["one"], rel=1e-5)
 

@@ -483,4 +483,4 @@ def test_no_share_of_given_pairs_is_told_as_if_all_were_compared(more: list[str]
     run, proteins = tmp_path / "run.clalign", str(GOLDEN / "sequences" / "built.fa")
     words = ["-q", "--device", "reference", "-o", str(tmp_path / "out"), "--run", str(run), *more]
     assert main(["sw", *words, proteins, proteins]) == ExitCode.DONE
-    assert continuation(run, Outputs((), False)).startswith(f"The results{share} are safe in {run}.")
+    assert continuation(run, Outputs(())).startswith(f"The results{share} are safe in {run}.")

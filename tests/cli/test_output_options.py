@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.cli.options import NO_TEXT
-from clalign.cli.outputs import SHAPES
+from clalign.cli.outputs import Outputs
+from clalign.cli.run_outputs import flags_of
 from clalign.engines.engine import engines
+from clalign.engines.exports import ALWAYS_TAKEN, OPTIONS, Shape
+from clalign.engines.plan7.exports import STOCKHOLM, TEXT
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
 
@@ -141,12 +143,25 @@ def test_what_shapes_something_is_taken(words: list[str], capsys: pytest.Capture
     assert capsys.readouterr().err.count("no effect") == 0
 
 
-def test_each_flag_that_shapes_has_exports_of_some_engine() -> None:
-    assert {field for field, _ in SHAPES.items()} >= {"flank", "overlaps", "clans", "species", "taxonomy"}
-    known = {"outfmt"}.union(*(engine.writers for engine in engines()))
-    for flag, exports in SHAPES.values():
-        assert flag.removeprefix("--").replace("-", "_") in NO_TEXT or flag == "--acc"
-        assert known.issuperset(exports)
+def test_each_option_that_shapes_is_heeded_by_some_export() -> None:
+    exports = [one for engine in engines() for one in engine.exports]
+    assert set(OPTIONS) == set(Shape.__struct_fields__)
+    assert {field for one in exports for field in one.options} <= set(OPTIONS)
+    assert all(any(one.heeds(field, Shape()) for one in exports) for field in OPTIONS)
+    assert set(ALWAYS_TAKEN) <= set(OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("shape", "flags"),
+    [
+        (Shape(), []),
+        (Shape(width=0, alignments=False), ["--noali", "--notextw"]),
+        (Shape(width=150, columns="6 std", flank=3), ["--outfmt", "6 std", "--flank", "3", "--textw", "150"]),
+    ],
+)
+def test_a_search_is_continued_with_its_flags(shape: Shape, flags: list[str]) -> None:
+    assert flags_of(Outputs(((TEXT, "x"), (STOCKHOLM, "y")), shape)) == ["-o", "x", "-A", "y", *flags]
+    assert flags_of(Outputs(((TEXT, "-"),), shape)) == flags
 
 
 def test_clans_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:

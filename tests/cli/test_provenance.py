@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import hashlib
 import json
@@ -16,11 +15,12 @@ from Bio import AlignIO
 
 import clalign
 from clalign.cli import main
-from clalign.cli.following import Following
+from clalign.cli.ahead import Ahead
 from clalign.cli.outputs import Outputs
 from clalign.cli.progress import progress_display
 from clalign.cli.watch import write_outputs
 from clalign.engines.export import provenance
+from clalign.engines.exports import HIT_FILES
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
 
@@ -195,9 +195,8 @@ def test_a_search_that_is_stopped_says_what_it_does_not_write(
     path: str, named: str, stopped_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(stopped_run.parent)
-    outputs = Outputs((("csv", path),), alignments=True)
-    with contextlib.closing(Following(stopped_run, {})) as following:
-        write_outputs(stopped_run, outputs, True, progress_display("plain"), following)
+    outputs = Outputs(((HIT_FILES[0], path),))
+    write_outputs(stopped_run, outputs, True, progress_display("plain"), Ahead(stopped_run, outputs))
     said = capsys.readouterr()
     assert f"{named} written" in said.err
     assert "has no place to say so." in said.err

@@ -152,9 +152,9 @@ def test_all_outputs_at_once(inputs: tuple[str, str], tmp_path: Path, capsys: py
     assert sw("-E", "1e-3", *flags, *inputs) == 0
     assert capsys.readouterr().out == ""
     table = [line.split("\t") for line in (tmp_path / "b.tsv").read_text().splitlines()]
-    assert table[0] == [column.file for column in TABLES["tsv"]]
+    assert table[0] == [column.file for column in TABLES["hits"]]
     assert [row[1] for row in table[1:]] == ["t1", "t4", "t2"]
-    assert {len(row) for row in table} == {len(TABLES["tsv"])}
+    assert {len(row) for row in table} == {len(TABLES["hits"])}
     scores = (tmp_path / "c.tsv").read_text().splitlines()
     assert [line.split("\t")[:2] for line in scores] == [[q, f"t{i}"] for q in ("q1", "q2") for i in (1, 2, 3, 4)]
     score = table[0].index("score")
@@ -323,7 +323,7 @@ def test_a_run_is_exported_continued_and_verified(
     assert "A run of `clalign sw` has no --tblout.\nChoose among -o, --json, --tsv, -A, --stockholm," in told
     assert told.endswith(", --outfmt.\n")
     assert main(["export", run, "-T", "200", "--tsv", "-"]) == 0
-    place = [column.file for column in TABLES["tsv"]].index("score")
+    place = [column.file for column in TABLES["hits"]].index("score")
     few = [int(line.split("\t")[place]) for line in capsys.readouterr().out.splitlines()[1:]]
     assert few == [score for line in table.splitlines()[1:] if (score := int(line.split("\t")[place])) >= 200]
     assert 0 < len(few) < 3

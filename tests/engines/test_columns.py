@@ -19,7 +19,8 @@ from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit
 
 ROOT = Path(__file__).parents[2]
-PLAN7, PAIRWISE = plan7.TABLES, {"sw": pairwise.TABLES["tsv"]}
+PLAN7 = {"tsv": plan7.TABLES["hits"], "domtsv": plan7.TABLES["domains"]}
+PAIRWISE = {"sw": pairwise.TABLES["hits"]}
 
 
 def test_the_documents_list_the_columns() -> None:

@@ -17,7 +17,6 @@ from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import load_examples
-from clalign.engines import hit_alignments
 from clalign.engines.engine import engine_named
 from clalign.engines.export import export
 from clalign.engines.msa import phases, training
@@ -238,12 +237,12 @@ def exports(path: Path, folder: Path) -> dict[str, str]:
     folder.mkdir()
     with open_run(path) as run:
         name = run.fact("engine")
-    for what in engine_named(name).writers:
+    for one in engine_named(name).exports:
         try:
-            export(path, what, folder / what)
+            export(path, one.name, folder / one.name)
         except OptionError as error:
-            assert what in hit_alignments.WRITERS, "only these are of the hits of one query"
-            (folder / what).write_text(error.message)
+            assert one.aligns == "one query"
+            (folder / one.name).write_text(error.message)
     return {file.name: re.sub(VARYING, "", text_of(file)) for file in folder.iterdir()}
 
 

@@ -26,7 +26,6 @@ import clalign
 from clalign.cli.watch import summary
 from clalign.cli.worker import JOBS
 from clalign.databases.examples import load_examples
-from clalign.engines import hit_alignments
 from clalign.engines.engine import engine_of, explain_in_run, spec_of
 from clalign.engines.export import export
 from clalign.engines.merging import Merging, merge_runs
@@ -332,7 +331,7 @@ def exported(path: Path, what: str, out: Path) -> None:
     try:
         export(path, what, out)
     except OptionError:
-        if what not in hit_alignments.WRITERS:
+        if what not in ("afa", "a2m"):
             raise
 
 
@@ -340,7 +339,7 @@ def exports(path: Path) -> list[str]:
     """Return what can be exported; some of it if the file does not say what it is."""
     try:
         with open_run(path) as run:
-            return list(engine_of(run).writers)
+            return [one.name for one in engine_of(run).exports]
     except ClalignError:
         return ["text", "tsv"]
 

@@ -115,6 +115,6 @@ def test_the_library_continues_a_run_where_its_caller_says(
 
 def test_the_way_to_go_on_names_the_cluster_that_the_user_gave(kept: dict[str, Path], tmp_path: Path) -> None:
     run = begun_on("tcp://other:1", kept["search"], tmp_path)
-    text = continuation(run, Outputs((), False), "gpus@tcp://host:8786")
+    text = continuation(run, Outputs(()), "gpus@tcp://host:8786")
     assert "clalign resume --device gpus --cluster tcp://host:8786" in text
-    assert "--cluster" not in continuation(run, Outputs((), False), "")
+    assert "--cluster" not in continuation(run, Outputs(()), "")

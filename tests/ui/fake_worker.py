@@ -204,7 +204,7 @@ def export(request: dict, job: Job) -> dict:
     with open_run(Path(request["run"])) as run:
         n_written = len(request["hits"]) if request["hits"] is not None else run.n_hits()
     Path(request["path"]).write_text(f"{request['what']} {n_written}\n")
-    return {"written": n_written, "path": request["path"], "what": request["what"]}
+    return {"written": n_written, "path": request["path"], "counts": "hit"}
 
 
 def rung(name, factor, published, **more):

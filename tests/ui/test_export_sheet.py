@@ -8,7 +8,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from clalign.engines.engine import engine_named
-from clalign.engines.outputs import OF_ONE
 from clalign.runs.run_file import open_run
 from clalign.ui.desk.job_controller import JobController
 from clalign.ui.models.hit_pages import ALL_PROFILES
@@ -19,7 +18,6 @@ from clalign.ui.views.export_sheet import ExportChoices, ExportSheet
 @pytest.mark.parametrize("engine", ["plan7", "pairwise"])
 def test_another_form_moves_nothing(qtbot: Any, tmp_path: Path, engine: str) -> None:
     counts, forms = {"all": 3, "filtered": 3, "selected": 1}, engine_named(engine).exports
-    assert {form.name for form in forms} == engine_named(engine).writers.keys()
     sheet = ExportSheet(ExportChoices("hits", counts, tmp_path, forms))
     qtbot.addWidget(sheet)
     sheet.resize(560, 900)
@@ -111,7 +109,7 @@ def test_what_holds_hits_of_one_query_is_not_written_of_several(qtbot: Any, wind
         assert sheet is not None
         sheet.forms.button([one.name for one in sheet._choices.forms].index(form)).click()
         sheet.button_of(which).click()
-        qtbot.waitUntil(lambda: form not in OF_ONE or None not in sheet._n_queries.values())
+        qtbot.waitUntil(lambda: form not in ("afa", "a2m") or None not in sheet._n_queries.values())
         assert sheet.export_button.isEnabled() != is_refused
         assert (words in sheet.problem.text()) == is_refused
 

@@ -132,6 +132,17 @@ def test_copying_has_a_header_and_plain_numbers(model: HitsModel) -> None:
     assert float(lines[1].split("\t")[2]) == pytest.approx(model.row_at(0).score, rel=1e-5)
 
 
+def test_no_copied_cell_is_a_formula(qtbot: Any, model: HitsModel) -> None:
+    with open_run(model.query.path, writable=True) as run, run.connection:
+        run.connection.execute("UPDATE targets SET name = '=1+2'")
+    model.set_order("name", False)
+    qtbot.waitUntil(lambda: model.row_at(0) is not None and model.row_at(0).name == "=1+2", timeout=30000)
+    columns = [PROFILE_TABLE.place(key) for key in ("name", "score")]
+    cells = [line.split("\t") for line in model.tsv([0, 1], columns).splitlines()]
+    assert [row[0] for row in cells] == ["Name", "'=1+2", "'=1+2"]
+    assert float(cells[1][1]) == pytest.approx(model.row_at(0).score, rel=1e-5)
+
+
 def test_new_hits_arrive_while_a_job_writes(qtbot: Any, model: HitsModel, fake: ModuleType) -> None:
     with open_run(model.query.path, writable=True) as run:
         fake.add_batch(run, 7, 25)

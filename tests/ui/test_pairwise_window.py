@@ -342,13 +342,13 @@ def test_pictures_of_alignment_and_dots(
 def test_exports_are_those_of_comparisons(
     hits_of: HitsOf, window: MainWindow, opened: Callable[[str], PairPage]
 ) -> None:
-    from clalign.engines.pairwise.export import WRITERS
+    from clalign.engines.pairwise.exports import EXPORTS
 
     page = opened("proteins")
     page.hits.table.choose_row(0)
     QTest.keyClick(window, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
     sheet = window.sheets.sheet
-    assert {export.name for export in sheet._choices.forms} == set(WRITERS)
+    assert sheet._choices.forms == list(EXPORTS)
     assert sheet._choices.counts["all"] == sum(len(hits_of(page.run.path, number)[1]) for number in (0, 1))
 
 

@@ -74,7 +74,7 @@ def table(run: RunFile) -> list[dict[str, Any]]:
     """Return the rows of the run's table of hits, which are read one by one with their alignments."""
     engine = engine_of(run)
     source = engine.source(run, Choice(), QuietContext())
-    columns = engine.part("tables")["tsv"]
+    columns = engine.part("tables")["hits"]
     return [{column.file: column.value(row) for column in columns} for row in source.table_rows("tsv")]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
 
@@ -78,32 +78,28 @@ class HitController(Controller):
             are_counted = (page.run.shows_all or len(page.run.cards) == 1) and not page.run.thresholds_moved
             counts["significant"] = page.run.counts["significant"] if are_counted else None
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
-        forms = page.run.engine.exports if page.run.engine is not None else []
+        forms = [one for one in page.run.engine.exports if one.words] if page.run.engine is not None else []
         chosen = self._app.settings.preferences
         folder, one_query = self._app.export_folder, _words_of_one(page.run)
         choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query)
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         sheet.queries_asked.connect(lambda which: self._count_queries(page, sheet, which))
-        before = choices.named.before if choices.named is not None else ""
-        sheet.export_asked.connect(lambda *asked: self._export(page, sheet.shape(), before, *asked))
+        sheet.export_asked.connect(lambda *asked: self._export(page, sheet, *asked))
         self._app.window.sheets.open_sheet(sheet)
 
-    def _export(
-        self, page: ResultsPage, shape: dict[str, Any], before: str, what: str, path: str, which: str, columns: str,
-        is_safe: bool,
-    ) -> None:  # fmt: skip
-        self._columns = columns or self._columns
+    def _export(self, page: ResultsPage, sheet: ExportSheet, what: str, path: str, which: str) -> None:
+        shape = sheet.shape()
+        if "columns" in shape:
+            self._columns = sheet.columns.text().strip()
         self._app.settings.change(export_folder=str(Path(path).absolute().parent), export_form=what)
         self._app.window.sheets.close_sheet()
-        named = f"{before}{columns}" if columns else ""
-        run, species = str(page.run.path), page.run.hits.query.species
-        if species.path and (shape.get("species") or columns):
+        species = page.run.hits.query.species
+        if species.path and ("species" in shape or "columns" in shape):
             shape |= {"taxonomy": species.path, "taxonomy_column": str(species.column + 2)}
-
         if which == "significant":
             shape["significant"] = True
-        self._jobs.export(run, what, path, _ids(page, which), named, is_safe, **shape)
+        self._jobs.export(str(page.run.path), what, path, _ids(page, which), **shape)
 
     def _count_queries(self, page: ResultsPage, sheet: ExportSheet, which: str) -> None:
         """Tell the sheet how many queries have found some of the hits."""

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
+from clalign.engines.exports import ARCHITECTURE, ARCHITECTURE_GFF3, MATRIX, QUERIES, Export
 from clalign.engines.hit_alignments import read_hit_alignment
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
@@ -92,8 +93,8 @@ class ResultsController(Controller):
         view.asked.connect(lambda _: self.read_overview(page, view))
         view.query_chosen.connect(lambda number: self.show_query(page, number))
         view.hit_chosen.connect(lambda key: self.show_hit(page, key))
-        view.table_asked.connect(lambda: self._save(page, "queries", "Save the table of queries as"))
-        view.matrix_asked.connect(lambda: self._save(page, "matrix", "Save the scores as"))
+        view.table_asked.connect(lambda: self._save(page, QUERIES, "Save the table of queries as"))
+        view.matrix_asked.connect(lambda: self._save(page, MATRIX, "Save the scores as"))
         view.picture_asked.connect(lambda: self.draw_map(page, view))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "overview"))
         view.ask()  # it is looked at already
@@ -122,11 +123,11 @@ class ResultsController(Controller):
         page.run.set_profile(number)
         page.show_tab("hits")
 
-    def _save(self, page: ResultsPage, what: str, heading: str) -> None:
-        proposed = str(self._app.export_folder / f"{self._stem(page)}-{what}.tsv")
+    def _save(self, page: ResultsPage, what: Export, heading: str) -> None:
+        proposed = str(self._app.export_folder / f"{self._stem(page)}{what.ending}")
         path, _ = QFileDialog.getSaveFileName(self._app.window, heading, proposed, "Table (*.tsv)")
         if path:
-            self._jobs.export(str(page.run.path), what, path, None)
+            self._jobs.export(str(page.run.path), what.name, path, None)
 
     def draw_map(self, page: ResultsPage, view: OverviewView) -> None:
         """Open the sheet that saves the heat map as a picture."""
@@ -196,9 +197,8 @@ class ResultsController(Controller):
             is_gff3 = path.lower().endswith((".gff3", ".gff")) or (
                 kind.startswith("GFF3") and "." not in Path(path).name
             )
-            what = "architecture_gff3" if is_gff3 else "architecture"
-            shape = {"overlaps": view.wish.rule, "clans": view.wish.clans}
-            self._jobs.export(str(page.run.path), what, path, None, "", False, **shape)
+            what, wish = ARCHITECTURE_GFF3 if is_gff3 else ARCHITECTURE, view.wish
+            self._jobs.export(str(page.run.path), what.name, path, None, overlaps=wish.rule, clans=wish.clans)
 
     def draw_architectures(self, page: ResultsPage, view: ArchitectureView) -> None:
         """Open the sheet that saves the sequences in view as a picture."""

@@ -16,7 +16,6 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.engines.engine import engine_for, engines
-from clalign.formats.row_forms import FORMS
 from clalign.sizes import rate_of_finished
 from clalign.values.devices import REFERENCE, cluster_of
 from clalign.values.specs import Spec
@@ -34,38 +33,6 @@ STALLED = "No progress for 20 s. The device may be busy with another program."
 
 TRACE = ".trace.json"
 """How the name of a run's trace ends."""
-
-WRITTEN = {
-    "fasta": "sequence",
-    "fasta_matched": "matched part",
-    "stockholm": "aligned part",
-    "domtsv": "domain",
-    "domtblout": "domain",
-    "domcsv": "domain",
-    "domparquet": "domain",
-    "outfmt": "line",
-    "outfmt7": "line",
-    "scores": "pair",
-    "afa": "row",
-    "a2m": "row",
-    "queries": "line",
-    "matrix": "target",
-    "architecture": "sequence",
-    "architecture_gff3": "domain",
-    "gff3": "part",
-    "gff3_genome": "part",
-    "bed": "part",
-    "bed_genome": "part",
-    "gui": "merge",
-    "probs": "pair",
-    "params": "pair",
-}
-"""What exports count, if not hits; see `written_noun`."""
-
-
-def written_noun(what: str, finds_hits: bool) -> str:
-    """Return what an export counts, of a run that has hits or none: that of an alignment is of its sequences."""
-    return "sequence" if what in FORMS and not finds_hits else WRITTEN.get(what, "hit")
 
 
 def run_name(spec: Spec, now: float) -> str:
@@ -211,16 +178,9 @@ class JobController(Controller):
         job = {"job": "verify", "run": run, "hits": hits, "device": REFERENCE.id}
         self._submit(f"Verify {what} of {Path(run).stem}", job)
 
-    def export(
-        self, run: str, what: str, path: str, hits: list[int] | None, columns: str = "", is_safe: bool = False,
-        **shape: Any,
-    ) -> None:  # fmt: skip
-        """Write hits to a file; `columns` are those of ``outfmt``, in safe tables no cell looks like a formula.
-
-        Other fields of `clalign.engines.export.Choice` may be given in `shape`.
-        """
-        job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "columns": columns,
-               "safe_cells": is_safe, "shape": shape}  # fmt: skip
+    def export(self, run: str, what: str, path: str, hits: list[int] | None, **how: Any) -> None:
+        """Write hits to a file; `how` has other fields of `clalign.engines.export.Choice`."""
+        job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "how": how}
         self._submit(f"Export to {Path(path).name}", job)
 
     def act(self, item: JobItem, name: str) -> None:
@@ -356,11 +316,9 @@ class JobController(Controller):
             item.message = f"{head} in {where} · {formatting.rate(rate_of_finished(value))}"
             return
         if item.kind == "export":
-            page = self._app.pages.get(item.run)
-            finds_hits = page is None or page.run.engine is None or page.run.engine.finds_hits
-            noun = written_noun(str(item.spec["what"]), finds_hits)
             path = Path(value["path"])
-            text = f"{formatting.plural(value['written'], noun)} written to {formatting.short_path(str(path))}."
+            count = formatting.plural(value["written"], value["counts"])
+            text = f"{count} written to {formatting.short_path(str(path))}."
             folder = QUrl.fromLocalFile(str(path.parent))
             self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
         elif item.kind == "merge":

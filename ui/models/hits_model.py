@@ -17,6 +17,7 @@ from PySide6.QtGui import QColor
 
 from clalign.control_characters import escaped
 from clalign.errors import ClalignError, DamagedRun
+from clalign.formats.writers import safe_lines
 from clalign.runs.connection import unreadable
 from clalign.runs.pages import HitQuery, PickedHits, Together
 from clalign.runs.queries import is_significant
@@ -373,13 +374,13 @@ class HitsModel(QAbstractTableModel):
         return "threshold" if self.has_rule_above(row) else "group" if self.starts_group(row) else ""
 
     def tsv(self, rows: list[int], columns: list[int]) -> str:
-        """Return some cells as tab-separated text with a header line."""
+        """Return some cells as tab-separated text with a header line, no cell a formula to a spreadsheet."""
         lines = ["\t".join(self.table.columns[c].heading for c in columns)]
         for number in rows:
             row = self.row_at(number)
             if row is not None:
                 lines.append("\t".join(self._plain(row, self.table.columns[c]) for c in columns))
-        return "\n".join(lines) + "\n"
+        return safe_lines("\n".join(lines) + "\n")
 
     def _plain(self, row: HitRow, column: ShownColumn) -> str:
         if column.kind not in ("number", "whole number"):

@@ -9,6 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from clalign.control_characters import escaped
+from clalign.formats.writers import safe_lines
 from clalign.values.text_columns import Row, TextColumn, tsv
 
 from .. import formatting, theme
@@ -91,8 +92,8 @@ class TextTable(QAbstractTableModel):
         return self.columns
 
     def tsv(self) -> str:
-        """Return the table as tab-separated text with a header line."""
-        return tsv(self.copied, self.rows)
+        """Return the table as tab-separated text with a header line, no cell a formula to a spreadsheet."""
+        return safe_lines(tsv(self.copied, self.rows))
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
         """Return the number of rows."""

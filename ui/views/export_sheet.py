@@ -22,27 +22,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from clalign.engines.commands import Export, NamedColumns
-from clalign.engines.outputs import FLANKED, OF_ONE, WITH_SPECIES
+from clalign.engines.exports import Export, NamedColumns, Shape
 from clalign.errors import OptionError
-from clalign.formats.writers import BESIDE, TAB_SEPARATED
+from clalign.formats.writers import BESIDE
 
 from .. import formatting
 from .flow import Flow
 from .parts import button, label, row
 from .sheet import Sheet
 
-USUAL_FORM = "tsv"
-"""What is proposed before anything was exported."""
-
 WHICH = {
     "all": "All reported hits", "significant": "Significant hits", "filtered": "Hits shown in the table",
     "selected": "Selected hits",
 }  # fmt: skip
 """The choices which hits are exported, in words."""
-
-OF_RUN = ("queries", "matrix", "architecture", "architecture_gff3")
-"""The exports that are of all queries together: all hits are proposed, whatever the table shows."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +74,9 @@ class ExportChoices:
 
 
 class ExportSheet(Sheet):
-    """Emits what, where, which hits, the names of columns, and whether no cell may look like a formula."""
+    """Emits what, where and which hits; see `shape` for the rest."""
 
-    export_asked = Signal(str, str, str, str, bool)
+    export_asked = Signal(str, str, str)
 
     queries_asked = Signal(str)
     """Of which of the hits the sheet has to know how many queries have found them; see `take_queries`."""
@@ -123,9 +116,10 @@ class ExportSheet(Sheet):
         self._grid.setVerticalSpacing(2)
         self.body.addLayout(self._grid)
         self._place_forms(self.preferred_width)
-        names = [form.name for form in self._choices.forms]
-        wanted = next((name for name in (self._choices.form, USUAL_FORM) if name in names), names[0])
-        self.forms.button(names.index(wanted)).setChecked(True)
+        forms = self._choices.forms
+        wanted = [form for form in forms if form.name == self._choices.form]
+        wanted += [form for form in forms if form.separator == "\t"]  # before anything was exported
+        self.forms.button(forms.index((wanted or forms)[0])).setChecked(True)
         self.body.addSpacing(8)
 
     def _place_forms(self, width: int) -> None:
@@ -176,13 +170,21 @@ class ExportSheet(Sheet):
         self.body.addSpacing(8)
 
     def shape(self) -> dict[str, Any]:
-        """Return what else was chosen, as fields of the `Choice` of an export."""
+        """Return what else was chosen, as fields of a `Shape`."""
+        named, text = self._form.columns, self.columns.text().strip()
         chosen = {
+            "columns": f"{named.before}{text}" if named is not None and text else "",
             "flank": self.flank.value(),
-            "species": self.with_species.isChecked() and self._form.name in WITH_SPECIES,
+            "species": self.with_species.isChecked(),
+            "safe_cells": self.is_safe.isChecked(),
             "provenance": self.with_origin.isChecked(),
         }
-        return {name: value for name, value in chosen.items() if value}
+        return {name: value for name, value in chosen.items() if value and self._heeds(name)}
+
+    def _heeds(self, field: str) -> bool:
+        """Tell whether a choice makes a difference to the form; tables of named columns name the species, too."""
+        is_named = field == "species" and self._form.columns is not None
+        return self._form.heeds(field, Shape()) and not is_named
 
     def _add_column(self, name: str) -> None:
         self.columns.setText(f"{self.columns.text().strip()} {name}".strip())
@@ -237,18 +239,18 @@ class ExportSheet(Sheet):
             (self._columns_line, self._form.columns is not None, f"Only of {named.title}" if named else ""),
             (
                 self.is_safe,
-                self._form.name in TAB_SEPARATED,
+                self._form.separator == "\t",
                 "Only of tables with tabs (TSV); CSV always is for a spreadsheet",
             ),
-            (self.with_species, self._form.name in WITH_SPECIES, "Only of tables of hits and of domains"),
-            (self._flank_line, self._form.name in FLANKED, "Only of parts of sequences (FASTA)"),
+            (self.with_species, self._heeds("species"), "Only of tables of hits and of domains"),
+            (self._flank_line, self._heeds("flank"), "Only of parts of sequences (FASTA)"),
         ):
             widget.setEnabled(applies)
             widget.setToolTip(self._tips[widget] if applies else why)
         if not self._own_which:
-            self.button_of("all" if self._form.name in OF_RUN else self._usual_which).setChecked(True)
+            self.button_of("all" if self._form.is_of_run else self._usual_which).setChecked(True)
         if not self._own_name:
-            name = f"{self._choices.name}{self._form.addition}{self._form.ending}"
+            name = f"{self._choices.name}{self._form.ending}"
             self.path.setText(str(self._choices.folder / name))
         self._judge()
 
@@ -261,7 +263,7 @@ class ExportSheet(Sheet):
             problem = f"The folder {path.parent} is not there."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
-        elif self._form.name in OF_ONE and self._choices.one_query and self._known_queries() > 1:
+        elif self._form.aligns == "one query" and self._choices.one_query and self._known_queries() > 1:
             problem = self._choices.one_query
         elif (named := self._form.columns) is not None:
             try:
@@ -295,7 +297,4 @@ class ExportSheet(Sheet):
             self.path.setText(name)
 
     def _export(self) -> None:
-        columns = self.columns.text().strip() if self._form.columns is not None else ""
-        self.export_asked.emit(
-            self._form.name, self.path.text().strip(), self._which, columns, self.is_safe.isChecked()
-        )
+        self.export_asked.emit(self._form.name, self.path.text().strip(), self._which)

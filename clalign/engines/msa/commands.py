@@ -6,10 +6,11 @@ from argparse import Namespace, _ArgumentGroup
 from collections.abc import Mapping
 from typing import Any
 
-from clalign.engines.commands import Command, Files, Input, Output
+from clalign.engines.commands import Command, Files, Input
+from clalign.engines.msa.exports import LATER, MERGES, PARAMETERS, PROBABILITIES, ROWS, TEXT
 from clalign.engines.msa.spec import ALIGNING
 from clalign.errors import OptionError
-from clalign.formats.row_forms import FORMS, form_of
+from clalign.formats.row_forms import FORMS, USUAL_FORM, form_of
 
 _SEQUENCES = "sequences, also compressed; - is standard input; several files are joined"
 
@@ -45,13 +46,15 @@ def written(files: Files, given: Namespace, inputs: tuple[str, ...]) -> Files:
     if given.stockholm and given.format not in (None, "stockholm"):
         raise OptionError(f"--stockholm is given, and --format {given.format}.", "Leave out one of the two.")
     asked_for = "stockholm" if given.stockholm else given.format
-    main = asked_for or form_of(dict(files).get("text", "")) or "fasta"
-    files = tuple((main if name == "text" else name, path) for name, path in files)
-    asked = {"gui": given.gui, "probs": given.gui, "params": given.write_params}
-    if any(asked.values()) and inputs[0] == "-":
+    forms = {one.name: one for one in ROWS}
+    files = tuple(
+        (forms[asked_for or form_of(path) or USUAL_FORM] if one is TEXT else one, path) for one, path in files
+    )
+    more = [*([MERGES, PROBABILITIES] if given.gui else []), *([PARAMETERS] if given.write_params else [])]
+    if more and inputs[0] == "-":
         flag = "--gui" if given.gui else "--write-params"
         raise OptionError(f"{flag} writes beside the first file, but that is standard input.", "Give it as a file.")
-    return (*files, *((name, f"{inputs[0]}.{name}") for name, is_asked in asked.items() if is_asked))
+    return (*files, *((one, f"{inputs[0]}.{one.name}") for one in more))
 
 
 def files(given: Mapping[str, Any]) -> dict[str, str]:
@@ -70,13 +73,8 @@ COMMANDS = {
             "clalign align --noindel2 --refinement 0 --gui family.fasta > family.afa",
         ),
         inputs=(Input("sequences", "SEQS", _SEQUENCES),),
-        outputs=(Output("text", "-o", "write the alignment to F instead of standard output"),),
-        later=(
-            *(Output(form, f"--{form}", f"write the alignment as {words}") for form, words in FORMS.items()),
-            Output("gui", "--gui", "write the merges that made it, as FSA's viewer replays them"),
-            Output("probs", "--probs", "write the posterior probabilities of all pairs, as FSA does"),
-            Output("params", "--params", "write likelihood and learned gap parameters of each pair as a table"),
-        ),
+        outputs=(TEXT,),
+        later=LATER,
         has_hits=False,
         keeps_words=True,
         found="sequences",

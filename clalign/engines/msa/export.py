@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TextIO
 
-from clalign.engines.commands import Export
-from clalign.engines.engine import Writer
 from clalign.engines.export import Choice, Source
 from clalign.engines.msa import writers
 from clalign.engines.msa.reading import (
@@ -19,7 +16,6 @@ from clalign.engines.msa.reading import (
     posteriors_of,
 )
 from clalign.formats.posteriors import write_posteriors
-from clalign.formats.row_forms import ENDINGS, FORMS, OTHER_FORMS
 from clalign.formats.row_writers import write_rows
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile
@@ -59,7 +55,7 @@ def write_stockholm(source: AlignmentSource, stream: TextIO) -> int:
     return len(source.given)
 
 
-def _write_as(form: str, source: AlignmentSource, stream: TextIO) -> int:
+def write_form(source: AlignmentSource, stream: TextIO, form: str) -> int:
     """Write a format that says nothing but the rows."""
     given = source.given
     rows = alignment_of(source.run, given).rows(given.letters)
@@ -85,24 +81,3 @@ def write_probabilities(source: AlignmentSource, stream: TextIO) -> int:
 def write_parameters(source: AlignmentSource, stream: TextIO) -> int:
     """Write what was learned of each pair; nothing where posteriors were read."""
     return writers.write_parameters(source.given.names, each_pair_facts(source.run, source.given), stream)
-
-
-WRITERS: dict[str, Writer] = {
-    "text": write_fasta,
-    "fasta": write_fasta,
-    "stockholm": write_stockholm,
-    **{form: partial(_write_as, form) for form in OTHER_FORMS},
-    "gui": write_merges,
-    "probs": write_probabilities,
-    "params": write_parameters,
-}
-
-EXPORTS = (
-    Export("fasta", "Aligned FASTA", ".afa"),
-    Export("stockholm", "Stockholm with the expected accuracy", ".sto"),
-    *(Export(form, FORMS[form], ENDINGS[form][0]) for form in OTHER_FORMS),
-    Export("gui", "Merges, as FSA's viewer replays them", ".gui"),
-    Export("probs", "Posterior probabilities of all pairs", ".probs"),
-    Export("params", "Gap parameters of all pairs", ".tsv"),
-)
-"""As people are offered them."""

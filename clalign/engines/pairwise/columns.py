@@ -99,7 +99,7 @@ _IN_FILES = (
 )  # fmt: skip
 
 TABLES = {
-    "tsv": table_of(
+    "hits": table_of(
         (*HITS, *_IN_FILES),
         "query target query_accession target_accession query_length target_length description evalue bits score"
         " query_from query_to target_from target_to strand query_coverage target_coverage columns identity positives"

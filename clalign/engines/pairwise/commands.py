@@ -6,8 +6,8 @@ from argparse import Namespace, _ArgumentGroup
 from collections.abc import Mapping
 from typing import Any
 
-from clalign.engines import outputs
-from clalign.engines.commands import Command, Input, Output
+from clalign.engines.commands import Command, Input
+from clalign.engines.pairwise.exports import OUTPUTS
 from clalign.engines.pairwise.spec import ALL_REPORTED, OF_SEARCHES, SCORING, PairwiseSpec
 from clalign.errors import OptionError
 from clalign.values.specs import Spec, flag_of
@@ -100,22 +100,7 @@ COMMANDS = {
             "clalign sw --long --run mitochondria.clalign human.fasta orangutan.fasta",
         ),
         inputs=(Input("queries", "QUERIES", _SEQUENCES), Input("targets", "TARGETS", _SEQUENCES)),
-        outputs=(
-            Output("text", "-o", "write the text, or what --outfmt asks for, to F instead of standard output"),
-            Output("tsv", "--tsv", "write a tab-separated table of alignments with a header"),
-            Output("scores", "--scores", "write query, target and score of every pair, in the order of the input"),
-            Output("sam", "--sam", "write SAM"),
-            Output("jsonl", "--json", "write a JSON object for each hit, one a line"),
-            Output("stockholm", "--stockholm", "write the targets found, aligned to their query, as Stockholm"),
-            Output("fasta", "--fasta", "write the targets found, whole"),
-            Output("fasta_matched", "--fasta-matched", "write the aligned part of each target"),
-            *outputs.OVERVIEW,
-            *outputs.TABLES,
-            *outputs.PLACES,
-            *outputs.REPORT,
-            *outputs.ALIGNMENTS,
-        ),
-        shapes=("--outfmt",),
+        outputs=OUTPUTS,
         keeps_words=True,
         add_options=add_options,
         values=with_gap_costs,

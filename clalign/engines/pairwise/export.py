@@ -11,10 +11,7 @@ from typing import TextIO
 import numpy as np
 from msgspec.structs import replace
 
-from clalign.engines import architectures, blast_tables, hit_alignments, overview, report, table_files
-from clalign.engines.commands import Export
-from clalign.engines.engine import Writer
-from clalign.engines.export import Choice, Source, described, flanked, write_fasta, write_lines, write_table
+from clalign.engines.export import Choice, Source, described, flanked, write_lines
 from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
 from clalign.engines.pairwise.inputs import rows_of_queries, scores_of, scoring_of
@@ -179,11 +176,6 @@ def _write_alignments(stream: TextIO, card: Card, hit: Hit, width: int, names_qu
         write_lines(stream, text.alignment_lines(PairRow(card, hit, domain), width))
 
 
-def write_tsv(source: PairSource, stream: TextIO) -> int:
-    """Write the tab-separated table of alignments."""
-    return write_table(stream, source.columns("tsv"), source.table_rows("tsv"), source.origin.partial)
-
-
 def write_jsonl(source: PairSource, stream: TextIO) -> int:
     """Write a JSON object for each hit."""
     objects = (rows.json_object(card, hit, source.note(card, hit)) for card, hit in source.pairs())
@@ -309,39 +301,3 @@ def _aligned_row(card: Card, hit: Hit, domain: Domain) -> AlignedRow:
         row.rows[2],
         score=domain.score,
     )
-
-
-WRITERS: dict[str, Writer] = {
-    "text": write_text,
-    **blast_tables.WRITERS,
-    "tsv": write_tsv,
-    "jsonl": write_jsonl,
-    "scores": write_scores,
-    "sam": write_sam,
-    "fasta": write_fasta,
-    "fasta_matched": write_matched,
-    "stockholm": write_stockholm,
-    **table_files.writers(("tsv", "")),
-    **hit_alignments.WRITERS,
-    **overview.WRITERS,
-    **architectures.WRITERS,
-    **report.WRITERS,
-}
-
-EXPORTS = (
-    Export("tsv", "Table of alignments with a header (TSV)", ".tsv"),
-    *blast_tables.EXPORTS,
-    *table_files.HITS,
-    Export("text", "Text with alignments", ".txt"),
-    Export("sam", "SAM", ".sam"),
-    Export("jsonl", "JSON lines, a target each", ".jsonl"),
-    Export("scores", "Scores of all pairs, hits or not (TSV)", ".tsv", "-scores"),
-    Export("fasta", "FASTA, whole targets", ".fasta"),
-    Export("fasta_matched", "FASTA, aligned parts", ".fasta", "-matched"),
-    Export("stockholm", "Stockholm, targets aligned to each query", ".sto"),
-    *hit_alignments.EXPORTS,
-    *overview.EXPORTS,
-    *architectures.EXPORTS,
-    *report.EXPORTS,
-)
-"""As people are offered them."""

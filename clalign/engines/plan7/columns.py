@@ -236,13 +236,13 @@ _IN_FILES = (
 )  # fmt: skip
 
 TABLES = {
-    "tsv": table_of(
+    "hits": table_of(
         (*HITS, *_IN_FILES),
         "query target query_accession target_accession query_length target_length description n_domains evalue score"
         " bias best_domain_evalue best_domain_score expected_domains query_coverage target_coverage identity"
         " significant note",
     ),
-    "domtsv": table_of(
+    "domains": table_of(
         (*HITS, *_IN_FILES),
         "query target query_accession target_accession query_length target_length description domain n_domains c_evalue"
         " i_evalue score bias hit_evalue hit_score hit_bias hmm_from hmm_to ali_from ali_to env_from env_to"

@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from clalign.engines import outputs
-from clalign.engines.commands import Command, Input, Output
+from clalign.engines.commands import Command, Input
+from clalign.engines.plan7.exports import OUTPUTS
 from clalign.engines.plan7.spec import FOUND, REPLACED, SearchSpec, replaced_by
 from clalign.values.specs import Spec, flag_of
 
@@ -18,30 +18,6 @@ LEAST_TEXT_WIDTH = 120
 
 _PROFILES = "profiles (HMMER2 or HMMER3 text, or .h3m); - is standard input"
 _SEQUENCES = "sequences, also compressed; - is standard input"
-
-OUTPUTS = (
-    Output("text", "-o", "write the text to F instead of standard output"),
-    Output("tblout", "--tblout", "write HMMER3's table of hits"),
-    Output("domtblout", "--domtblout", "write HMMER3's table of domains"),
-    Output("pfamtblout", "--pfamtblout", "write HMMER3's table of hits and domains for Pfam"),
-    Output("jsonl", "--json", "write a JSON object for each hit, one a line"),
-    Output("tsv", "--tsv", "write a tab-separated table of sequences"),
-    Output("domtsv", "--domtsv", "write a tab-separated table of domains"),
-    Output(
-        "stockholm",
-        "-A",
-        "write the domains, aligned to the profile, as Stockholm: the significant ones with a"
-        " search, those of all chosen hits with export",
-    ),
-    Output("fasta", "--fasta", "write the reported sequences, whole"),
-    Output("fasta_matched", "--fasta-matched", "write the part that each domain covers"),
-    *outputs.OVERVIEW,
-    *outputs.TABLES,
-    *outputs.DOMAIN_TABLES,
-    *outputs.PLACES,
-    *outputs.REPORT,
-    *outputs.ALIGNMENTS,
-)
 
 
 def conflict(given: Mapping[str, Any], spec: Spec) -> str | None:
@@ -80,7 +56,6 @@ _SEARCH = Command(
     inputs=(Input("profiles", "HMMFILE", _PROFILES), Input("targets", "SEQDB", _SEQUENCES)),
     outputs=OUTPUTS,
     found=FOUND["search"],
-    shapes=("--acc", "--notextw", "--outfmt"),
     least_width=LEAST_TEXT_WIDTH,
     conflict=conflict,
     has_several=has_several,

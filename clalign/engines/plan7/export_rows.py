@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO
 
 from msgspec.structs import replace
 
+from clalign.engines.columns import table_lines
+from clalign.engines.export import write_lines
 from clalign.engines.plan7.columns import Row
+from clalign.engines.plan7.export_source import Query, chosen_domains, hits, places, queries, sides
 from clalign.engines.plan7.export_source import Source as RunSource
-from clalign.engines.plan7.export_source import chosen_domains, hits, places, queries, sides
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import Card
 from clalign.formats.writers import AlignedRow
@@ -28,8 +30,8 @@ class Source(RunSource):
     """A run of profiles with the rows of its tables."""
 
     def table_rows(self, table: str) -> Iterator[Any]:
-        """Yield the rows of ``tsv`` or ``domtsv``."""
-        return {"tsv": _hit_rows, "domtsv": _domain_rows}[table](self)
+        """Yield the rows of the table of ``hits`` or of that of ``domains``."""
+        return {"hits": _hit_rows, "domains": _domain_rows}[table](self, queries(self))
 
     def aligned_rows(self, number: int) -> Iterator[AlignedRow]:
         """Yield the chosen domains of the hits of a profile as rows of an alignment to it."""
@@ -53,8 +55,24 @@ class Source(RunSource):
                 yield {**card, "number": query.number}, iter(found)
 
 
-def _hit_rows(source: Source) -> Iterator[Row]:
-    for query in queries(source):
+def write_hit_rows(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write the hits of a query in the tab-separated table of hits, and return how many they are."""
+    return _write_rows(source, stream, is_first, "hits", _hit_rows(source, [query]))
+
+
+def write_domain_rows(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write the domains of a query in the tab-separated table of domains, and return how many they are."""
+    return _write_rows(source, stream, is_first, "domains", _domain_rows(source, [query]))
+
+
+def _write_rows(source: Source, stream: TextIO, is_first: bool, table: str, rows: Iterable[Row]) -> int:
+    header, *lines = table_lines(source.columns(table), rows)
+    write_lines(stream, [header] if is_first else [])
+    return write_lines(stream, lines)
+
+
+def _hit_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
+    for query in asked:
         for number, hit in hits(source, query):
             is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
             reported, note = hit.reported_domains, source.notes.get((number, hit.row), "")
@@ -65,8 +83,8 @@ def _hit_rows(source: Source) -> Iterator[Row]:
             )  # fmt: skip
 
 
-def _domain_rows(source: Source) -> Iterator[Row]:
-    for query in queries(source):
+def _domain_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
+    for query in asked:
         for number, hit in hits(source, query):
             both, is_included = sides(source, number, hit), is_significant(hit)
             for place, domain in places(source, number, hit):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +23,6 @@ from clalign.runs.run_file import RunFile
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
 
-FOLLOWED = ("text", "tblout", "domtblout", "pfamtblout", "tsv", "domtsv", "jsonl")
-"""What is written profile after profile."""
-
 
 class Source(GeneralSource):
     """A run of profiles with what every writer asks of it."""
@@ -38,8 +36,6 @@ class Source(GeneralSource):
             self.cards = run.profiles()
         self.origins = self.keys.origins()
         """What programs the profiles are of."""
-        if not self.is_scan and self.origins == {"hmmer3"}:  # tables of HMMER2's are as wide as the longest name of all
-            self.followed = FOLLOWED
 
     def found(self) -> Iterator[Hit]:
         """Yield all chosen hits, query by query."""
@@ -52,6 +48,18 @@ class Source(GeneralSource):
         if self.choice.significant and not is_significant(hit):
             return iter(())
         return chosen_domains(self, number, hit)
+
+    def done_queries(self, first: int) -> Iterator[Query]:
+        """Yield the profiles from a number on as far as they are done.
+
+        There is none of a scan, whose queries are done at the end, nor of HMMER2, whose tables are as wide as the
+        longest of all names.
+        """
+        if not self.is_scan and self.origins == {"hmmer3"}:
+            for query in profile_queries(self, first):
+                if self.run.best(query.number) is None:
+                    return
+                yield query
 
     @property
     def is_hmmer3(self) -> bool:
@@ -96,7 +104,7 @@ class Query(Struct, frozen=True):
 
 
 def queries(source: Source, every: bool = False) -> Iterator[Query]:
-    """Yield the queries in their order.
+    """Yield the queries in their order, but for those that are written already.
 
     Parameters
     ----------
@@ -107,14 +115,33 @@ def queries(source: Source, every: bool = False) -> Iterator[Query]:
     if source.is_scan:
         yield from _sequences(source, every and source.choice.hits is None)
     else:
-        yield from profile_queries(source)
+        yield from profile_queries(source, source.n_begun)
 
 
-def profile_queries(source: Source) -> Iterator[Query]:
-    """Yield the profiles as queries, whatever the direction of the search."""
-    for number, card in enumerate(source.cards):
-        source.await_query(number)
-        keys = source.keys.of_query(number)
+def write_by_query(
+    source: Source, stream: TextIO, write: Callable[[Source, TextIO, Query, bool], int], every: bool = False
+) -> int:
+    """Write one query after the other, and return how many records they have.
+
+    Parameters
+    ----------
+    source : Source
+    stream : TextIO
+    write : callable
+        Writes a query, given whether it is the first one, and returns how many records it has.
+    every : bool
+        As of `queries`.
+    """
+    count = source.begun.copy_to(stream) if source.begun is not None else 0
+    for place, query in enumerate(queries(source, every), source.n_begun):
+        count += write(source, stream, query, place == 0)
+    return count
+
+
+def profile_queries(source: Source, first: int = 0) -> Iterator[Query]:
+    """Yield the profiles from a number on as queries, whatever the direction of the search."""
+    for number in range(first, len(source.cards)):
+        card, keys = source.cards[number], source.keys.of_query(number)
         yield Query(number, card["name"], card["accession"], card["description"], card["length"], keys)
 
 

@@ -5,35 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from clalign.engines.export import write_lines, write_table
+from clalign.engines.export import write_lines
 from clalign.engines.plan7 import hmmer3_tables
-from clalign.engines.plan7.export_source import Query, Source, hits, places, queries, sides, widths
+from clalign.engines.plan7.export_source import Query, Source, hits, places, sides, widths, write_by_query
 from clalign.engines.plan7.hmmer3_tables import Widths
 from clalign.formats import json_lines
 from clalign.runs.queries import is_significant
 from clalign.values.hits import Domain, Hit
 
 
-def write_tsv(source: Source, stream: TextIO) -> int:
-    """Write the tab-separated table of hits."""
-    return write_table(stream, source.columns("tsv"), source.table_rows("tsv"), source.origin.partial)
-
-
-def write_domtsv(source: Source, stream: TextIO) -> int:
-    """Write the tab-separated table of domains."""
-    return write_table(stream, source.columns("domtsv"), source.table_rows("domtsv"), source.origin.partial)
-
-
 def write_tblout(source: Source, stream: TextIO) -> int:
     """Write HMMER3's table of hits."""
-    count = 0
-    for i, query in enumerate(queries(source, every=source.is_hmmer3)):
-        both = widths(source, query)
-        if i == 0:
-            write_lines(stream, hmmer3_tables.tblout_header(*both))
-        count += write_lines(stream, _hit_rows(source, query, both))
+    count = write_by_query(source, stream, write_hits, every=source.is_hmmer3)
     write_lines(stream, hmmer3_tables.footer(source.origin))
     return count
+
+
+def write_hits(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write the hits of a query in HMMER3's table, and return how many they are."""
+    both = widths(source, query)
+    if is_first:
+        write_lines(stream, hmmer3_tables.tblout_header(*both))
+    return write_lines(stream, _hit_rows(source, query, both))
 
 
 def _hit_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
@@ -44,14 +37,17 @@ def _hit_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iter
 
 def write_domtblout(source: Source, stream: TextIO) -> int:
     """Write HMMER3's table of domains."""
-    count = 0
-    for i, query in enumerate(queries(source, every=source.is_hmmer3)):
-        both = widths(source, query)
-        if i == 0:
-            write_lines(stream, hmmer3_tables.domtblout_header(*both))
-        count += write_lines(stream, _domain_rows(source, query, both))
+    count = write_by_query(source, stream, write_domains, every=source.is_hmmer3)
     write_lines(stream, hmmer3_tables.footer(source.origin))
     return count
+
+
+def write_domains(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write the domains of a query in HMMER3's table, and return how many they are."""
+    both = widths(source, query)
+    if is_first:
+        write_lines(stream, hmmer3_tables.domtblout_header(*both))
+    return write_lines(stream, _domain_rows(source, query, both))
 
 
 def _domain_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
@@ -63,24 +59,28 @@ def _domain_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> I
 
 def write_pfamtblout(source: Source, stream: TextIO) -> int:
     """Write the table of hits and domains that Pfam uses."""
-    count = 0
-    for query in queries(source, every=True):
-        width = widths(source, query)[0].name
-        write_lines(stream, hmmer3_tables.pfamtblout_hits_header(width))
-        domains: list[tuple[int, int, Hit, Domain]] = []
-        for number, hit in hits(source, query):
-            target = sides(source, number, hit)[1]
-            count += write_lines(stream, [hmmer3_tables.pfamtblout_hit(target, width)])
-            domains += ((number, place[0], target, domain) for place, domain in places(source, number, hit))
-        domains.sort(key=lambda entry: (*_rank(source, entry[3]), entry[2].name, *_direction(entry[3])))
-        write_lines(stream, hmmer3_tables.pfamtblout_domains_header(width))
-        rows = (
-            hmmer3_tables.pfamtblout_domain(source.cards[number], target, domain, place, width)
-            for number, place, target, domain in domains
-        )
-        write_lines(stream, rows)
+    count = write_by_query(source, stream, write_hits_and_domains, every=True)
     # That HMMER calls a scan a search here is kept for the sake of comparison.
     write_lines(stream, hmmer3_tables.footer(source.origin, mode="SEARCH"))
+    return count
+
+
+def write_hits_and_domains(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write the hits of a query and their domains in Pfam's table, and return how many hits they are."""
+    width, count = widths(source, query)[0].name, 0
+    write_lines(stream, hmmer3_tables.pfamtblout_hits_header(width))
+    domains: list[tuple[int, int, Hit, Domain]] = []
+    for number, hit in hits(source, query):
+        target = sides(source, number, hit)[1]
+        count += write_lines(stream, [hmmer3_tables.pfamtblout_hit(target, width)])
+        domains += ((number, place[0], target, domain) for place, domain in places(source, number, hit))
+    domains.sort(key=lambda entry: (*_rank(source, entry[3]), entry[2].name, *_direction(entry[3])))
+    write_lines(stream, hmmer3_tables.pfamtblout_domains_header(width))
+    rows = (
+        hmmer3_tables.pfamtblout_domain(source.cards[number], target, domain, place, width)
+        for number, place, target, domain in domains
+    )
+    write_lines(stream, rows)
     return count
 
 
@@ -98,12 +98,17 @@ def _direction(domain: Domain) -> tuple[bool, int]:
 
 def write_jsonl(source: Source, stream: TextIO) -> int:
     """Write a JSON object for each hit."""
-    count = 0
-    for query in queries(source):
-        for number, hit in hits(source, query):
-            domains = [(place[0], domain) for place, domain in places(source, number, hit)]
-            note = source.notes.get((number, hit.row), "")
-            line = json_lines.json_line(source.cards[number], hit, domains, is_significant(hit), note)
-            count += write_lines(stream, [line])
+    count = write_by_query(source, stream, write_objects)
     write_lines(stream, [json_lines.PARTIAL] if source.origin.partial else [])
+    return count
+
+
+def write_objects(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write a JSON object for each hit of a query, and return how many they are."""
+    count = 0
+    for number, hit in hits(source, query):
+        domains = [(place[0], domain) for place, domain in places(source, number, hit)]
+        note = source.notes.get((number, hit.row), "")
+        line = json_lines.json_line(source.cards[number], hit, domains, is_significant(hit), note)
+        count += write_lines(stream, [line])
     return count

@@ -13,7 +13,16 @@ from clalign.engines.plan7 import hmmer3_text
 from clalign.engines.plan7 import hmmscan_text as scan_text
 from clalign.engines.plan7 import hmmsearch_text as text
 from clalign.engines.plan7.export_hmmer3_text import write_hmmer3_head, write_hmmer3_query, write_hmmer3_scan
-from clalign.engines.plan7.export_source import Query, Source, all_widths, hits, n_significant_domains, places, queries
+from clalign.engines.plan7.export_source import (
+    Query,
+    Source,
+    all_widths,
+    hits,
+    n_significant_domains,
+    places,
+    queries,
+    write_by_query,
+)
 from clalign.formats.tables import Card
 from clalign.runs.run_file import RunFile
 from clalign.values.evalues import bits, hmmer2_pvalue
@@ -32,20 +41,24 @@ def write_text(source: Source, stream: TextIO) -> int:
         write_hmmer3_head(source, stream)
     else:
         write_lines(stream, text.opening(source.origin))
-    count = 0
-    for query in queries(source):
-        card = source.cards[query.number]
-        if card["origin"] == "hmmer3":
-            count += write_hmmer3_query(source, stream, query)
-        else:
-            write_lines(stream, text.parameters(source.spec, card))
-            count += _text_of_profile(source, stream, query)
-        write_lines(stream, ["//"])
-        if source.choice.alignment_file and card["origin"] == "hmmer3":
-            n_rows = n_significant_domains(source, query)
-            write_lines(stream, [hmmer3_text.alignment_saved(n_rows, source.choice.alignment_file)])
+    count = write_by_query(source, stream, write_profile)
     closing = hmmer3_text.closing if source.is_hmmer3 else text.closing
     write_lines(stream, [closing(source.origin)])
+    return count
+
+
+def write_profile(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write the part of a profile, and return how many hits it has."""
+    card = source.cards[query.number]
+    if card["origin"] == "hmmer3":
+        count = write_hmmer3_query(source, stream, query)
+    else:
+        write_lines(stream, text.parameters(source.spec, card))
+        count = _text_of_profile(source, stream, query)
+    write_lines(stream, ["//"])
+    if source.choice.alignment_file and card["origin"] == "hmmer3":
+        n_rows = n_significant_domains(source, query)
+        write_lines(stream, [hmmer3_text.alignment_saved(n_rows, source.choice.alignment_file)])
     return count
 
 

@@ -61,10 +61,10 @@ def exports(path: Path) -> dict[str, str]:
     """Return everything that can be written of a run."""
     found = {}
     with open_run(path) as run:
-        for name, write in ENGINE.writers.items():
+        for one in ENGINE.exports:
             stream = io.StringIO()
-            write(ENGINE.source(run, Choice(), QuietContext()), stream)
-            found[name] = stream.getvalue()
+            one.writer(ENGINE.source(run, Choice(), QuietContext()), stream)
+            found[one.name] = stream.getvalue()
     return found
 
 
@@ -225,8 +225,8 @@ def test_damaged_runs_are_refused_in_words(kin_run: Path, tmp_path: Path, damage
     changed(path, DAMAGES[damage])
     with pytest.raises((DamagedRun, InputError)), open_run(path) as run:  # noqa: PT012 - any of it may notice
         rounds_of(run, given_of(run))
-        for write in ENGINE.writers.values():
-            write(ENGINE.source(run, Choice(), QuietContext()), io.StringIO())
+        for one in ENGINE.exports:
+            one.writer(ENGINE.source(run, Choice(), QuietContext()), io.StringIO())
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from PySide6.QtWidgets import QFileDialog
 
-from clalign.engines.engine import engine_named
 from clalign.engines.msa.annealing_again import begin_again
+from clalign.engines.msa.exports import LATER
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.jobs import Event, JobContext
 from clalign.values.specs import Spec
@@ -177,7 +177,7 @@ class AlignController(FormController):
     def _export(self, page: AlignedPage) -> None:
         """Ask for a file and let a worker write it."""
         run = page.run
-        filters = {f"{one.words} (*{one.ending})": (one.name, one.ending) for one in engine_named("msa").exports}
+        filters = {f"{one.words} (*{one.ending})": (one.name, one.ending) for one in LATER}
         proposed = str(self._app.export_folder / f"{run.path.stem}.afa")
         path, chosen = QFileDialog.getSaveFileName(self._app.window, "Export as", proposed, ";;".join(filters))
         if path:

@@ -14,6 +14,6 @@ ENGINE = Engine(
         "load": "motif_engine.counting:MotifWork.loaded",
         "runs": "motif_engine.counting:RUNS",
         "source": "motif_engine.counting:MotifSource",
-        "writers": "motif_engine.counting:WRITERS",
+        "exports": "motif_engine.counting:EXPORTS",
     },
 )

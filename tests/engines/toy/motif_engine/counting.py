@@ -13,9 +13,9 @@ import numpy.typing as npt
 from clalign.compute.sessions import Check, Session, nothing_to_check
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
-from clalign.engines.commands import Command, Input, Output
-from clalign.engines.engine import Writer
-from clalign.engines.export import Source, write_fasta, write_lines
+from clalign.engines.commands import Command, Input
+from clalign.engines.export import Source, write_lines
+from clalign.engines.exports import Export
 from clalign.errors import OptionError
 from clalign.execution.estimate import Estimate, seconds_of
 from clalign.execution.job import Task
@@ -60,15 +60,24 @@ class MotifSpec(Spec):
         return "motif"
 
 
+EXPORTS = (
+    Export("text", "-o", "write the counts", "Counts", ".txt", f"{__name__}:write_text", is_main=True),
+    Export(
+        "fasta",
+        "--fasta",
+        "write the sequences that have it, whole",
+        "Sequences",
+        ".fasta",
+        "clalign.engines.export:write_fasta",
+    ),
+)
+
 COMMANDS = {
     "motif": Command(
         description="Count a motif in every sequence.",
         examples=("clalign motif --motif GKT proteins.fasta",),
         inputs=(Input("targets", "SEQDB", "sequences"),),
-        outputs=(
-            Output("text", "-o", "write the counts"),
-            Output("fasta", "--fasta", "write the sequences that have it, whole"),
-        ),
+        outputs=EXPORTS,
         found="sequences",
     )
 }
@@ -195,6 +204,3 @@ class MotifSource(Source):
 def write_text(source: MotifSource, stream: TextIO) -> int:
     """Write name and count of each sequence."""
     return write_lines(stream, (f"{hit.name}\t{hit.raw}" for hit in source.found()))
-
-
-WRITERS: dict[str, Writer] = {"text": write_text, "fasta": write_fasta}

@@ -1,0 +1,101 @@
+"""The exports of a pairwise search, and the orders in which a help and the window name them."""
+
+from clalign.engines import exports as shared
+from clalign.engines.exports import SPECIES, Export
+
+_HERE = "clalign.engines.pairwise.export"
+
+TEXT = Export(
+    "text",
+    "-o",
+    "write the text, or what --outfmt asks for, to F instead of standard output",
+    "Text with alignments",
+    ".txt",
+    f"{_HERE}:write_text",
+    options=("alignments", "width"),
+    is_main=True,
+)
+
+TABLE = Export(
+    "tsv",
+    "--tsv",
+    "write a tab-separated table of alignments with a header",
+    "Table of alignments with a header (TSV)",
+    ".tsv",
+    "clalign.engines.table_files:write_tsv",
+    argument="hits",
+    separator="\t",
+    options=SPECIES,
+)
+
+SCORES = Export(
+    "scores",
+    "--scores",
+    "write query, target and score of every pair, in the order of the input",
+    "Scores of all pairs, hits or not (TSV)",
+    "-scores.tsv",
+    f"{_HERE}:write_scores",
+    counts="pair",
+    separator="\t",
+)
+
+SAM = Export("sam", "--sam", "write SAM", "SAM", ".sam", f"{_HERE}:write_sam")
+
+JSONL = Export(
+    "jsonl",
+    "--json",
+    "write a JSON object for each hit, one a line",
+    "JSON lines, a target each",
+    ".jsonl",
+    f"{_HERE}:write_jsonl",
+)
+
+STOCKHOLM = Export(
+    "stockholm",
+    "--stockholm",
+    "write the targets found, aligned to their query, as Stockholm",
+    "Stockholm, targets aligned to each query",
+    ".sto",
+    f"{_HERE}:write_stockholm",
+    counts="aligned part",
+    aligns="all queries",
+    serves="alignment",
+)
+
+SEQUENCES = (
+    Export(
+        "fasta",
+        "--fasta",
+        "write the targets found, whole",
+        "FASTA, whole targets",
+        ".fasta",
+        "clalign.engines.export:write_fasta",
+        counts="sequence",
+        is_exact=True,
+        has_remarks=False,
+    ),
+    Export(
+        "fasta_matched",
+        "--fasta-matched",
+        "write the aligned part of each target",
+        "FASTA, aligned parts",
+        "-matched.fasta",
+        f"{_HERE}:write_matched",
+        counts="matched part",
+        options=("flank", "matched_by"),
+        is_exact=True,
+        has_remarks=False,
+    ),
+)
+
+OUTPUTS = (
+    *(TEXT, TABLE, SCORES, SAM, JSONL, STOCKHOLM, *SEQUENCES, *shared.OVERVIEW, *shared.HIT_FILES),
+    *(*shared.ARCHITECTURES, shared.REPORT, *shared.ALIGNMENTS, shared.BLAST),
+)
+"""Those that have flags, in the order of a help."""
+
+EXPORTS = (
+    *(TABLE, *shared.BLAST_TABLES, *shared.HIT_FILES, TEXT, SAM, JSONL, SCORES, *SEQUENCES, STOCKHOLM),
+    *(*shared.ALIGNMENTS, *shared.OVERVIEW, *shared.ARCHITECTURES, shared.REPORT),
+)
+"""All, in the order of the window."""

@@ -1,0 +1,104 @@
+"""What is written of a run while it is computed is what is written of it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from clalign.cli import main
+from clalign.cli.ahead import MAX_HITS, Ahead
+from clalign.cli.outputs import Outputs
+from clalign.engines.export import export
+from clalign.engines.plan7.exports import EXPORTS, SEQUENCES
+from clalign.runs.run_file import open_run
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "resources" / "examples"
+BY_QUERY = [one for one in EXPORTS if one.by_query]
+TARGETS = str(EXAMPLES / "swissprot_sample.fasta.gz")
+
+
+def search(folder: Path, command: str, profiles: tuple[str, ...], *outputs: str, targets: str = TARGETS) -> Path:
+    """Keep the run of a search with some example profiles."""
+    library, run = folder / "library.hmm", folder / "kept.clalign"
+    library.write_text("".join((EXAMPLES / f"{name}.hmm").read_text() for name in profiles))
+    words = [command, "-q", "--device", "cpu", "--run", str(run), *outputs, str(library), targets]
+    assert main(words) == 0
+    return run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Profiles with few and with many hits, with all that can be written of them ahead."""
+    folder = tmp_path_factory.mktemp("run")
+    outputs = [word for one in BY_QUERY for word in (one.flag, str(folder / one.name))]
+    return search(folder, "hmmsearch", ("globins4", "rrm_1_hmmer3", "globins4"), *outputs)
+
+
+@pytest.fixture
+def ahead(run: Path) -> Iterator[Ahead]:
+    with closing(written_ahead(run)) as found:
+        yield found
+
+
+def written_ahead(run: Path, max_hits: int = MAX_HITS) -> Ahead:
+    """Return what is written ahead in several steps."""
+    found = Ahead(run, Outputs(tuple((one, one.name) for one in (*BY_QUERY, *SEQUENCES))), max_hits)
+    for _ in range(20):
+        found.write()
+    return found
+
+
+def texts(run: Path, folder: Path, ahead: Ahead | None = None) -> dict[str, str]:
+    """Export what can be written by query, with what was written ahead."""
+    found = {}
+    for one in BY_QUERY:
+        path = folder / f"out.{one.name}"
+        export(run, one.name, path, begun=ahead.begun(one.name) if ahead else None)
+        found[one.name] = path.read_text()
+    return found
+
+
+def test_a_command_writes_what_an_export_of_its_run_does(run: Path, tmp_path: Path) -> None:
+    assert {one.name: (run.parent / one.name).read_text() for one in BY_QUERY} == texts(run, tmp_path)
+    assert not list(run.parent.glob("kept.clalign-*")), "a run is one file in the end"
+
+
+@pytest.mark.parametrize(("max_hits", "n_queries"), [(MAX_HITS, 3), (1, 1), (-1, 0)])
+def test_the_rest_follows_what_is_written_ahead(run: Path, tmp_path: Path, max_hits: int, n_queries: int) -> None:
+    with closing(written_ahead(run, max_hits)) as ahead:
+        begun = {one.name: ahead.begun(one.name) for one in EXPORTS}
+        known = {name: one.n_queries for name, one in begun.items() if one is not None}
+        assert known == ({one.name: n_queries for one in BY_QUERY} if n_queries else {})
+        assert texts(run, tmp_path, ahead) == texts(run, tmp_path)
+
+
+def test_a_device_that_comes_later_is_named_with_every_query(run: Path, tmp_path: Path, ahead: Ahead) -> None:
+    with open_run(run, writable=True) as opened:
+        device = opened.fact("device")
+        opened.set_facts(device={**device, "name": "A card"})
+    found = texts(run, tmp_path, ahead)
+    assert found == texts(run, tmp_path)
+    assert found["text"].count("on A card") == 3
+    with open_run(run, writable=True) as opened:
+        opened.set_facts(device=device)
+
+
+def test_what_cannot_be_written_ahead_is_written_afterwards(tmp_path: Path) -> None:
+    with closing(written_ahead(tmp_path / "nothing.clalign")) as ahead:
+        assert ahead.begun("text") is None
+
+
+@pytest.mark.parametrize(
+    ("command", "profile", "targets"),
+    [("hmmsearch", "rrm_1", TARGETS), ("hmmscan", "globins4", str(EXAMPLES / "three_proteins.fasta"))],
+)
+def test_scans_and_profiles_of_hmmer2_wait_for_the_end(
+    tmp_path: Path, command: str, profile: str, targets: str
+) -> None:
+    run = search(tmp_path, command, (profile,), "-o", str(tmp_path / "text"), targets=targets)
+    with closing(written_ahead(run)) as ahead:
+        assert ahead.has_looked
+        assert ahead.begun("text") is None
