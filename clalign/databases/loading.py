@@ -14,7 +14,7 @@ from clalign.databases.reports import Facts, InputReport, make_report
 from clalign.errors import ExitCode, InputError, OptionError, OutputError, quoted
 from clalign.formats.a3m import check_columns, is_a3m
 from clalign.formats.blocks import Reading
-from clalign.formats.readers import FORMATS, GATHERED, read_blocks
+from clalign.formats.readers import ALIGNMENTS, FORMATS, read_blocks
 from clalign.formats.recognize import identify
 from clalign.formats.sources import Source, TextReader, opened
 from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding, code_counts
@@ -24,10 +24,6 @@ from clalign.values.sequences import SequenceDatabase
 
 MOST_REBUILDS = 3
 """So often an entry of the cache is made again before the disk is to blame."""
-
-ALIGNMENTS = ("stockholm", *GATHERED)
-"""Formats whose gap characters are always left out."""
-
 
 HMMERS_NAMES = {
     "afa": "fasta", "a2m": "fasta", "pfam": "stockholm", "clustallike": "clustal", "phylips": "phylip",

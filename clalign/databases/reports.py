@@ -248,7 +248,7 @@ _TEXTS: dict[str, tuple[Severity, str]] = {
         'Sequences with a name that another one had before: {count:,}, for example "{detail}". All are searched.',
     ),
     "empty": ("caution", "Records without residues: {count:,}. They are kept in the count of records only."),
-    "unnamed": ("caution", 'Records without a name: {count:,}. They got names such as "{detail}".'),
+    "unnamed": ("caution", ODDITIES["unnamed"]),
     "gaps_dropped": (
         "note",
         "An alignment: {count:,} gap characters were left out.",

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 import tracemalloc
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from clalign.databases.sequence_rows import read_alignment, read_sequences
 from clalign.errors import Cancelled, InputError
 from clalign.formats import a3m, sources
 from clalign.formats.blocks import Reading, RefusedLetter
+from clalign.formats.readers import read_alignments
 from clalign.formats.row_alignments import read_rows
 from clalign.formats.sources import TextReader, opened
 from clalign.jobs import QuietContext
@@ -288,14 +290,16 @@ def test_rows_of_a3m_are_filled_up_to_the_longest_inserts(tmp_path: Path) -> Non
     path.write_text("".join(f">r {n}\n{text[:5]} \n{text[5:]}\n" for n, text in enumerate(texts)))
     context, n_checks = QuietContext(), []
     context.check = lambda: n_checks.append(1)  # type: ignore[method-assign]
-    with opened(str(path)) as source:
-        rows = a3m.a3m_rows(Reading(TextReader(source, context))).checked()
+    with opened(str(path)) as source, ExitStack() as files:
+        (rows,) = read_alignments("a3m", Reading(TextReader(source, context)), files)
+        found = rows.alignment()
     widths = [max(map(len, column)) for column in zip(*map(columns_of, texts), strict=True)]
-    assert [row.text.decode() for row in rows] == [
+    assert [row.tobytes().decode() for row in found.cells] == [
         "".join(part.ljust(width, ".") for part, width in zip(columns_of(text), widths, strict=True))[1:]
         for text in texts
     ]
-    assert len({row.name for row in rows}) == len(texts) > 30
+    assert len(set(found.names)) == len(texts) > 30
+    assert list(found.descriptions) == [str(n) for n in range(len(texts))]
     assert len(n_checks) > 2 * len(texts), "it can be stopped before each row"
 
 
@@ -304,17 +308,13 @@ def test_a3m_is_refused_before_it_fills_the_memory(tmp_path: Path, monkeypatch: 
     (tmp_path / "wide.a3m").write_bytes(b">a\n" + b"A" * 1_000_000 + b"\n>b\n" + b"C" * 999_999 + b"Ca\n")
     tracemalloc.start()
     try:
-        with (
-            opened(str(tmp_path / "wide.a3m")) as source,
-            pytest.raises(InputError, match="more than 42 MB") as refused,
-        ):
-            a3m.a3m_rows(Reading(TextReader(source)))
+        with pytest.raises(InputError, match="more than 42 MB") as refused:
+            read_rows(str(tmp_path / "wide.a3m"))
         assert refused.value.line == 2
         assert tracemalloc.get_traced_memory()[1] < 40 << 20
         monkeypatch.undo()
         tracemalloc.reset_peak()
-        with opened(str(tmp_path / "wide.a3m")) as source:
-            assert len(a3m.a3m_rows(Reading(TextReader(source))).checked()) == 2
+        assert read_rows(str(tmp_path / "wide.a3m")).n_rows == 2
         assert tracemalloc.get_traced_memory()[1] < (a3m.BESIDE + a3m.COPIES + 8) << 20
     finally:
         tracemalloc.stop()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from clalign.errors import Cancelled, InputError
-from clalign.formats import row_alignments
+from clalign.formats import aligned
 from clalign.formats.row_alignments import list_alignments, read_rows
 from clalign.formats.row_forms import ENDINGS, FORMS, form_of
 from clalign.formats.row_writers import Part, column_marks, write_rows
@@ -223,7 +223,7 @@ def test_rows_of_unequal_length_are_refused_with_name_and_line(tmp_path: Path) -
 
 
 def test_large_alignments_are_kept_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_alignments, "IN_MEMORY", 100)
+    monkeypatch.setattr(aligned, "MAX_BYTES_IN_MEMORY", 100)
     letters = np.random.default_rng(3).choice(np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY-", np.uint8), (40, 130))
     given = RowAlignment.of_rows([f"row{i}" for i in range(40)], [row.tobytes() for row in letters])
     for form in FORMS:  # Clustal has rows in blocks
