@@ -102,6 +102,7 @@ def core_blocks(path: str, rows: list[SequenceRow]) -> npt.NDArray[np.bool_]:
     """
     with opened(path) as source:
         is_marked = identify(source).format == "balibase"
+    core: npt.NDArray[np.bool_]
     if is_marked:
         core = np.frombuffer(read_rows(path).notes.columns.get(CORE_TAG, b""), np.uint8) == ord("*")
     else:

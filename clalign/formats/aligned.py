@@ -124,15 +124,15 @@ class CellStore:
 
     def _ordered(self, letters: Bytes, sizes: Integers, order: Integers) -> Bytes:
         ordered = _table(letters.size, self._files)
-        begins, done = np.cumsum(sizes) - sizes, 0
+        edges, done = np.concatenate([[0], np.cumsum(sizes)]).data, 0
         context = self._text.context
-        for number, part in enumerate(order.tolist()):
+        for number, part in enumerate(order.data):
             if number % CHECK_INTERVAL == 0:
                 context.progress("rows", done, letters.size, "bytes")
                 context.check()
-            begin, size = begins[part], sizes[part]
-            ordered[done : done + size] = letters[begin : begin + size]
-            done += int(size)
+            begin, end = edges[part], edges[part + 1]
+            ordered[done : done + end - begin] = letters[begin:end]
+            done += end - begin
         return ordered
 
     def table(self, names: list[str]) -> tuple[Integers, Bytes]:
@@ -144,7 +144,8 @@ class CellStore:
             If the rows differ in length, with the line of the last part of one.
         """
         letters, rows, sizes, lines = self.parts
-        found, begins = np.unique(rows, return_index=True)
+        begins = np.flatnonzero(np.diff(rows, prepend=-1))
+        found = rows[begins]
         if not len(found):
             return found, letters.reshape(0, 0)
         lengths = np.add.reduceat(sizes, begins)
@@ -222,11 +223,12 @@ class AlignedRows:
 
     def number_of(self, name: str, line: int) -> int:
         """Return the number of the row with a name; that of a new one if there is none."""
-        if name not in self._numbers:
+        number = self._numbers.get(name)
+        if number is None:
             self.mention(name, line)
-            self._numbers[name] = len(self.names)
+            number = self._numbers[name] = len(self.names)
             self.begin(name, "", line)
-        return self._numbers[name]
+        return number
 
     def begin(self, name: str, description: str, line: int) -> None:
         """Begin a row, whatever the names of others are."""
@@ -273,17 +275,17 @@ class AlignedRows:
         if is_aligned:
             self._letters.table(self.names)
         letters, _, sizes, _ = self._letters.parts
-        ends = np.cumsum(sizes)
+        edges = np.concatenate([[0], np.cumsum(sizes)])
         for row, first, last in self._in_order():
-            begin, end = ends[first] - sizes[first], ends[last - 1]
-            yield self.names[row], self.descriptions[row], letters[begin:end].tobytes()
+            yield self.names[row], self.descriptions[row], letters[edges[first] : edges[last]].tobytes()
 
     def _in_order(self) -> Iterator[tuple[int, int, int]]:
         """Yield the number of each row that has letters, and its range of parts."""
+        edges = np.searchsorted(self._letters.parts[1], np.arange(len(self.names) + 1)).tolist()
         order = [self._numbers[name] for name in self._mentioned if name in self._numbers]
-        rows = np.array(order, np.int64) if order else np.arange(len(self.names))
-        edges = np.searchsorted(self._letters.parts[1], (rows, rows + 1))
-        yield from (each for each in zip(rows.tolist(), *edges.tolist(), strict=True) if each[1] < each[2])
+        for row in order or range(len(self.names)):
+            if edges[row] < edges[row + 1]:
+                yield row, edges[row], edges[row + 1]
 
     def alignment(self) -> RowAlignment:
         """Return all that was read.
@@ -316,16 +318,17 @@ class AlignedRows:
             If they differ in length.
         """
         found, _ = self._letters.table(self.names)
-        with_letters = {self.names[row] for row in found.tolist()}
-        for name, line in self._mentioned.items():
-            if name not in with_letters:
-                self._reading.findings.add("no_row", line, name)
+        if len(found) < len(self._mentioned):
+            known = {self.names[row] for row in found.tolist()}
+            for name, line in self._mentioned.items():
+                if name not in known:
+                    self._reading.findings.add("no_row", line, name)
         self._reading.text.kept_bytes = 0
         letters, _, sizes, lines = self._letters.parts
-        ends = np.cumsum(sizes)
+        text, numbers, edges = letters.data, lines.data, np.concatenate([[0], np.cumsum(sizes)]).data
         for row, first, last in self._in_order():
             name = self.names[row]
-            builder.start(name, self.accessions.get(name, ""), self.descriptions[row], int(lines[first]))
+            builder.start(name, self.accessions.get(name, ""), self.descriptions[row], numbers[first])
             for part in range(first, last):
-                builder.residues(int(lines[part]), letters[ends[part] - sizes[part] : ends[part]].tobytes())
+                builder.residues(numbers[part], text[edges[part] : edges[part + 1]].tobytes())
             yield from builder.full()

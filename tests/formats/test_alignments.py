@@ -156,6 +156,38 @@ def test_a_name_may_occur_once_in_a_block(load, tmp_path: Path, case: str) -> No
         assert refused.value.line == line
 
 
+def test_rows_of_stockholm_are_sequences_in_the_order_in_which_they_are_mentioned(load, tmp_path: Path) -> None:
+    """HMMER numbers them so; as a table they keep the order of the rows, and their letters are those of the file."""
+    text = b"# STOCKHOLM 1.0\n#=GS b AC B2\n#=GS a DE one\n#=GS a DE more\na Ac.E\nb AC-E\n//\n"
+    database, _ = load(text)
+    headers = [database.header(row) for row in np.argsort(database.order)]
+    assert headers == [("b", "B2", ""), ("a", "", "one more")]
+    path = str(tmp_path / "input.txt")
+    for read in (read_sequences, read_alignment):
+        found = [(row.name, row.description, row.text) for row in read(path)]
+        assert found == [("b", "", b"AC-E"), ("a", "one more", b"Ac.E")]
+    table = read_rows(path)
+    assert (table.names, table.descriptions) == (["a", "b"], ["one more", ""])
+    assert [row.tobytes() for row in table.cells] == [b"Ac.E", b"AC-E"]
+
+
+def test_annotation_of_a_row_that_is_missing_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.sto"
+    path.write_text("# STOCKHOLM 1.0\n#=GR c SS HHHH\na ACDE\n//\n")
+    with pytest.raises(InputError) as refused:
+        read_rows(str(path))
+    assert refused.value.line == 2
+    assert [row.name for row in read_sequences(str(path))] == ["a"]
+
+
+def test_an_alignment_that_begins_within_another_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.sto"
+    path.write_text("# STOCKHOLM 1.0\na ACDE\n# STOCKHOLM 1.0\nb ACDE\n//\n")
+    with pytest.raises(InputError) as refused:
+        read_rows(str(path))
+    assert refused.value.line == 3
+
+
 @pytest.mark.parametrize("form", ["afa", "a3m"])
 def test_rows_of_one_name_stay_two_where_they_may_have_it(load, form: str) -> None:
     database, report = load(b">a\nAC-DE\n>a\nACWDE\n>a_3\nACFDE\n>a\nACCDE\n", sequence_format=form)
@@ -175,6 +207,7 @@ HH_SUITE = {
     "comments among rows": ">q1\nACDEF\n#between\n>q2\nAC-EF\n",
     "secondary structure": ">ss_pred PSIPRED\nCCHHH\n>ss_conf\n99999\n>q1\nACDEF\n>q2\nAC-EF\n",
     "of known structure": ">ss_dssp\nCCH-H\n>sa_dssp\nABCDE\n>aa_dssp\nACDEF\n>q1\nACDEF\n>q2\nAC-EF\n",
+    "longer names": ">ss_predict PSIPRED\nCCHHH\n>ss_pred_x\nCCHHH\n>q1\nACDEF\n>q2\nAC-EF\n",
     "at the end": "#c\n>q1\nACDEF\n>q2\nAC-EF\n>ss_pred\nCCHHH\n",
 }
 

@@ -4,12 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clalign.databases.sequence_rows import read_sequences
 from clalign.errors import Cancelled, InputError
 from clalign.formats import aligned
 from clalign.formats.row_alignments import list_alignments, read_rows
 from clalign.formats.row_forms import ENDINGS, FORMS, form_of
 from clalign.formats.row_writers import Part, column_marks, write_rows
-from clalign.jobs import Job
+from clalign.jobs import Job, QuietContext
 from clalign.values.row_alignments import RowAlignment, RowTexts, is_residue
 
 STOCKHOLM = """# STOCKHOLM 1.0
@@ -190,6 +191,16 @@ def test_fasta_in_many_lines_with_comments_and_odd_letters(tmp_path: Path) -> No
     assert rows_of(found) == [b"AC-DEF*H", b"ac.defxh", b"ACGTACGT"]
     assert list(found.names) == ["one", "two", "unnamed_3"]
     assert found.descriptions[0] == "first"
+
+
+def test_sequences_without_a_name_get_one_and_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.fa"
+    path.write_text(">\nACD\n>b\nACDE\n> \nAC\n")
+    told: list[str] = []
+    context = QuietContext()
+    context.warn = told.append  # type: ignore[method-assign]
+    assert [row.name for row in read_sequences(str(path), context)] == ["unnamed_1", "b", "unnamed_3"]
+    assert [text.split(": ")[0] for text in told] == [f"{path}, line 1"]
 
 
 def test_msf_has_fifty_columns_in_a_block(tmp_path: Path) -> None:
