@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from clalign.databases.reports import Facts, InputReport, make_report
 from clalign.errors import ExitCode, InputError, OptionError, OutputError, quoted
 from clalign.formats.a3m import check_columns, is_a3m
 from clalign.formats.blocks import Reading
-from clalign.formats.readers import FORMATS, GATHERED, read_blocks
+from clalign.formats.readers import ALIGNMENTS, FORMATS, read_blocks
 from clalign.formats.recognize import identify
 from clalign.formats.sources import Source, TextReader, opened
 from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding, code_counts
@@ -24,10 +25,6 @@ from clalign.values.sequences import SequenceDatabase
 
 MOST_REBUILDS = 3
 """So often an entry of the cache is made again before the disk is to blame."""
-
-ALIGNMENTS = ("stockholm", *GATHERED)
-"""Formats whose gap characters are always left out."""
-
 
 HMMERS_NAMES = {
     "afa": "fasta", "a2m": "fasta", "pfam": "stockholm", "clustallike": "clustal", "phylips": "phylip",
@@ -200,8 +197,15 @@ def _pack(
     source: Source, name: str, working: Path, context: JobContext, drop_gaps: bool, checksum: int
 ) -> tuple[Reading, packed.LengthFacts]:
     reading = Reading(TextReader(source, context), drop_gaps)
+    last, records = b"", reading.tally.records
     with packed.PackedWriter(working) as writer:
         for block in read_blocks(name, reading):
+            if name not in ALIGNMENTS:  # the parts of their rows do not follow each other
+                for byte in reading.tally.lines.keys() - records.keys():
+                    place = bisect_right(block.lines, reading.tally.lines[byte][0])
+                    text = block.texts[place - 1] if place else last
+                    records[byte] = text.partition(b"\t")[0].decode("utf-8", "replace")
+            last = block.texts[-1] if block.texts else last
             writer.add(block)
         lengths = writer.finish()
     reading.text.check_same(checksum)
@@ -270,6 +274,7 @@ def _facts(name: str, reading: Reading, lengths: packed.LengthFacts) -> Facts:
         line_ends={"lf": ends.lf, "crlf": ends.crlf, "cr": ends.cr, "final": int(ends.final)},
         byte_counts={str(byte): int(counts[byte]) for byte in used},
         byte_lines={str(byte): lines for byte, lines in reading.tally.lines.items()},
+        byte_records={str(byte): name for byte, name in reading.tally.records.items()},
         findings={kind: asdict(finding) for kind, finding in reading.findings.found.items()},
         n_sequences=lengths.n,
         n_residues=lengths.total,

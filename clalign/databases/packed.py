@@ -22,7 +22,7 @@ from clalign.values.sequences import SequenceDatabase, longest_first
 VERSION = 2
 """Changes whenever the rows of all files are counted otherwise than before, for runs name them."""
 
-READING = 4
+READING = 5
 """Changes whenever files are read or packed otherwise than before: what the cache keeps of them is made anew.
 
 4: A header of FASTA may follow residues in a line, and A3M may have comments and annotation.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from clalign.errors import quoted
 from clalign.formats.blocks import ODDITIES
 from clalign.formats.tally import DIGITS, SHOWN_LINES, code_counts
 from clalign.values.alphabets import (
@@ -135,8 +136,8 @@ class Facts(Struct, frozen=True):
     format : str
     line_ends : dict
         Number of each kind, and whether the last line has one (``final``).
-    byte_counts, byte_lines : dict
-        For each byte among the residues: how often, and in which lines first.
+    byte_counts, byte_lines, byte_records : dict
+        For each byte among the residues: how often, in which lines first, and in which record first if that is known.
     findings : dict
         For each kind: count, lines and a detail.
     n_sequences, n_residues, n_empty, shortest, longest : int
@@ -147,6 +148,7 @@ class Facts(Struct, frozen=True):
     line_ends: dict[str, int]
     byte_counts: dict[str, int]
     byte_lines: dict[str, list[int]]
+    byte_records: dict[str, str]
     findings: dict[str, dict[str, Any]]
     n_sequences: int
     n_residues: int
@@ -212,9 +214,11 @@ def _letter_issues(facts: Facts, alphabet: Alphabet) -> Iterator[Issue]:
         elif code == STOP_CODE:
             stops.append(byte)
     if foreign:
-        text = (
-            f"Characters that are no {alphabet.label} residues: {_listed(facts, foreign)}. They are scored as unknown."
-        )
+        text = f"Characters that are no {alphabet.label} residues: {_listed(facts, foreign)}."
+        first = str(min(foreign, key=lambda byte: facts.byte_lines[str(byte)]))
+        if record := facts.byte_records.get(first):
+            text += f" The first is in the record {quoted(record)}."
+        text += " They are scored as unknown."
         yield _byte_issue(facts, "letters", "caution", text, foreign)
     if gaps and "gaps_dropped" not in facts.findings:
         where = "in the sequence" if facts.n_sequences == 1 else "although the sequences are not aligned"
@@ -248,7 +252,7 @@ _TEXTS: dict[str, tuple[Severity, str]] = {
         'Sequences with a name that another one had before: {count:,}, for example "{detail}". All are searched.',
     ),
     "empty": ("caution", "Records without residues: {count:,}. They are kept in the count of records only."),
-    "unnamed": ("caution", 'Records without a name: {count:,}. They got names such as "{detail}".'),
+    "unnamed": ("caution", ODDITIES["unnamed"]),
     "gaps_dropped": (
         "note",
         "An alignment: {count:,} gap characters were left out.",

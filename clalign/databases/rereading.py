@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.databases.loading import ALIGNMENTS
 from clalign.databases.reports import InputReport
 from clalign.formats.blocks import Reading
-from clalign.formats.readers import read_blocks
+from clalign.formats.readers import ALIGNMENTS, read_blocks
 from clalign.formats.sources import TextReader, opened
 from clalign.jobs import JobContext
 from clalign.values.sequences import SequenceDatabase

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import replace
 
 from clalign.databases.reports import NUMBERED
 from clalign.errors import InputError, quoted
-from clalign.formats.a3m import a3m_lines, alignment_form, refined
-from clalign.formats.balibase import core_columns
-from clalign.formats.blocks import DROPPED, NOT_IN_ROWS, NOT_RESIDUES, Block, Reading, text_of
-from clalign.formats.fasta import fasta_lines, text_before
-from clalign.formats.readers import GATHERED, gather_rows, read_blocks
+from clalign.formats.a3m import a3m_sequences, alignment_form, refined
+from clalign.formats.balibase import CORE_TAG
+from clalign.formats.blocks import NOT_IN_ROWS, NOT_RESIDUES, Block, Reading
+from clalign.formats.readers import ALIGNMENTS, read_alignments, read_blocks
 from clalign.formats.recognize import identify
-from clalign.formats.row_alignments import check_only
-from clalign.formats.sources import TAKE_AGAIN, TextReader, opened
-from clalign.formats.tally import DIGITS, GAPS
+from clalign.formats.row_alignments import check_only, read_rows
+from clalign.formats.sources import TextReader, opened
+from clalign.formats.tally import GAPS
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.alphabets import decode
 
@@ -45,7 +44,7 @@ class SequenceRow(Struct, frozen=True):
 
 
 def read_sequences(path: str, context: JobContext | None = None) -> list[SequenceRow]:
-    """Read the sequences of a file of any format; of FASTA and most alignments the case of letters is kept.
+    """Read the sequences of a file of any format; of FASTA and alignments the case of letters is kept.
 
     Digits in FASTA, which number residues, are left out with a warning.
 
@@ -59,7 +58,7 @@ def read_sequences(path: str, context: JobContext | None = None) -> list[Sequenc
         form = refined(identify(source).sequence_format(), source, context)
         refused = NOT_RESIDUES if form in ("fasta", *NUMBERED) else NOT_IN_ROWS
         reading = Reading(TextReader(source, context), refused=refused)
-        rows = list(_fasta_rows(reading, a3m_lines(reading))) if form == "a3m" else _rows(reading, form)
+        rows = _sequences(reading, form)
         reading.warn()
         return rows
 
@@ -76,21 +75,12 @@ def read_alignment(path: str, context: JobContext | None = None) -> list[Sequenc
     context = context or QuietContext()
     check_only(path, context)
     with opened(path, None, context) as source:
-        form = alignment_form(source, context)
         reading = Reading(TextReader(source, context), refused=NOT_IN_ROWS)
-        rows = _rows(reading, form)
+        rows = _rows(reading, alignment_form(source, context), is_aligned=True)
         reading.warn()
     if not rows:
         raise InputError(path, "there is no alignment in this file.", "Choose another file.")
     check_names(path, rows)
-    for row in rows:
-        if len(row.text) != len(rows[0].text):
-            raise InputError(
-                path,
-                f"the rows of the alignment differ in length: {quoted(row.name)} has {len(row.text):,} columns, "
-                f"but {quoted(rows[0].name)} has {len(rows[0].text):,}.",
-                TAKE_AGAIN,
-            )
     return rows
 
 
@@ -111,13 +101,15 @@ def core_blocks(path: str, rows: list[SequenceRow]) -> npt.NDArray[np.bool_]:
         If there are none.
     """
     with opened(path) as source:
-        marks = core_columns(Reading(TextReader(source))) if identify(source).format == "balibase" else None
-    core = np.array(marks or (), bool)
-    if marks is None:
+        is_marked = identify(source).format == "balibase"
+    core: npt.NDArray[np.bool_]
+    if is_marked:
+        core = np.frombuffer(read_rows(path).notes.columns.get(CORE_TAG, b""), np.uint8) == ord("*")
+    else:
         letters = np.array([np.frombuffer(row.text, np.uint8) for row in rows])
         is_upper, is_gap = (letters >= ord("A")) & (letters <= ord("Z")), np.isin(letters, list(GAPS))
         core = np.asarray(np.all(is_upper | is_gap, axis=0) & ~np.all(is_gap, axis=0))
-    if len(core) != len(rows[0].text) or not core.any():
+    if not core.any():
         hint = "Compare all columns, or give a reference whose core blocks are in upper case."
         raise InputError(path, "it marks no core blocks.", hint)
     return core
@@ -138,37 +130,19 @@ def check_names(path: str, rows: list[SequenceRow]) -> None:
         known.add(row.name)
 
 
-def _rows(reading: Reading, form: str) -> list[SequenceRow]:
-    if form == "fasta":
-        return list(_fasta_rows(reading, fasta_lines(reading)))
-    if form in GATHERED:
-        rows = gather_rows(form, reading).checked()
-        return [SequenceRow(row.name, " ".join(row.descriptions), row.text) for row in rows]
+def _sequences(reading: Reading, form: str) -> list[SequenceRow]:
+    if form == "a3m":
+        given = enumerate(a3m_sequences(reading), 1)
+        return [SequenceRow(name or f"unnamed_{n}", description, text) for n, (_, name, description, text) in given]
+    if form in ("fasta", *ALIGNMENTS):
+        return _rows(reading, form, is_aligned=form != "fasta")
     return _decoded_rows(read_blocks(form, reading))
 
 
-def _fasta_rows(reading: Reading, lines: Iterator[tuple[int, bytes]]) -> Iterator[SequenceRow]:
-    row: SequenceRow | None = None
-    parts: list[bytes] = []
-    for number, line in lines:
-        if line.startswith(b">"):
-            if row is not None:
-                yield replace(row, text=b"".join(parts))
-            row, parts = _named_row(line[1:]), []
-        elif not line.startswith(b";"):
-            if row is None and line.strip():
-                raise text_before(reading.text, number)
-            reading.check(row.name if row else "", number, line)
-            parts.append(line.translate(None, DROPPED))
-            if len(line.translate(None, DIGITS)) < len(line):
-                reading.findings.add("digits", number)
-    if row is not None:
-        yield replace(row, text=b"".join(parts))
-
-
-def _named_row(head: bytes) -> SequenceRow:
-    words = [text_of(word) for word in head.strip().split(None, 1)]
-    return SequenceRow(words[0] if words else "unnamed", " ".join(words[1:]), b"")
+def _rows(reading: Reading, form: str, is_aligned: bool) -> list[SequenceRow]:
+    with ExitStack() as files:
+        alignments = read_alignments(form, reading, files)
+        return [SequenceRow(*row) for rows in alignments for row in rows.sequences(is_aligned)]
 
 
 def _decoded_rows(blocks: Iterator[Block]) -> list[SequenceRow]:

@@ -145,45 +145,45 @@ def read_a3m_blocks(reading: Reading) -> Iterator[Block]:
     yield from builder.rest()
 
 
-def a3m_rows(reading: Reading) -> AlignedRows:
-    """Return the rows of an A3M alignment, with the gaps that it leaves out beside the inserts of other rows.
+def a3m_rows(reading: Reading, rows: AlignedRows) -> None:
+    """Add the rows of an A3M alignment, with the gaps that it leaves out beside the inserts of other rows.
 
     Raises
     ------
     InputError
         If the rows have other numbers of columns, or there are too many gaps to keep them.
     """
-    rows = AlignedRows(reading)
-    given = _given(reading)
+    given = deque(a3m_sequences(reading))
     widths: npt.NDArray[np.int64] | None = None
-    for number, _, text in given:
+    for number, _, _, text in given:
         reading.text.context.check()
         sizes = np.diff(_edges(text))
         if widths is not None and len(sizes) != len(widths):
             raise _unequal(reading.text, len(sizes) - 1, number)
         widths = sizes if widths is None else np.maximum(widths, sizes)
     if widths is None:
-        return rows
+        return
     ends = np.cumsum(widths)
     n_columns = int(ends[-1])
     reading.text.keep(COPIES * n_columns, given[0][0])
     for place in range(1, len(given) + 1):
         reading.text.context.check()
-        number, name, text = given.popleft()
+        number, name, description, text = given.popleft()
         reading.text.keep(n_columns, number)
-        rows.add(rows.unused(name, place), number, _filled(text, ends - widths, n_columns))
-    return rows
+        rows.number_of(rows.unused(name, place), number)
+        rows.descriptions[-1] = description
+        rows.extend(number, _filled(text, ends - widths, n_columns))
 
 
-def _given(reading: Reading) -> deque[tuple[int, str, bytes]]:
-    """Return the line, the name and the letters of each row, without the dots that some files have in them."""
-    parted: deque[tuple[int, str, list[bytes]]] = deque()
+def a3m_sequences(reading: Reading) -> Iterator[tuple[int, str, str, bytes]]:
+    """Give the line, the name, the description and the letters of each row, without the dots that some files have."""
+    parted: deque[tuple[int, str, str, list[bytes]]] = deque()
     size = longest = 0
     for number, line in a3m_lines(reading):
         if line.startswith(b">"):
             reading.text.keep(len(line) + LINE_BYTES, number)
-            name = text_of(line[1:]).split(None, 1)[0] if line[1:].strip() else ""
-            parted.append((number, name, []))
+            name, description = (*text_of(line[1:]).split(None, 1), "", "")[:2]
+            parted.append((number, name, description, []))
             size = 0
         else:
             reading.check(name, number, line)
@@ -191,12 +191,10 @@ def _given(reading: Reading) -> deque[tuple[int, str, bytes]]:
             size += len(letters)
             reading.text.keep(len(letters) + LINE_BYTES + BESIDE * max(0, size - longest), number)
             longest = max(longest, size)
-            parted[-1][2].append(letters)
-    given: deque[tuple[int, str, bytes]] = deque()
+            parted[-1][3].append(letters)
     while parted:  # so that parts and whole rows are never both there
-        number, name, parts = parted.popleft()
-        given.append((number, name, b"".join(parts)))
-    return given
+        number, name, description, parts = parted.popleft()
+        yield number, name, description, b"".join(parts)
 
 
 def _edges(text: bytes) -> npt.NDArray[np.int64]:

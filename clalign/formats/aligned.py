@@ -1,35 +1,39 @@
-"""Rows of an alignment as sequences: gathered over the blocks of a file, then handed over without their gaps."""
+"""Rows of an alignment, gathered over the blocks of a file: a table of letters, or sequences without their gaps."""
 
 from __future__ import annotations
 
+import tempfile
+from array import array
 from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cached_property
+from typing import BinaryIO
 
-from msgspec import Struct, field
+import numpy as np
+import numpy.typing as npt
 
-from clalign.errors import quoted
+from clalign.errors import OutputError, quoted
 from clalign.formats.blocks import Block, BlockBuilder, Reading
 from clalign.formats.sources import LINE_BYTES, TextReader
+from clalign.formats.tally import BLANKS
+from clalign.values.row_alignments import Bytes, RowAlignment, RowNotes, RowTexts
 
-ROW_BYTES = 4 * LINE_BYTES
-"""Bytes of memory that a row takes beside its parts."""
+Integers = npt.NDArray[np.int64]
 
+MAX_BYTES_IN_MEMORY = 64 << 20
+"""Letters that are kept in memory; more are kept in a temporary file, which goes with its last user."""
 
-class AlignedRow(Struct):
-    """One row: its residues and gaps line by line, with line numbers, how many they are, and the line that first tells
-    something of it.
-    """
+PART_BYTES = 24
+"""Bytes of memory that a part of a row takes beside its letters."""
 
-    name: str
-    parts: list[tuple[int, bytes]] = field(default_factory=list)
-    accession: str = ""
-    descriptions: list[str] = field(default_factory=list)
-    noted: int = 0
-    n_columns: int = 0
+ROW_BYTES = 3 * LINE_BYTES
+"""Bytes of memory that a row takes that is found by its name."""
 
-    @property
-    def text(self) -> bytes:
-        """All of its residues and gaps."""
-        return b"".join(part for _, part in self.parts)
+STORE_BYTES = 1024
+"""Bytes of memory that a `CellStore` takes."""
+
+CHECK_INTERVAL = 4096
+"""Number of parts written between two questions whether to go on."""
 
 
 class RowNames:
@@ -66,32 +70,175 @@ class RowNames:
         self._names.clear()
 
 
+class CellStore:
+    """The letters of rows, part by part in the order in which they are read, with the line of each part.
+
+    Parameters
+    ----------
+    text : TextReader
+        Counts the memory.
+    files : ExitStack
+        Closes the temporary files; what is mapped of them stays.
+    """
+
+    def __init__(self, text: TextReader, files: ExitStack) -> None:
+        self._text, self._files = text, files
+        self._letters = bytearray()
+        self._file: BinaryIO | None = None
+        self._rows, self._sizes, self._lines = array("i"), array("q"), array("q")
+
+    def add(self, row: int, letters: bytes, line: int) -> None:
+        """Add a part of a row."""
+        self._text.keep(PART_BYTES, line)
+        self._rows.append(row)
+        self._sizes.append(len(letters))
+        self._lines.append(line)
+        self._letters += letters
+        if len(self._letters) > MAX_BYTES_IN_MEMORY:
+            self._flush()
+
+    def _flush(self) -> None:
+        try:
+            if self._file is None:
+                self._file = _temporary_file(self._files)
+            self._file.write(self._letters)
+            self._file.flush()
+        except OSError as error:
+            raise _no_room(error) from None
+        self._letters = bytearray()
+
+    @cached_property
+    def parts(self) -> tuple[Bytes, Integers, Integers, Integers]:
+        """All letters row by row, and of the parts in this order the row, the size and the line; none may be added."""
+        rows = np.frombuffer(self._rows, np.int32).astype(np.int64)
+        sizes, lines = np.frombuffer(self._sizes, np.int64), np.frombuffer(self._lines, np.int64)
+        letters = np.frombuffer(self._letters, np.uint8)
+        if self._file is not None:
+            self._flush()
+            letters = np.memmap(self._file, np.uint8, "r")
+            self._file.close()
+        if (np.diff(rows) >= 0).all():
+            return letters, rows, sizes, lines
+        order = np.argsort(rows, kind="stable")
+        return self._ordered(letters, sizes, order), rows[order], sizes[order], lines[order]
+
+    def _ordered(self, letters: Bytes, sizes: Integers, order: Integers) -> Bytes:
+        ordered = _table(letters.size, self._files)
+        edges, done = np.concatenate([[0], np.cumsum(sizes)]).data, 0
+        context = self._text.context
+        for number, part in enumerate(order.data):
+            if number % CHECK_INTERVAL == 0:
+                context.progress("rows", done, letters.size, "bytes")
+                context.check()
+            begin, end = edges[part], edges[part + 1]
+            ordered[done : done + end - begin] = letters[begin:end]
+            done += end - begin
+        return ordered
+
+    def table(self, names: list[str]) -> tuple[Integers, Bytes]:
+        """Return the rows that have parts, rising, and their letters (uint8[k, n_columns]).
+
+        Raises
+        ------
+        InputError
+            If the rows differ in length, with the line of the last part of one.
+        """
+        letters, rows, sizes, lines = self.parts
+        begins = np.flatnonzero(np.diff(rows, prepend=-1))
+        found = rows[begins]
+        if not len(found):
+            return found, letters.reshape(0, 0)
+        lengths = np.add.reduceat(sizes, begins)
+        wrong = np.flatnonzero(lengths != lengths[0])
+        if len(wrong):
+            row, length = int(found[wrong[0]]), int(lengths[wrong[0]])
+            raise self._text.error(
+                f"the rows of the alignment differ in length: {quoted(names[row])} has {length:,} columns, but "
+                f"{quoted(names[int(found[0])])} has {int(lengths[0]):,}.",
+                "Part of the alignment may be missing; take the file from its source again.",
+                int(lines[rows == row][-1]),
+            )
+        return found, letters.reshape(len(found), int(lengths[0]))
+
+
+def _temporary_file(files: ExitStack) -> BinaryIO:
+    return files.enter_context(tempfile.TemporaryFile(prefix="clalign-"))
+
+
+def _table(size: int, files: ExitStack) -> Bytes:
+    if size <= MAX_BYTES_IN_MEMORY:
+        return np.empty(size, np.uint8)
+    try:
+        with _temporary_file(files) as file:
+            return np.memmap(file, np.uint8, "w+", shape=(size,))
+    except OSError as error:
+        raise _no_room(error) from None
+
+
+def _no_room(error: OSError) -> OutputError:
+    hint = "Free some space there, or set TMPDIR to a folder with more."
+    return OutputError(f"The alignment could not be kept in {tempfile.gettempdir()}: {error.strerror}.", hint)
+
+
 class AlignedRows:
-    """The rows of one alignment, in the order of the file; who adds to them counts the memory (`TextReader.keep`)."""
+    """The rows of one alignment in the order of their first letters, and what the file says of them.
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._rows: dict[str, AlignedRow] = {}
+    Parameters
+    ----------
+    reading : Reading
+    files : ExitStack
+        Closes the temporary files.
+
+    Attributes
+    ----------
+    names, descriptions : list of str
+    accessions : dict
+        By name.
+    columns : dict
+        Texts of the whole alignment by their tags; those of another width are left out.
+    notes : RowNotes
+    """
+
+    def __init__(self, reading: Reading, files: ExitStack) -> None:
+        self.names: list[str] = []
+        self.descriptions: list[str] = []
+        self.accessions: dict[str, str] = {}
+        self.columns: dict[str, bytearray] = {}
+        self.notes = RowNotes()
+        self._reading, self._files = reading, files
+        self._letters = CellStore(reading.text, files)
+        self._residues: dict[str, CellStore] = {}
+        self._numbers: dict[str, int] = {}
+        self._mentioned: dict[str, int] = {}
         self._block = RowNames(reading.text)
-        self._n_with_parts = 0
-
-    def __len__(self) -> int:
-        return self._n_with_parts
 
     def __contains__(self, name: str) -> bool:
-        return name in self._rows
+        return name in self._mentioned
 
-    @property
-    def first(self) -> AlignedRow:
-        """The row that came first."""
-        return next(iter(self._rows.values()))
+    def mention(self, name: str, line: int) -> None:
+        """Note that a line tells something of a row, which may follow."""
+        if name not in self._mentioned:
+            self._reading.text.keep(len(name) + ROW_BYTES, line)
+            self._mentioned[name] = line
 
-    def row(self, name: str) -> AlignedRow:
-        """Return the row with a name; a new one if there is none."""
-        if name not in self._rows:
-            self._reading.text.keep(len(name) + ROW_BYTES)
-            self._rows[name] = AlignedRow(name)
-        return self._rows[name]
+    def number_of(self, name: str, line: int) -> int:
+        """Return the number of the row with a name; that of a new one if there is none."""
+        number = self._numbers.get(name)
+        if number is None:
+            self.mention(name, line)
+            number = self._numbers[name] = len(self.names)
+            self.begin(name, "", line)
+        return number
+
+    def begin(self, name: str, description: str, line: int) -> None:
+        """Begin a row, whatever the names of others are."""
+        self._reading.text.keep(len(name) + len(description) + LINE_BYTES, line)
+        self.names.append(name)
+        self.descriptions.append(description)
+
+    def extend(self, line: int, letters: bytes) -> None:
+        """Add letters without blanks to the row that began last."""
+        self._letters.add(len(self.names) - 1, letters, line)
 
     def end_block(self) -> None:
         """Let the rows go on in other lines: until then each has one part."""
@@ -101,51 +248,87 @@ class AlignedRows:
         """Add the part of a row that is in a line; refuse a second one in a block."""
         self._block.add(name, line)
         self._reading.check(name, line, text)
-        letters = b"".join(text.split())
-        row = self.row(name)
-        self._n_with_parts += not row.parts
-        row.parts.append((line, letters))
-        row.n_columns += len(letters)
+        self._letters.add(self.number_of(name, line), text.translate(None, BLANKS), line)
+
+    def annotate(self, tag: str, name: str, line: int, text: bytes) -> None:
+        """Add a part of the annotation of a row, which has a character for each column."""
+        if tag not in self._residues:
+            self._reading.text.keep(STORE_BYTES, line)
+            self._residues[tag] = CellStore(self._reading.text, self._files)
+        self._residues[tag].add(self.number_of(name, line), text.translate(None, BLANKS), line)
 
     def unused(self, name: str, place: int) -> str:
         """Return a name that no row has, for a format in which names may be missing or occur again."""
         unique, name = name, name or "unnamed"
-        while not unique or unique in self._rows:
+        while not unique or unique in self._numbers:
             unique, name = f"{name}_{place}", f"{name}_"
         return unique
 
+    def sequences(self, is_aligned: bool = True) -> Iterator[tuple[str, str, bytes]]:
+        """Yield name, description and letters of the rows, in the order in which the file first mentions them.
+
+        Raises
+        ------
+        InputError
+            If they differ in length and should not.
+        """
+        if is_aligned:
+            self._letters.table(self.names)
+        letters, _, sizes, _ = self._letters.parts
+        edges = np.concatenate([[0], np.cumsum(sizes)])
+        for row, first, last in self._in_order():
+            yield self.names[row], self.descriptions[row], letters[edges[first] : edges[last]].tobytes()
+
+    def _in_order(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the number of each row that has letters, and its range of parts."""
+        edges = np.searchsorted(self._letters.parts[1], np.arange(len(self.names) + 1)).tolist()
+        order = [self._numbers[name] for name in self._mentioned if name in self._numbers]
+        for row in order or range(len(self.names)):
+            if edges[row] < edges[row + 1]:
+                yield row, edges[row], edges[row + 1]
+
+    def alignment(self) -> RowAlignment:
+        """Return all that was read.
+
+        Raises
+        ------
+        InputError
+            If the rows differ in length, or one with annotation has no letters.
+        """
+        found, cells = self._letters.table(self.names)
+        missing = next((row for row, place in enumerate(found.tolist()) if row != place), len(found))
+        if missing < len(self.names):
+            name = self.names[missing]
+            reason = f"there is annotation of the row {quoted(name)}, but there is no such row."
+            raise self._reading.text.error(reason, line=self._mentioned[name])
+        n_columns, notes = cells.shape[1], self.notes
+        notes.columns.update({tag: bytes(text) for tag, text in self.columns.items() if len(text) == n_columns})
+        for tag, store in self._residues.items():
+            rows, texts = store.table(self.names)
+            if texts.shape[1] == n_columns:
+                notes.residues[tag] = RowTexts(rows, texts)
+        return RowAlignment(cells, self.names, self.descriptions, notes)
+
     def hand_over(self, builder: BlockBuilder) -> Iterator[Block]:
-        """Give the rows to a builder and forget them; refuse rows of unequal length."""
-        self.checked()
-        rows, self._rows, self._n_with_parts = self._rows, {}, 0
+        """Give the rows to a builder, in the order in which the file first mentions them.
+
+        Raises
+        ------
+        InputError
+            If they differ in length.
+        """
+        found, _ = self._letters.table(self.names)
+        if len(found) < len(self._mentioned):
+            known = {self.names[row] for row in found.tolist()}
+            for name, line in self._mentioned.items():
+                if name not in known:
+                    self._reading.findings.add("no_row", line, name)
         self._reading.text.kept_bytes = 0
-        self.end_block()
-        while rows:
-            row = rows.pop(next(iter(rows)))
-            if not row.parts:
-                self._reading.findings.add("no_row", row.noted, row.name)
-                continue
-            builder.start(row.name, row.accession, " ".join(row.descriptions), row.parts[0][0])
-            for line, part in row.parts:
-                builder.residues(line, part)
+        letters, _, sizes, lines = self._letters.parts
+        text, numbers, edges = letters.data, lines.data, np.concatenate([[0], np.cumsum(sizes)]).data
+        for row, first, last in self._in_order():
+            name = self.names[row]
+            builder.start(name, self.accessions.get(name, ""), self.descriptions[row], numbers[first])
+            for part in range(first, last):
+                builder.residues(numbers[part], text[edges[part] : edges[part + 1]].tobytes())
             yield from builder.full()
-
-    def checked(self) -> list[AlignedRow]:
-        """Return the rows that have residues; refuse rows of unequal length."""
-        rows = [row for row in self._rows.values() if row.parts]
-        for row in rows:
-            if row.n_columns != rows[0].n_columns:
-                raise self._reading.text.error(
-                    f"the rows of the alignment differ in length: {quoted(row.name)} has {row.n_columns:,} columns, "
-                    f"but {quoted(rows[0].name)} has {rows[0].n_columns:,}.",
-                    "Part of the alignment may be missing; take the file from its source again.",
-                    row.parts[-1][0],
-                )
-        return rows
-
-
-def blocks_of(rows: AlignedRows, reading: Reading) -> Iterator[Block]:
-    """Give all rows of an alignment as blocks of sequences."""
-    builder = BlockBuilder(reading)
-    yield from rows.hand_over(builder)
-    yield from builder.rest()

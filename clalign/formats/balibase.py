@@ -14,6 +14,9 @@ from clalign.sizes import size_text
 NAME, LETTERS = "seq-name", "seq-data"
 SCORE_NAME, SCORES = "colsco-name", "colsco-data"
 
+CORE_TAG = "core"
+"""Of the annotation of columns that marks those of core blocks with ``*``."""
+
 MAX_TEXT_BYTES = 16 << 20
 """Bytes of the text of an element, and of a tag or a comment."""
 
@@ -24,35 +27,28 @@ CORE_SCORE = "coreblock"
 """The name of the scores of columns that mark core blocks with 1."""
 
 
-def balibase_rows(reading: Reading) -> AlignedRows:
-    """Return the rows of a reference.
+def balibase_rows(reading: Reading, rows: AlignedRows) -> None:
+    """Add the rows of a reference, and which of its columns are core blocks if it says so.
 
     Raises
     ------
     InputError
         If it is no XML, or a row has no name.
     """
-    rows, name = AlignedRows(reading), ""
-    for element, line, text in _elements(reading, NAME, LETTERS):
+    name = score = ""
+    for element, line, text in _elements(reading, NAME, LETTERS, SCORE_NAME, SCORES):
         if element == NAME:
             name = "_".join(text.split())
+        elif element == SCORE_NAME:
+            score = text.strip()
+        elif element == SCORES:
+            if score == CORE_SCORE:
+                rows.columns[CORE_TAG] = bytearray(ord("*") if word == "1" else ord(".") for word in text.split())
         elif not name:
             raise reading.text.error("a row has no name.", line=line)
         else:
             reading.text.keep(len(text) + LINE_BYTES, line)
             rows.add(name, line, text.encode())
-    return rows
-
-
-def core_columns(reading: Reading) -> list[bool] | None:
-    """Return which columns of a reference are core blocks; None if it does not say so."""
-    name, core = "", None
-    for element, _, text in _elements(reading, SCORE_NAME, SCORES):
-        if element == SCORE_NAME:
-            name = text.strip()
-        elif name == CORE_SCORE:
-            core = [word == "1" for word in text.split()]
-    return core
 
 
 def _elements(reading: Reading, *wanted: str) -> Iterator[tuple[str, int, str]]:

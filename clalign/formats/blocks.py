@@ -56,6 +56,7 @@ ODDITIES = {
     "joined": "Headers that follow residues in a line, as where files are joined of which one does not end with a line"
     " end: {count:,}. Each begins a record.",
     "digits": "Digits among the residues were left out.",
+    "unnamed": 'Records without a name: {count:,}. They got names such as "{detail}".',
 }
 """What is told of a file wherever it is read, by the kind of a finding."""
 
@@ -124,7 +125,7 @@ class Reading(Struct):
         for kind, words in ODDITIES.items():
             if found := self.findings.found.get(kind):
                 place = f"{self.text.source.label}, line {found.lines[0]:,}"
-                self.text.context.warn(f"{place}: {words.format(count=found.count)}")
+                self.text.context.warn(f"{place}: {words.format(count=found.count, detail=found.detail)}")
 
 
 def record_text(name: str, accession: str, description: str) -> bytes:

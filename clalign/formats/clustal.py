@@ -7,15 +7,14 @@ from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Reading, text_of
 
 
-def clustal_rows(reading: Reading) -> AlignedRows:
-    """Return the rows of a Clustal alignment, gaps included.
+def clustal_rows(reading: Reading, rows: AlignedRows) -> None:
+    """Add the rows of a Clustal alignment, gaps included.
 
     Raises
     ------
     InputError
         If a line is no row.
     """
-    rows = AlignedRows(reading)
     header = True
     for number, line in reading.text.kept_lines():
         if header or not line.strip() or line[:1] in b" \t":
@@ -28,4 +27,3 @@ def clustal_rows(reading: Reading) -> AlignedRows:
         if not parts:
             raise reading.text.error(f"the row {quoted(text_of(name), 40)} has a name but no residues.", line=number)
         rows.add(text_of(name), number, b"".join(parts))
-    return rows

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.errors import InputError
-from clalign.formats.blocks import CODES, Block, Reading, record_text
+from clalign.formats.aligned import AlignedRows
+from clalign.formats.blocks import CODES, DROPPED, Block, Reading, record_text, text_of
 from clalign.formats.sources import CHUNK, LONGEST_HEADER, TextReader, count_byte, decoded
+from clalign.formats.tally import DIGITS
 from clalign.sizes import size_text
 
 Integers = npt.NDArray[np.int64]
@@ -114,6 +116,40 @@ def text_before(text: TextReader, line: int) -> InputError:
         "Remove it, or give the sequence a header line such as >name.",
         line,
     )
+
+
+def fasta_rows(reading: Reading, rows: AlignedRows) -> None:
+    """Add the records of a FASTA file with their letters as they are, gaps included; names need not differ.
+
+    Raises
+    ------
+    InputError
+        If there is text before the first header.
+    """
+    for data, first, goes_on in fasta_pieces(reading):
+        begins = data.startswith(b">") and not goes_on
+        line = first - begins  # of the end of the line before a header
+        for place, part in enumerate((b"\n" * begins + data).split(b"\n>")):
+            head, _, letters = part.partition(b"\n") if place else (b"", b"", part)
+            if place:
+                words = [text_of(word) for word in head.split(None, 1)]
+                name = words[0] if words else f"unnamed_{len(rows.names) + 1}"
+                if not words:
+                    reading.findings.add("unnamed", line + 1, name)
+                rows.begin(name, words[1].rstrip() if len(words) > 1 else "", line + 1)
+            begun, line = line + 2 * bool(place), line + bool(place) + part.count(b"\n")
+            if b"\n;" in letters or letters.startswith(b";"):
+                letters = b"\n".join(b"" if row.startswith(b";") else row for row in letters.split(b"\n"))
+            if not rows.names and letters.strip():
+                blank = letters[: len(letters) - len(letters.lstrip())]
+                raise text_before(reading.text, begun + blank.count(b"\n"))
+            reading.check(rows.names[-1] if rows.names else "", begun, letters)
+            if len(letters.translate(None, DIGITS)) < len(letters):
+                for number, row in enumerate(letters.split(b"\n"), begun):
+                    if len(row.translate(None, DIGITS)) < len(row):
+                        reading.findings.add("digits", number)
+            if letters or place:
+                rows.extend(line - letters.endswith(b"\n"), letters.translate(None, DROPPED))
 
 
 def read_fasta_blocks(reading: Reading, chunk: int = CHUNK) -> Iterator[Block]:

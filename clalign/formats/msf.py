@@ -7,22 +7,22 @@ from clalign.formats.aligned import AlignedRows, RowNames
 from clalign.formats.blocks import Reading, text_of
 
 
-def msf_rows(reading: Reading) -> AlignedRows:
-    """Return the rows of a MSF alignment; its gaps (``.`` and ``~``) are included as ``-``.
+def msf_rows(reading: Reading, rows: AlignedRows) -> None:
+    """Add the rows of a MSF alignment; its gaps (``.`` and ``~``) are included as ``-``.
 
     Raises
     ------
     InputError
         If a line is no row, a row has no name in the header, or the rows differ in length.
     """
-    rows, names = AlignedRows(reading), RowNames(reading.text)
+    names = RowNames(reading.text)
     is_header = True
     for number, line in reading.text.kept_lines():
         words = line.split()
         if is_header:
             if len(words) > 1 and words[0] == b"Name:":
                 names.add(text_of(words[1]), number)
-                rows.row(text_of(words[1]))
+                rows.mention(text_of(words[1]), number)
             is_header = line.strip() != b"//"
             continue
         if not words or all(word.isdigit() for word in words):  # a ruler
@@ -34,7 +34,6 @@ def msf_rows(reading: Reading) -> AlignedRows:
         rows.add(name, number, b"".join(words[1:]).translate(_GAPS))
     if is_header:
         raise reading.text.error("the line // between the names and the rows is missing.")
-    return rows
 
 
 _GAPS = bytes.maketrans(b".~", b"--")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct, field
 
 from clalign.errors import quoted
-from clalign.formats.aligned import AlignedRow, AlignedRows, RowNames
+from clalign.formats.aligned import AlignedRows, RowNames
 from clalign.formats.blocks import Reading
 from clalign.formats.numbers import whole
 from clalign.formats.sources import decoded
@@ -45,15 +46,15 @@ class _Format(Struct):
     odd: list[str] = field(default_factory=list)
 
 
-def nexus_rows(reading: Reading) -> AlignedRows:
-    """Return the rows of the first matrix of sequences, gaps included as ``-``.
+def nexus_rows(reading: Reading, rows: AlignedRows) -> None:
+    """Add the rows of the first matrix of sequences, gaps included as ``-``.
 
     Raises
     ------
     InputError
         If there is none, its characters are no residues, or it has a layout that is not read.
     """
-    rows, form = AlignedRows(reading), _Format()
+    form = _Format()
     command: list[str] = []
     lines = _without_comments(reading)
     for number, line in lines:
@@ -66,7 +67,7 @@ def nexus_rows(reading: Reading) -> AlignedRows:
                 _read_matrix(reading, rows, form, lines, line[found.end() :], number)
                 for _ in lines:  # to the end of the file, of which the checksum is wanted
                     pass
-                return rows
+                return
             start += len(piece) + 1
             if piece.strip():
                 command.append(piece)
@@ -133,6 +134,7 @@ def _read_matrix(
     reading: Reading, rows: AlignedRows, form: _Format, lines: Iterator[tuple[int, str]], rest: str, number: int
 ) -> None:
     begun, left, names = "", 0, RowNames(reading.text)
+    parts: list[tuple[str, int, bytes]] = []
     for line_number, line in _matrix_lines(reading, lines, rest, number):
         if left <= 0 or form.is_interleaved:
             found = _NAME.match(line)
@@ -140,26 +142,25 @@ def _read_matrix(
             # A blank within quotes and _ without them are the same.
             begun = "_".join((found[1] or found[2] or "").replace("''", "'").split())
             line, left = found[3], form.n_columns or 0
-            if form.is_interleaved and len(rows) and begun == rows.first.name:
+            if form.is_interleaved and parts and begun == parts[0][0]:
                 names.clear()
             names.add(begun, line_number)
-        rows.end_block()  # a row may go on in the next line
-        letters = b"".join(line.encode().split())
-        rows.add(begun, line_number, letters.replace(form.gap, b"-"))
+        letters = b"".join(line.encode().split()).replace(form.gap, b"-")
+        parts.append((begun, line_number, letters))
         left -= len(letters)
-    found_rows = rows.checked()
-    if form.match:
-        _spell_out(reading, found_rows, form.match)
-    if form.is_interleaved and len(found_rows) < (form.n_rows or 0):
+    for name, line_number, letters in _spelled_out(reading, parts, form.match) if form.match else parts:
+        rows.end_block()  # a row may go on in the next line
+        rows.add(name, line_number, letters)
+    n_rows, n_columns = rows.alignment().cells.shape
+    if form.is_interleaved and n_rows < (form.n_rows or 0):
         raise reading.text.error(
-            f"there are {len(found_rows):,} names of rows, but the file announces {form.n_rows:,} (NTAX).",
+            f"there are {n_rows:,} names of rows, but the file announces {form.n_rows:,} (NTAX).",
             "Give each row a name of its own.",
             number,
         )
-    if found_rows and form.n_columns not in (None, found_rows[0].n_columns):
+    if n_rows and form.n_columns not in (None, n_columns):
         raise reading.text.error(
-            f"the rows have {found_rows[0].n_columns:,} columns, but the file announces {form.n_columns:,} (NCHAR).",
-            line=number,
+            f"the rows have {n_columns:,} columns, but the file announces {form.n_columns:,} (NCHAR).", line=number
         )
 
 
@@ -181,17 +182,20 @@ def _matrix_lines(
         last, text = following
 
 
-def _spell_out(reading: Reading, rows: list[AlignedRow], match: bytes) -> None:
-    """Put the letters of the first row in place of those that say that they match them."""
-    first = np.frombuffer(rows[0].text, np.uint8) if rows else np.empty(0, np.uint8)
-    for row in rows:
-        start = 0
-        for place, (number, part) in enumerate(row.parts):
-            if match in part:
-                if row is rows[0]:
-                    reason = "a letter is said to match that of the first row, which has none there."
-                    raise reading.text.error(reason, line=number)
-                letters = np.frombuffer(part, np.uint8)
-                spelled = np.where(letters == match[0], first[start : start + len(part)], letters)
-                row.parts[place] = number, spelled.tobytes()
-            start += len(part)
+def _spelled_out(
+    reading: Reading, parts: list[tuple[str, int, bytes]], match: bytes
+) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the parts of rows with the letters of the first row in place of those that say that they match them."""
+    first = b"".join(letters for name, _, letters in parts if name == parts[0][0])
+    begins = Counter[str]()
+    for name, line, letters in parts:
+        begin = begins[name]
+        begins[name] += len(letters)
+        if match in letters:
+            if name == parts[0][0]:
+                reason = "a letter is said to match that of the first row, which has none there."
+                raise reading.text.error(reason, line=line)
+            cells = np.frombuffer(letters, np.uint8)
+            matched = np.frombuffer(first[begin : begin + len(letters)].ljust(len(letters), match), np.uint8)
+            letters = np.where(cells == match[0], matched, cells).tobytes()
+        yield name, line, letters

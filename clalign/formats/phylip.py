@@ -31,8 +31,8 @@ class _Layout(Struct, frozen=True):
 LAYOUTS = tuple(_Layout(interleaved, strict) for strict in (True, False) for interleaved in (True, False))
 
 
-def phylip_rows(reading: Reading) -> AlignedRows:
-    """Return the rows of a PHYLIP alignment, gaps included.
+def phylip_rows(reading: Reading, rows: AlignedRows) -> None:
+    """Add the rows of a PHYLIP alignment, gaps included.
 
     The layout is taken with which every row has the announced length; one that is not that of the file parts names
     from residues at another place, and so gives other lengths.
@@ -43,7 +43,6 @@ def phylip_rows(reading: Reading) -> AlignedRows:
         If no layout fits, or several that give other rows, or there are several data sets, or a row has dots, which
         stand for letters of the first row in this format and for gaps in others.
     """
-    rows = AlignedRows(reading)
     lines: list[_Line] = []
     for number, line in reading.text.kept_lines():
         if line.strip():
@@ -82,7 +81,6 @@ def phylip_rows(reading: Reading) -> AlignedRows:
         for number, part in parts:
             rows.end_block()
             rows.add(key, number, part)
-    return rows
 
 
 def _announced(reading: Reading, lines: list[_Line]) -> tuple[int, int]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from importlib import import_module
 from typing import Any
 
-from clalign.formats.aligned import AlignedRows, blocks_of
-from clalign.formats.blocks import Block, Reading
+from clalign.formats.aligned import AlignedRows
+from clalign.formats.blocks import Block, BlockBuilder, Reading
 
 _BLOCKS = {
     "fasta": "fasta:read_fasta_blocks",
@@ -15,7 +16,6 @@ _BLOCKS = {
     "genbank": "flatfiles:read_genbank_blocks",
     "embl": "flatfiles:read_embl_blocks",
     "uniprot": "flatfiles:read_embl_blocks",
-    "stockholm": "stockholm:read_stockholm_blocks",
     "a3m": "a3m:read_a3m_blocks",  # of rows that are only to lose their gaps none need be gathered
 }
 """Where the readers are that give blocks, by format: module and name."""
@@ -29,32 +29,47 @@ _ROWS = {
     "nexus": "nexus:nexus_rows",
     "balibase": "balibase:balibase_rows",
 }
-"""Likewise those of formats whose rows are gathered before they are given."""
+"""Likewise those that gather the rows of the only alignment in a file."""
 
-FORMATS = tuple({**_BLOCKS, **_ROWS})
+ALIGNMENTS = ("stockholm", *_ROWS)
+"""Formats of alignments; aligned FASTA is recognized as FASTA."""
 
-GATHERED = tuple(_ROWS)
-"""Formats that `gather_rows` knows."""
+FORMATS = tuple(dict.fromkeys((*_BLOCKS, *ALIGNMENTS)))
 
 
 def read_blocks(form: str, reading: Reading) -> Iterator[Block]:
     """Give the sequences of a file in one of the `FORMATS`; gaps are dropped by a `Reading` that is told so."""
     if form in _BLOCKS:
         yield from _at(_BLOCKS[form])(reading)
-    else:
-        yield from blocks_of(gather_rows(form, reading), reading)
+        return
+    builder = BlockBuilder(reading)
+    with ExitStack() as files:
+        for rows in read_alignments(form, reading, files):
+            yield from rows.hand_over(builder)
+    yield from builder.rest()
 
 
-def gather_rows(form: str, reading: Reading) -> AlignedRows:
-    """Return the rows of an alignment in one of the `GATHERED` formats; they may differ in length still.
+def read_alignments(form: str, reading: Reading, files: ExitStack, skip: int = 0) -> Iterator[AlignedRows]:
+    """Give the alignments of a file in a format of `ALIGNMENTS` or in FASTA; their rows may differ in length still.
 
-    See `AlignedRows.checked`.
+    Parameters
+    ----------
+    form : str
+    reading : Reading
+    files : ExitStack
+        Closes the temporary files in which large alignments are kept.
+    skip : int
+        Number of alignments that are left out; only Stockholm files may hold several.
     """
-    rows: AlignedRows = _at(_ROWS[form])(reading)
-    return rows
+    if form == "stockholm":
+        yield from _at("stockholm:stockholm_alignments")(reading, files, skip)
+    elif not skip:
+        rows = AlignedRows(reading, files)
+        _at("fasta:fasta_rows" if form == "fasta" else _ROWS[form])(reading, rows)
+        yield rows
 
 
-def _at(place: str) -> Callable[[Reading], Any]:
+def _at(place: str) -> Callable[..., Any]:
     module, _, name = place.partition(":")
-    reader: Callable[[Reading], Any] = getattr(import_module(f"clalign.formats.{module}"), name)
+    reader: Callable[..., Any] = getattr(import_module(f"clalign.formats.{module}"), name)
     return reader

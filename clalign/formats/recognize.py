@@ -278,8 +278,8 @@ def _fasta_program(text: bytes, path: str) -> Identity | None:
 
 _SELEX_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~* \t"
 
-A3M_ANNOTATION = re.compile(rb">(ss|sa|aa)_(pred|conf|dssp)(?![A-Za-z])")
-"""Headers of what HH-suite says of secondary structure in A3M: these are no sequences."""
+A3M_ANNOTATION = re.compile(rb">(ss|sa|aa)_(pred|conf|dssp)")
+"""How headers begin of what HH-suite says of secondary structure in A3M: these are no sequences."""
 
 _PIR = re.compile(rb"\A>(P1|F1|D1|DL|DC|RL|RC|N1|N3|XX);")
 

@@ -14,15 +14,14 @@ TAB = 8
 _GAPS = bytes.maketrans(b" ._~", b"----")
 
 
-def selex_rows(reading: Reading) -> AlignedRows:
-    """Return the rows of a SELEX alignment, gaps included as ``-``.
+def selex_rows(reading: Reading, rows: AlignedRows) -> None:
+    """Add the rows of a SELEX alignment, gaps included as ``-``.
 
     Raises
     ------
     InputError
         If a block has other rows than the first, or the rows differ in length.
     """
-    rows = AlignedRows(reading)
     block: list[tuple[int, bytes]] = []
     names: list[bytes] = []
     for number, line in _with_end(reading):
@@ -43,7 +42,6 @@ def selex_rows(reading: Reading) -> AlignedRows:
                 )
             _add(reading, rows, block)
             block = []
-    return rows
 
 
 def _with_end(reading: Reading) -> Iterator[tuple[int, bytes]]:

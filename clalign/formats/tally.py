@@ -22,11 +22,12 @@ LINE_OF = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]
 
 
 class LetterTally:
-    """Counts of each byte among the residues, and the first lines it occurs in."""
+    """Counts of each byte among the residues, the first lines it occurs in, and the first record if that is known."""
 
     def __init__(self) -> None:
         self.counts = np.zeros(256, np.int64)
         self.lines: dict[int, list[int]] = {}
+        self.records: dict[int, str] = {}
 
     def add(self, text: bytes, line_of: LINE_OF) -> None:
         """Count a text of residues; `line_of` gives the line numbers of positions in it."""

@@ -22,7 +22,6 @@ from clalign.formats.blocks import NOT_IN_ROWS, Reading, RefusedLetter
 from clalign.formats.readers import read_blocks
 from clalign.formats.row_alignments import read_rows
 from clalign.formats.sources import TextReader, decoded, opened
-from clalign.formats.stockholm import read_stockholm_blocks
 from clalign.formats.writers import whole_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.tools.specs import BuildSpec
@@ -92,7 +91,7 @@ def _aligned_text(path: str, context: JobContext) -> tuple[bytes, str]:
     with opened(path) as source:
         if alignment_form(source, context) == "stockholm":
             reading = Reading(TextReader(source, context), True, NOT_IN_ROWS)
-            for _ in read_stockholm_blocks(reading):
+            for _ in read_blocks("stockholm", reading):
                 pass
             _refuse_findings(reading)
             lines = [_plain_line(line) for _, line in TextReader(source, context).lines()]
@@ -107,7 +106,7 @@ def _refuse_findings(reading: Reading) -> None:
     if found := reading.findings.found.get("no_terminator"):
         raise reading.text.error("the closing // of the alignment is missing.", line=found.lines[0])
     if found := reading.findings.found.get("no_row"):
-        reason = f"#=GS tells something of {quoted(found.detail)}, but there is no such row."
+        reason = f"there is annotation of the row {quoted(found.detail)}, but there is no such row."
         raise reading.text.error(reason, "Correct the name, or remove the line.", found.lines[0])
 
 

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 import tracemalloc
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from clalign.databases.sequence_rows import read_alignment, read_sequences
 from clalign.errors import Cancelled, InputError
 from clalign.formats import a3m, sources
 from clalign.formats.blocks import Reading, RefusedLetter
+from clalign.formats.readers import read_alignments
 from clalign.formats.row_alignments import read_rows
 from clalign.formats.sources import TextReader, opened
 from clalign.jobs import QuietContext
@@ -154,6 +156,38 @@ def test_a_name_may_occur_once_in_a_block(load, tmp_path: Path, case: str) -> No
         assert refused.value.line == line
 
 
+def test_rows_of_stockholm_are_sequences_in_the_order_in_which_they_are_mentioned(load, tmp_path: Path) -> None:
+    """HMMER numbers them so; as a table they keep the order of the rows, and their letters are those of the file."""
+    text = b"# STOCKHOLM 1.0\n#=GS b AC B2\n#=GS a DE one\n#=GS a DE more\na Ac.E\nb AC-E\n//\n"
+    database, _ = load(text)
+    headers = [database.header(row) for row in np.argsort(database.order)]
+    assert headers == [("b", "B2", ""), ("a", "", "one more")]
+    path = str(tmp_path / "input.txt")
+    for read in (read_sequences, read_alignment):
+        found = [(row.name, row.description, row.text) for row in read(path)]
+        assert found == [("b", "", b"AC-E"), ("a", "one more", b"Ac.E")]
+    table = read_rows(path)
+    assert (table.names, table.descriptions) == (["a", "b"], ["one more", ""])
+    assert [row.tobytes() for row in table.cells] == [b"Ac.E", b"AC-E"]
+
+
+def test_annotation_of_a_row_that_is_missing_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.sto"
+    path.write_text("# STOCKHOLM 1.0\n#=GR c SS HHHH\na ACDE\n//\n")
+    with pytest.raises(InputError) as refused:
+        read_rows(str(path))
+    assert refused.value.line == 2
+    assert [row.name for row in read_sequences(str(path))] == ["a"]
+
+
+def test_an_alignment_that_begins_within_another_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.sto"
+    path.write_text("# STOCKHOLM 1.0\na ACDE\n# STOCKHOLM 1.0\nb ACDE\n//\n")
+    with pytest.raises(InputError) as refused:
+        read_rows(str(path))
+    assert refused.value.line == 3
+
+
 @pytest.mark.parametrize("form", ["afa", "a3m"])
 def test_rows_of_one_name_stay_two_where_they_may_have_it(load, form: str) -> None:
     database, report = load(b">a\nAC-DE\n>a\nACWDE\n>a_3\nACFDE\n>a\nACCDE\n", sequence_format=form)
@@ -173,6 +207,7 @@ HH_SUITE = {
     "comments among rows": ">q1\nACDEF\n#between\n>q2\nAC-EF\n",
     "secondary structure": ">ss_pred PSIPRED\nCCHHH\n>ss_conf\n99999\n>q1\nACDEF\n>q2\nAC-EF\n",
     "of known structure": ">ss_dssp\nCCH-H\n>sa_dssp\nABCDE\n>aa_dssp\nACDEF\n>q1\nACDEF\n>q2\nAC-EF\n",
+    "longer names": ">ss_predict PSIPRED\nCCHHH\n>ss_pred_x\nCCHHH\n>q1\nACDEF\n>q2\nAC-EF\n",
     "at the end": "#c\n>q1\nACDEF\n>q2\nAC-EF\n>ss_pred\nCCHHH\n",
 }
 
@@ -288,14 +323,16 @@ def test_rows_of_a3m_are_filled_up_to_the_longest_inserts(tmp_path: Path) -> Non
     path.write_text("".join(f">r {n}\n{text[:5]} \n{text[5:]}\n" for n, text in enumerate(texts)))
     context, n_checks = QuietContext(), []
     context.check = lambda: n_checks.append(1)  # type: ignore[method-assign]
-    with opened(str(path)) as source:
-        rows = a3m.a3m_rows(Reading(TextReader(source, context))).checked()
+    with opened(str(path)) as source, ExitStack() as files:
+        (rows,) = read_alignments("a3m", Reading(TextReader(source, context)), files)
+        found = rows.alignment()
     widths = [max(map(len, column)) for column in zip(*map(columns_of, texts), strict=True)]
-    assert [row.text.decode() for row in rows] == [
+    assert [row.tobytes().decode() for row in found.cells] == [
         "".join(part.ljust(width, ".") for part, width in zip(columns_of(text), widths, strict=True))[1:]
         for text in texts
     ]
-    assert len({row.name for row in rows}) == len(texts) > 30
+    assert len(set(found.names)) == len(texts) > 30
+    assert list(found.descriptions) == [str(n) for n in range(len(texts))]
     assert len(n_checks) > 2 * len(texts), "it can be stopped before each row"
 
 
@@ -304,17 +341,13 @@ def test_a3m_is_refused_before_it_fills_the_memory(tmp_path: Path, monkeypatch: 
     (tmp_path / "wide.a3m").write_bytes(b">a\n" + b"A" * 1_000_000 + b"\n>b\n" + b"C" * 999_999 + b"Ca\n")
     tracemalloc.start()
     try:
-        with (
-            opened(str(tmp_path / "wide.a3m")) as source,
-            pytest.raises(InputError, match="more than 42 MB") as refused,
-        ):
-            a3m.a3m_rows(Reading(TextReader(source)))
+        with pytest.raises(InputError, match="more than 42 MB") as refused:
+            read_rows(str(tmp_path / "wide.a3m"))
         assert refused.value.line == 2
         assert tracemalloc.get_traced_memory()[1] < 40 << 20
         monkeypatch.undo()
         tracemalloc.reset_peak()
-        with opened(str(tmp_path / "wide.a3m")) as source:
-            assert len(a3m.a3m_rows(Reading(TextReader(source))).checked()) == 2
+        assert read_rows(str(tmp_path / "wide.a3m")).n_rows == 2
         assert tracemalloc.get_traced_memory()[1] < (a3m.BESIDE + a3m.COPIES + 8) << 20
     finally:
         tracemalloc.stop()

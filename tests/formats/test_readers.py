@@ -192,6 +192,21 @@ def test_letters_of_flat_files_have_their_lines(load) -> None:
     assert kinds(report)["letters"].lines == (9,)
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b">a\nACDEF\n>b two\nACDEF\nAC%EF\n>c\nAC&DE\n",
+        b">a\n" + b"ACDEFGHIKL\n" * 300_000 + b">b\n" + b"ACDEFGHIKL\n" * 300_000 + b"%\n>c\nACDE\n",
+        UNIPROT + UNIPROT.replace(b"TEST_HUMAN", b"b").replace(b"MKVLAAW", b"MK%LAAW"),
+    ],
+)
+def test_the_record_is_named_that_holds_the_first_character_that_is_no_residue(load, data: bytes) -> None:
+    _, report = load(data)
+    issue = kinds(report)["letters"]
+    assert data.splitlines()[issue.lines[0] - 1].count(b"%") == 1
+    assert 'record "b"' in issue.text
+
+
 def test_stockholm_rows_lose_their_gaps(load) -> None:
     database, report = load(STOCKHOLM)
     assert report.format == "stockholm"

@@ -4,12 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clalign.databases.sequence_rows import read_sequences
 from clalign.errors import Cancelled, InputError
-from clalign.formats import row_alignments
+from clalign.formats import aligned
 from clalign.formats.row_alignments import list_alignments, read_rows
 from clalign.formats.row_forms import ENDINGS, FORMS, form_of
 from clalign.formats.row_writers import Part, column_marks, write_rows
-from clalign.jobs import Job
+from clalign.jobs import Job, QuietContext
 from clalign.values.row_alignments import RowAlignment, RowTexts, is_residue
 
 STOCKHOLM = """# STOCKHOLM 1.0
@@ -192,6 +193,16 @@ def test_fasta_in_many_lines_with_comments_and_odd_letters(tmp_path: Path) -> No
     assert found.descriptions[0] == "first"
 
 
+def test_sequences_without_a_name_get_one_and_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.fa"
+    path.write_text(">\nACD\n>b\nACDE\n> \nAC\n")
+    told: list[str] = []
+    context = QuietContext()
+    context.warn = told.append  # type: ignore[method-assign]
+    assert [row.name for row in read_sequences(str(path), context)] == ["unnamed_1", "b", "unnamed_3"]
+    assert [text.split(": ")[0] for text in told] == [f"{path}, line 1"]
+
+
 def test_msf_has_fifty_columns_in_a_block(tmp_path: Path) -> None:
     path = tmp_path / "long.fa"
     path.write_text(f">one\n{'ACDEF' * 21}\n")
@@ -223,7 +234,7 @@ def test_rows_of_unequal_length_are_refused_with_name_and_line(tmp_path: Path) -
 
 
 def test_large_alignments_are_kept_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_alignments, "IN_MEMORY", 100)
+    monkeypatch.setattr(aligned, "MAX_BYTES_IN_MEMORY", 100)
     letters = np.random.default_rng(3).choice(np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY-", np.uint8), (40, 130))
     given = RowAlignment.of_rows([f"row{i}" for i in range(40)], [row.tobytes() for row in letters])
     for form in FORMS:  # Clustal has rows in blocks

@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.databases.loading import ALIGNMENTS
 from clalign.databases.reports import InputReport
 from clalign.databases.rereading import ALIGNED
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import InputError
 from clalign.formats.blocks import Reading, RefusedLetter
-from clalign.formats.readers import read_blocks
+from clalign.formats.readers import ALIGNMENTS, read_blocks
 from clalign.formats.sources import TextReader, is_plain, opened
 from clalign.formats.tally import GAPS
 from clalign.values.alphabets import DOT_CODE, ENCODE, LETTERS, N_CODES, STOP_CODE, Alphabet, decode
