@@ -43,6 +43,7 @@ from clalign.execution.writer import Writer
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult, RunFile, create_run
 from clalign.values.devices import REFERENCE, Device
+from tests.run_facts import report_of
 
 IN_FLIGHT = 2
 TICK_SECONDS = 0.02
@@ -116,7 +117,7 @@ class Simulation:
         self.run, self.stock, self.now = run, stock, 0.0
         self.n_all, self.n_rows = n_queries * n_units, n_units * UNIT_ROWS
         run.set_profiles({"name": f"Family_{number:05d}", **CARD} for number in range(n_queries))
-        database = {"digest": "0", "n_sequences": self.n_rows, "n_residues": 350 * self.n_rows, "n_empty": 0}
+        database = report_of(self.n_rows, 350 * self.n_rows)
         run.set_facts(database=database, n_targets=self.n_rows, direction="search")
         prepare()
         search = Search()

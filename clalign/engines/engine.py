@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from msgspec import Struct
 
 from clalign import tracing
-from clalign.errors import DamagedRun, DeviceNotFound, OptionError, quoted
+from clalign.errors import DeviceNotFound, OptionError, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,9 +36,6 @@ BUILT_IN = {
 
 ENTRY_POINTS = "clalign.engines"
 """Installed packages name their engines in this group of entry points."""
-
-_OF_DIRECTION = {"search": "plan7", "scan": "plan7", "pairwise": "pairwise"}
-"""Engines of runs that do not name theirs, since an earlier version wrote them."""
 
 Picker = Callable[[str], "Device"]
 """Returns the device for the user's words."""
@@ -257,7 +254,7 @@ def engine_for(job: str) -> Engine | None:
     return next((engine for engine in engines() if engine.job == job), None)
 
 
-def declaration_of(name: str, direction: str) -> Declaration:
+def declaration_of(name: str) -> Declaration:
     """Return what an engine declares of its runs.
 
     Raises
@@ -267,7 +264,7 @@ def declaration_of(name: str, direction: str) -> Declaration:
     """
     from clalign.runs.declarations import Declaration
 
-    engine = engine_named(name or _OF_DIRECTION.get(direction or "search", ""))
+    engine = engine_named(name)
     found: Declaration = engine.part("runs") if "runs" in engine.at else Declaration(engine=engine.name)
     return found
 
@@ -280,7 +277,7 @@ def engine_of(run: RunFile) -> Engine:
     OptionError
         If it is not installed.
     """
-    name = run.fact("engine", "")
+    name = run.facts.engine
     try:
         return engine_named(name)
     except LookupError:
@@ -297,8 +294,6 @@ def spec_of(run: RunFile) -> Spec:
     DamagedRun
         If the file does not say it, or says something else.
     """
-    if run.fact("spec") is None:
-        raise DamagedRun(run.path, "it does not say what was asked for")
     return run.spec(engine_of(run).spec)
 
 
@@ -318,7 +313,7 @@ def spec_to_continue(run: RunFile, device: str | None) -> Spec:
     """
     from clalign.values.devices import cluster_of
 
-    spec, cluster = spec_of(run), cluster_of(run.fact("spec").get("device", ""))
+    spec, cluster = spec_of(run), cluster_of((run.facts.spec or {}).get("device", ""))
     if not device and cluster is not None and run.state != "done":
         raise DeviceNotFound(
             f"{run.path} began on a cluster, {quoted(cluster[1])}. A run file does not choose a cluster to connect to.",

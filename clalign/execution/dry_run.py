@@ -89,8 +89,8 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         openings = [stack.enter_context(opening_of(pick, task.context)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
             work = load(replace(task, foresee=rehearsals.append))
-        if task.run.fact("database") is None:
-            task.run.set_facts(spec=task.spec.to_dict(), database=work.report.to_dict(), **work.store())
+        if task.run.facts.database is None:
+            task.run.set_facts(spec=task.spec.to_dict(), database=work.report, **work.store())
         sessions = [stack.enter_context(session) for session in _opened(openings, task)]
         known = far or [(session.device, session.unbuilt) for session in sessions]
         for text in cautions_of(task.run, work, known[0][0] if len(known) == 1 else None):

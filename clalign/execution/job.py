@@ -301,7 +301,7 @@ def _apart(task: Task[Any], devices: Sequence[Device], crew: Crew) -> list[Openi
     """Return what opens devices each in a process of its own."""
     from clalign.execution.apart.home import DeviceApart
 
-    spec, engine = task.spec.to_dict(), task.run.fact("engine")
+    spec, engine = task.spec.to_dict(), task.run.facts.engine
     remember(engine, spec["device"], [device.id for device in devices])
     given = task.run.path, spec, len(devices), crew.check
     return [Opening(partial(DeviceApart, engine, device, *given)) for device in devices]
@@ -415,8 +415,8 @@ class _Shift:
         with tracing.span("describe the queries", "preparing"):
             facts = work.store()
         run.set_facts(
-            spec=task.spec.to_dict(), database=work.report.to_dict(), packing=PACKING, versions=versions(), **facts,
-            **({"shard": self.part.to_dict()} if self.part is not None else {}),
+            spec=task.spec.to_dict(), database=work.report, packing=PACKING, versions=versions(), **facts,
+            **({"shard": self.part} if self.part is not None else {}),
         )  # fmt: skip
         for text in cautions_of(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
@@ -466,7 +466,7 @@ def plan_of_part(work: Work, part: ShardRows | None) -> Plan[Any]:
 
 def cautions_of(run: RunFile, work: Work, device: Device | None) -> Iterator[str]:
     """Yield what the user should know before a run begins."""
-    if run.fact("seen_digest") not in (None, work.report.digest):
+    if run.facts.seen_digest not in (None, work.report.digest):
         yield CHANGED_TEXT
     yield from work.cautions()
     if device is not None and device.kind == "reference":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -127,8 +128,8 @@ def test_a_device_that_comes_later_is_told_of_everywhere(library: str, tmp_path:
         following._threads["text"].join()
         if later:
             with open_run(path, writable=True) as run:
-                device = run.fact("device")
-                run.set_facts(device={**device, "name": f"{device['name']}, {later}"})
+                device = run.facts.device
+                run.set_facts(device=replace(device, name=f"{device.name}, {later}"))
         stream = io.StringIO()
         assert following.take("text", stream) is (not later)
         assert bool(stream.getvalue()) is (not later)
