@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from clalign import runs
 from clalign.errors import OptionError
 from clalign.runs.columns import Columns, sql_of
-from clalign.runs.facts import Asked, BegunRun
+from clalign.runs.facts import Asked, BegunRun, Best
 from clalign.values.checked import Count, Place
 from clalign.values.hits import Hit
 
@@ -114,6 +114,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     tables : tuple of EngineTable
     cards : mapping of str to type
         Types of its cards by their ``origin``: subclasses of `clalign.runs.facts.QueryCard`.
+    best : type of Best
+        What is said of the best target of a query.
     begun : type of BegunRun
         The facts that its runs have once they have begun.
     asked : type of Asked
@@ -141,6 +143,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     is_installed: bool = True
     tables: tuple[EngineTable, ...] = ()
     cards: Mapping[str, type] = field(default_factory=dict)
+    best: type[Best] = Best
     begun: type[BegunRun] = BegunRun
     asked: type[Asked] = Asked
     order: Callable[[Card, Hit], tuple[float, str | None]] = by_score

@@ -95,7 +95,7 @@ def unequal_query(
     card, again = json.loads(found["card"]), json.loads(json.dumps(again))
     wrong = [name for name in names[:4] if found[name] != again[name]]
     wrong += [f"{name} of its card" for name in card.keys() & again.keys() if not alike(card[name], again[name])]
-    stored_best = best_of(found["best"], connection.path)
+    stored_best = best_of(found["best"], connection.declared.best, connection.path)
     if best is not None and stored_best is not None and not alike(stored_best, best):
         wrong.append("its best target")
     if wrong:

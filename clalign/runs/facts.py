@@ -157,7 +157,7 @@ class QueryCard(TypedDict):
 
 
 class Best(TypedDict):
-    """The best target of a query."""
+    """The best target of a query; engines may say more of it."""
 
     name: Line
     score: Number
@@ -178,9 +178,9 @@ def parsed(kind: type[Kind], text: Any, what: str, path: Path) -> Kind:
         raise DamagedRun(path, f"{what}: {error}") from None
 
 
-def best_of(text: str, path: Path) -> Best | None:
-    """Return the best target of a query that a run file tells of, None if it is not known; see `parsed`."""
-    return None if text == "null" else parsed(Best, text, "a best target", path)
+def best_of(text: str, kind: type[Best], path: Path) -> Best | None:
+    """Return the best target of a query, as its engine declares it, None if it is not known; see `parsed`."""
+    return None if text == "null" else parsed(kind, text, "a best target", path)
 
 
 def facts_of(

@@ -160,7 +160,7 @@ class RunFile:
     def best(self, profile: int) -> Best | None:
         """Return the best target of a profile, if it is known already."""
         found = self.connection.execute("SELECT best FROM queries WHERE id = ?", (profile,)).fetchone()
-        return best_of(found[0], self.path) if found else None
+        return best_of(found[0], self.connection.declared.best, self.path) if found else None
 
     def finished(self, profile: int) -> list[tuple[int, int]]:
         """Return the row ranges that are done for a profile, in order."""

@@ -10,9 +10,9 @@ from clalign.databases.reports import InputReport
 from clalign.errors import InputError
 from clalign.runs.columns import Sign
 from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
-from clalign.runs.facts import Alphabet, BegunRun, Finished, QueryCard
+from clalign.runs.facts import Alphabet, BegunRun, Best, Finished, QueryCard
 from clalign.runs.run_file import RunFile
-from clalign.values.checked import Count, Finite, Line, NotNegative, Place, Positive, Word
+from clalign.values.checked import Count, Finite, Line, NotNegative, Place, Positive, Whole, Word
 from clalign.values.hits import Domain, Hit, PairFacts
 from clalign.values.scoring import Mode
 
@@ -83,6 +83,12 @@ class PairCard(QueryCard):
     fitted: NotRequired[StoredStatistics | None]
     statistics_words: str
     curve: NotRequired[Curve | None]
+
+
+class BestPair(Best):
+    """The best target of a query."""
+
+    raw: Whole
 
 
 class StoredScoring(TypedDict):
@@ -168,6 +174,7 @@ RUNS = Declaration(
     begun=PairwiseFacts,
     tables=(ALIGNMENTS, BATCHES, CHECKPOINTS),
     cards={"pairwise": PairCard},
+    best=BestPair,
     order=order,
     unsound=unsound,
     values={

@@ -8,7 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict, TypeVar
 from clalign.engines.plan7.domain_limits import domain_limits
 from clalign.runs.columns import Share
 from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
-from clalign.runs.facts import Asked, BegunRun, QueryCard
+from clalign.runs.facts import Asked, BegunRun, Best, QueryCard
 from clalign.values.alignments import AlignmentText
 from clalign.values.checked import Count, Finite, NotNegative, Number, Place, Positive, Size
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
@@ -156,6 +156,13 @@ class Hmmer3Card(Hmmer2Card):
     domain_limits: NotRequired[StoredDomainLimits | None]
 
 
+class BestTarget(Best):
+    """The best target of a profile; `kind` is ``msv`` where its score is that of HMMER3's first filter."""
+
+    evalue: Number
+    kind: NotRequired[str]
+
+
 HITS = EngineTable(
     name="plan7_hits",
     of="hits",
@@ -215,6 +222,7 @@ RUNS = Declaration(
     tables=(HITS, DOMAINS, BATCHES),
     asked=SearchAsked,
     cards={"hmmer2": Hmmer2Card, "hmmer3": Hmmer3Card},
+    best=BestTarget,
     order=order,
     judge=domain_limits,
     unsound=unsound,
