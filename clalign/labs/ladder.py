@@ -20,6 +20,7 @@ from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.measuring import Bench, Entry, Row, not_run
+from clalign.values.checked import check_as
 from clalign.values.devices import Device
 
 RUNS = 5
@@ -89,10 +90,7 @@ class LadderSpec(Struct, frozen=True):
     @classmethod
     def from_dict(cls: type[SpecKind], request: Row) -> SpecKind:
         """Return the spec that a job's request describes; what it leaves out is as usual."""
-        given = {name: request[name] for name in cls.__struct_fields__ if request.get(name) is not None}
-        if "variants" in given:
-            given["variants"] = tuple(given["variants"])
-        return cls(**given)
+        return check_as(cls, {name: value for name, value in request.items() if value is not None})
 
 
 def chosen_of(

@@ -45,13 +45,15 @@ def _check(connection: RunConnection) -> None:
 
     What others write meanwhile is no contradiction: queries come before facts, and both before results.
     """
-    numbers = [connection.execute(f"SELECT max(query) AS last_query FROM {table}").fetchone()[0]
-               for table in ("batches", "hits", "histogram")]  # fmt: skip
+    last = [
+        connection.execute(f"SELECT query FROM {table} ORDER BY query DESC LIMIT 1").fetchone()
+        for table in ("batches", "hits", "histogram")
+    ]
     facts = connection.facts
-    count, first, last = connection.execute(
+    count, first, final = connection.execute(
         "SELECT count(*) AS count, min(id) AS first_id, max(id) AS last_id FROM queries"
     ).fetchone()
-    if count and (first, last) != (0, count - 1):
+    if count and (first, final) != (0, count - 1):
         raise DamagedRun(connection.path, "its queries are not numbered one after the other")
-    if isinstance(facts, BegunRun) and any(number is not None and number >= count for number in numbers):
+    if isinstance(facts, BegunRun) and any(row is not None and row[0] >= count for row in last):
         raise DamagedRun(connection.path, "it has results of queries that are not there")
