@@ -161,7 +161,6 @@ class Best(TypedDict):
 
     name: Line
     score: Number
-    evalue: Number | None
 
 
 def parsed(kind: type[Kind], text: Any, what: str, path: Path) -> Kind:

@@ -12,7 +12,7 @@ from clalign.runs.columns import Sign
 from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
 from clalign.runs.facts import Alphabet, BegunRun, Best, Finished, QueryCard
 from clalign.runs.run_file import RunFile
-from clalign.values.checked import Count, Finite, Line, NotNegative, Place, Positive, Whole, Word
+from clalign.values.checked import Count, Finite, Line, NotNegative, Number, Place, Positive, Whole, Word
 from clalign.values.hits import Domain, Hit, PairFacts
 from clalign.values.scoring import Mode
 
@@ -88,6 +88,7 @@ class PairCard(QueryCard):
 class BestPair(Best):
     """The best target of a query."""
 
+    evalue: Number | None
     raw: Whole
 
 
