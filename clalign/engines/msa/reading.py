@@ -133,6 +133,8 @@ def rounds_of(run: RunFile, given: AlignmentInput) -> list[TrainingRound]:
             *map(len, (outcome["singles"], outcome["pairs"], *outcome["pairs"]))
         } != {n}:
             raise DamagedRun(run.path, "a round of training for other models")
+        if 2 * sum(outcome["opens"]) > 1:  # a gap begins in either sequence
+            raise DamagedRun(run.path, "probabilities of gaps that add up to more than 1")
         gaps = GapParameters.of(outcome["opens"], outcome["extends"])
         model = PairHmm(gaps, PairEmissions.of(letters, outcome["singles"], outcome["pairs"]))
         rounds.append(TrainingRound(number, outcome["log_likelihood"], model, outcome["goes_on"]))

@@ -16,7 +16,7 @@ from typing import NotRequired, TypedDict
 
 from clalign.runs.declarations import Declaration, EngineTable
 from clalign.runs.facts import Alphabet, BegunRun, Finished, QueryCard
-from clalign.values.checked import Count, Finite, Line, Number
+from clalign.values.checked import Count, Finite, Line, Number, Probability
 
 SEQUENCES = EngineTable(name="msa_sequences", columns={"name": Line, "description": Line, "residues": str})
 """All sequences, with their letters as they were read."""
@@ -48,10 +48,10 @@ class Outcome(TypedDict):
 
     log_likelihood: Number
     goes_on: bool
-    opens: list[Finite]
-    extends: list[Finite]
-    singles: list[Finite]
-    pairs: list[list[Finite]]
+    opens: list[Probability]
+    extends: list[Probability]
+    singles: list[Probability]
+    pairs: list[list[Probability]]
 
 
 class TrainingCard(QueryCard):
