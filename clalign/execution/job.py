@@ -412,12 +412,7 @@ class _Shift:
     def _begun(self, device: Device) -> Writer[Any]:
         """Store what is known before anything is computed."""
         task, work, run = self._task, self._work, self._task.run
-        with tracing.span("describe the queries", "preparing"):
-            facts = work.store()
-        run.set_facts(
-            spec=task.spec.to_dict(), database=work.report, packing=PACKING, versions=versions(), **facts,
-            **({"shard": self.part} if self.part is not None else {}),
-        )  # fmt: skip
+        store_facts(task, work, self.part)
         for text in cautions_of(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
         plan = plan_of_part(work, self.part)
@@ -447,6 +442,16 @@ class _Shift:
             "domain_device": ", ".join(self._hosts) or None,
             **({"devices": parts} if self._n_devices > 1 else {}),
         }
+
+
+def store_facts(task: Task[Any], work: Work, part: ShardRows | None) -> None:
+    """Store what a run says of itself from the moment on that its computation begins."""
+    with tracing.span("describe the queries", "preparing"):
+        facts = work.store()
+    task.run.set_facts(
+        spec=task.spec.to_dict(), database=work.report, packing=PACKING, versions=versions(), **facts,
+        **({"shard": part} if part is not None else {}),
+    )  # fmt: skip
 
 
 def part_of(task: Task[Any], work: Work) -> ShardRows | None:
