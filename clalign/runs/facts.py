@@ -153,6 +153,7 @@ class QueryCard(TypedDict):
     histogram_pass_score: NotRequired[Number | None]
     histogram_bin: NotRequired[BinWidth | None]
     histogram_unit: NotRequired[Positive | None]
+    histogram_kind: NotRequired[str | None]
     cells_per_residue: NotRequired[Finite | None]
 
 
@@ -232,10 +233,10 @@ def card_of(path: Path, text: str, kinds: Mapping[str, type]) -> dict[str, Any]:
     if kinds and kind is None:
         raise DamagedRun(path, "a card: its origin is not known")
     try:
-        card: dict[str, Any] = check_as(kind or QueryCard, data)
+        check_as(kind or QueryCard, data)
     except ValidationError as error:
         raise DamagedRun(path, f"a card: {error}") from None
     for name in _ANNOTATIONS:
-        if card.get(name) and len(card[name]) != card["length"]:
+        if data.get(name) and len(data[name]) != data["length"]:
             raise DamagedRun(path, f"{name} of a card: it has not one character for each node")
-    return card
+    return data  # itself: an engine that is not installed has more in it than is known here

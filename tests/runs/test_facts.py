@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -16,6 +16,7 @@ from clalign.cli import main
 from clalign.errors import DamagedRun, ExitCode
 from clalign.runs import run_file
 from clalign.runs.run_file import create_run, open_run
+from clalign.values.checked import plain
 from tests.search.test_verify_every_column import KINDS
 
 MAY_MISS = {"command", "error", "device", "seen_digest", "name", "relocated"}
@@ -130,3 +131,16 @@ def test_a_stopped_run_need_not_say_what_was_computed(finished: Callable[[str], 
     with open_run(path) as run:
         assert run.state == "stopped"
     assert clalign.open_run(path).run.facts.finished is None
+
+
+@pytest.mark.parametrize("kind", ["hmmer2", "sw", "align"])
+def test_all_that_a_run_says_is_read(finished: Callable[[str], Path], kind: str) -> None:
+    path = finished(kind)
+    with sqlite3.connect(path) as connection:
+        cards = [json.loads(card) for (card,) in connection.execute("SELECT card FROM queries ORDER BY id")]
+    with open_run(path) as run:
+        known = json.loads(json.dumps(plain(run.facts)))
+        assert {name: known.get(name) for name in facts_of(path)} == facts_of(path)
+        assert run.profiles() == cards
+        declared = run.connection.declared.cards
+        assert all(card.keys() <= get_type_hints(declared[card["origin"]]).keys() for card in cards)

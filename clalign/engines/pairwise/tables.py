@@ -83,6 +83,7 @@ class PairCard(QueryCard):
     fitted: NotRequired[StoredStatistics | None]
     statistics_words: str
     curve: NotRequired[Curve | None]
+    is_adjusted: NotRequired[bool]
 
 
 class BestPair(Best):
