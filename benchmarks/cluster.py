@@ -58,7 +58,7 @@ def searched(given: argparse.Namespace, folder: Path, *words: str) -> dict[str, 
         stdout=subprocess.DEVNULL,
     )
     with open_run(run) as file:
-        summary = file.fact("finished")
+        summary = file.facts.finished
     return {
         "wall_seconds": wall,
         "cpu_seconds": processor,

@@ -22,7 +22,7 @@ from clalign import runs as _runs
 __version__ = "0.1.0"
 
 # No room below knows the engines, and nobody who opens a run file has to name them.
-_runs.find_declaration = lambda *named: import_module("clalign.engines.engine").declaration_of(*named)
+_runs.find_declaration = lambda name: import_module("clalign.engines.engine").declaration_of(name)
 
 if TYPE_CHECKING:
     from clalign.alignment_api import accuracy as accuracy

@@ -116,8 +116,7 @@ class Results:
     @property
     def summary(self) -> dict[str, Any]:
         """Times, cells, device and counts of the computation."""
-        found: dict[str, Any] = self.run.fact("finished") or {}
-        return found
+        return dict(self.run.facts.finished or {})
 
     @property
     def warnings(self) -> list[str]:
@@ -478,8 +477,10 @@ def _computed(
         undone.enter_context(inputs_named(read))
         spec = engine.asked({**engine.part("commands")[name].preset, **options, **files})
         path = folder.path / "run.clalign" if run is None else Path(path_of(run, "run"))
-        facts = {"engine": engine.name, "spec": spec.to_dict(), "state": "new"}
-        file = _begun(path, engine, spec) if path.exists() else create_run(path, is_shared=True, **facts)
+        if path.exists():
+            file = _begun(path, engine, spec)
+        else:
+            file = create_run(path, engine=engine.name, is_shared=True, spec=spec.to_dict(), state="new")
         undone.callback(file.close)
         if run is None:
             file.make_temporary()

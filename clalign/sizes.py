@@ -56,5 +56,5 @@ def rate_of_run(n_cells: float, seconds: float) -> float:
 
 
 def rate_of_finished(done: Mapping[str, Any]) -> float:
-    """Return the rate of a run by what is kept of its end; runs of earlier versions kept that of the kernels alone."""
-    return rate_of_run(done.get("new_cells", done.get("cells", 0.0)), done["seconds"])
+    """Return the rate of a run by what is kept of its end."""
+    return rate_of_run(done["new_cells"], done["seconds"])

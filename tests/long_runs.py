@@ -41,7 +41,10 @@ def long_run(folder: Path, n_columns: int, monkeypatch: pytest.MonkeyPatch) -> P
 
     run = folder / "long.clalign"
     spec = PairwiseSpec(str(folder / "query.fa"), str(folder / "target.fa"), long=True, mode="global")
-    with monkeypatch.context() as patched, create_run(run, spec=spec.to_dict(), direction="pairwise") as made:
+    with (
+        monkeypatch.context() as patched,
+        create_run(run, engine="pairwise", spec=spec.to_dict(), direction="pairwise") as made,
+    ):
         patched.setattr(lists, "align_long", known)
         compute_search(made, spec, lambda words: REFERENCE, QuietContext())
     return run

@@ -100,7 +100,8 @@ def _delete(arguments: argparse.Namespace) -> int:
     from clalign.runs.side_files import check_is_run
     from clalign.tools.library import delete, look_at
 
-    paths = [Path(word) for word in _paths(arguments, 1, None, "RUN")]
+    words = _paths(arguments, 1, None, "RUN")
+    paths = list({os.path.abspath(word): Path(word) for word in words}.values())  # each once
     for path in paths:
         if not os.path.lexists(path):
             raise InputError(path, "the file does not exist.", "See which runs there are: clalign runs list")

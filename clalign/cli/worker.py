@@ -31,6 +31,7 @@ from clalign.cli.staying import Ahead, serve
 from clalign.cli.streams import private_stdout
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError, RunExists
 from clalign.jobs import TEST, Event, Job
+from clalign.values.checked import plain
 from clalign.values.devices import REFERENCE, Device, names_several, needs_drivers
 
 if TYPE_CHECKING:
@@ -207,11 +208,11 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
                 "Search again with the input in a file.",
             )
         if file.state == "done":
-            return {**file.fact("finished"), "was_complete": True}
-        if file.fact("database") is None:
+            return {**(file.facts.finished or {}), "was_complete": True}
+        if file.facts.database is None:
             check_inputs(file, job)  # else the search does it
         engine = engine_of(file)
-        if is_only_foreseen and file.fact("database") is None:
+        if is_only_foreseen and file.facts.database is None:
             return _foresee({"of": engine.job, "spec": spec.to_dict()}, job)
         task = _task(file, spec, job, is_only_foreseen)
         return engine.foresee(task) if is_only_foreseen else engine.compute(task)
@@ -231,7 +232,7 @@ def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
     _, report = load_database(
         path, alphabet=request.get("alphabet", "auto"), sequence_format=request.get("format", "auto"), context=job
     )
-    return {"kind": "sequences", "path": path, "report": report.to_dict()}
+    return {"kind": "sequences", "path": path, "report": plain(report)}
 
 
 def _devices(request: dict[str, Any], job: Job) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from clalign.errors import quoted
 from clalign.formats.blocks import ODDITIES
@@ -24,6 +23,7 @@ from clalign.values.alphabets import (
     guess_alphabet,
     is_doubtful,
 )
+from clalign.values.checked import Count, NotNegative, Place
 
 NUMBERED = ("genbank", "embl", "uniprot")
 """Formats in which digits between residues are places of these."""
@@ -51,8 +51,8 @@ class Issue(Struct, frozen=True):
     kind: str
     severity: Severity
     text: str
-    count: int = 1
-    lines: tuple[int, ...] = ()
+    count: Count = 1
+    lines: tuple[Count, ...] = ()
 
 
 class InputReport(Struct, frozen=True):
@@ -85,30 +85,15 @@ class InputReport(Struct, frozen=True):
     line_ends: str
     alphabet: str
     alphabet_reason: str
-    n_sequences: int
-    n_residues: int
-    n_empty: int
-    shortest: int
-    mean: float
-    longest: int
-    length_histogram: tuple[tuple[int, int, int], ...]
+    n_sequences: Count
+    n_residues: Count
+    n_empty: Count
+    shortest: Place
+    mean: NotNegative
+    longest: Place
+    length_histogram: tuple[tuple[Count, Count, Count], ...]
     issues: tuple[Issue, ...] = ()
     is_doubtful: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        data = asdict(self)
-        data["length_histogram"] = [list(row) for row in self.length_histogram]
-        data["issues"] = [{**asdict(issue), "lines": list(issue.lines)} for issue in self.issues]
-        return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> InputReport:
-        """Return the report that `to_dict` wrote; unknown keys are left out."""
-        values = {key: value for key, value in data.items() if key in cls.__struct_fields__}
-        values["length_histogram"] = tuple((a, b, n) for a, b, n in data["length_histogram"])
-        values["issues"] = tuple(Issue(**{**issue, "lines": tuple(issue["lines"])}) for issue in data["issues"])
-        return cls(**values)
 
     def oddities(self, but: Container[str] = ()) -> Iterator[str]:
         """Yield what is odd about the file and may change what is found, with its name and the first line of it.

@@ -80,8 +80,7 @@ def check_clans(path: str, rule: str, profiles: str) -> None:
 
 
 def _beside(run: RunFile) -> str:
-    spec: dict[str, Any] = run.fact("spec") or {}
-    profiles = spec.get("profiles")
+    profiles = (run.facts.spec or {}).get("profiles")
     if not profiles:
         return ""
     found = clan_files.beside(str(profiles))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from clalign.engines.parts import part_at
-from clalign.errors import DamagedRun, DeviceNotFound, OptionError, quoted
+from clalign.errors import DeviceNotFound, OptionError, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,9 +34,6 @@ BUILT_IN = {
 
 ENTRY_POINTS = "clalign.engines"
 """Installed packages name their engines in this group of entry points."""
-
-_OF_DIRECTION = {"search": "plan7", "scan": "plan7", "pairwise": "pairwise"}
-"""Engines of runs that do not name theirs, since an earlier version wrote them."""
 
 Picker = Callable[[str], "Device"]
 """Returns the device for the user's words."""
@@ -240,7 +237,7 @@ def engine_for(job: str) -> Engine | None:
     return next((engine for engine in engines() if engine.job == job), None)
 
 
-def declaration_of(name: str, direction: str) -> Declaration:
+def declaration_of(name: str) -> Declaration:
     """Return what an engine declares of its runs.
 
     Raises
@@ -250,7 +247,7 @@ def declaration_of(name: str, direction: str) -> Declaration:
     """
     from clalign.runs.declarations import Declaration
 
-    engine = engine_named(name or _OF_DIRECTION.get(direction or "search", ""))
+    engine = engine_named(name)
     found: Declaration = engine.part("runs") if "runs" in engine.at else Declaration(engine=engine.name)
     return found
 
@@ -263,7 +260,7 @@ def engine_of(run: RunFile) -> Engine:
     OptionError
         If it is not installed.
     """
-    name = run.fact("engine", "")
+    name = run.facts.engine
     try:
         return engine_named(name)
     except LookupError:
@@ -280,8 +277,6 @@ def spec_of(run: RunFile) -> Spec:
     DamagedRun
         If the file does not say it, or says something else.
     """
-    if run.fact("spec") is None:
-        raise DamagedRun(run.path, "it does not say what was asked for")
     return run.spec(engine_of(run).spec)
 
 
@@ -301,7 +296,7 @@ def spec_to_continue(run: RunFile, device: str | None) -> Spec:
     """
     from clalign.values.devices import cluster_of
 
-    spec, cluster = spec_of(run), cluster_of(run.fact("spec").get("device", ""))
+    spec, cluster = spec_of(run), cluster_of((run.facts.spec or {}).get("device", ""))
     if not device and cluster is not None and run.state != "done":
         raise DeviceNotFound(
             f"{run.path} began on a cluster, {quoted(cluster[1])}. A run file does not choose a cluster to connect to.",

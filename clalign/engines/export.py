@@ -41,7 +41,6 @@ from clalign.runs.run_file import RunFile, open_run
 from clalign.runs.side_files import check_output
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
-from clalign.values.shards import ShardRows
 from clalign.values.species import SpeciesRule
 
 LINES_AT_ONCE = 256
@@ -314,14 +313,14 @@ class Source(ABC):
 def provenance(run: RunFile) -> Provenance:
     """Return where the results of a run come from, its inputs under the names that the user gave."""
     given = spec_of(run).with_paths(lambda path: as_given(run.path, path))
-    part = ShardRows.from_dict(run.fact("shard"))
+    facts, part = run.facts, run.facts.shard
     return Provenance(
-        version=run.fact("versions", {}).get("clalign", clalign.__version__),
+        version=facts.versions.get("clalign", clalign.__version__),
         query=in_one_line(given.paths[0]),
         target=in_one_line(given.paths[-1]),
-        command=in_one_line(run.fact("command") or shlex.join(given.command_line())),
-        device=(run.fact("device") or {}).get("name", "not known"),
-        seconds=run.fact("created", 0.0),
+        command=in_one_line(facts.command or shlex.join(given.command_line())),
+        device=facts.device.name if facts.device else "not known",
+        seconds=facts.created,
         partial=run.state != "done" or part is not None,
         program=given.command,
         is_scan=given.is_scan,

@@ -10,10 +10,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from clalign.databases.reports import InputReport
 from clalign.engines.engine import engine_of, spec_of
 from clalign.errors import DamagedRun, InputError, OptionError, OutputError, command_for
 from clalign.execution.job import Task
 from clalign.jobs import JobContext
+from clalign.runs.facts import MergedPart
 from clalign.runs.inputs import relocate
 from clalign.runs.merging import add_results, cards_of
 from clalign.runs.run_file import RunFile, create_run, open_run
@@ -110,7 +112,7 @@ def merge_runs(paths: Sequence[Path], output: Path, how: Merging) -> Summary:
 
 
 def _opened(run: RunFile) -> Part:
-    spec, rows = spec_of(run), ShardRows.from_dict(run.fact("shard"))
+    spec, rows = spec_of(run), run.facts.shard
     asked = spec.to_dict().get("shard")
     if asked is None:
         raise InputError(
@@ -169,15 +171,15 @@ def _check_same(part: Part, first: Part) -> None:
     run, other = part.run, first.run
     if engine_of(run).name != engine_of(other).name or part.spec.command != first.spec.command:
         raise _differs(part, first, f"it is a run of clalign {part.spec.command}, not of {first.spec.command}")
-    versions = [one.fact("versions", {}).get("clalign") for one in (run, other)]
+    versions = [one.facts.versions.get("clalign") for one in (run, other)]
     if versions[0] != versions[1]:
         raise _differs(part, first, f"it was made by clalign {versions[0]}, not {versions[1]}")
     for name, what in (("queries", "queries"), ("database", "sequences to search")):
-        digests = [(one.fact(name) or {}).get("digest") for one in (run, other)]
-        if digests[0] != digests[1]:
+        reports: list[InputReport | None] = [getattr(one.facts, name) for one in (run, other)]
+        if len({report and report.digest for report in reports}) > 1:
             raise _differs(part, first, f"it was made with other {what}")
     for name, what in _SAME:
-        if run.fact(name) != other.fact(name):
+        if getattr(run.facts, name, None) != getattr(other.facts, name, None):
             raise _differs(part, first, what)
     _check_options(part, first)
     cards = zip(cards_of(run), cards_of(other), strict=False)
@@ -201,20 +203,22 @@ def _differs(part: Part, first: Part, why: str) -> InputError:
     )
 
 
-def _described(run: RunFile) -> Summary:
+def _described(run: RunFile) -> MergedPart:
     """Return what a merged run keeps of one of its parts."""
+    facts = run.facts
     return {
         "path": str(run.path.absolute()),
-        "device": (run.fact("device") or {}).get("name", "not known"),
-        "created": run.fact("created", 0.0),
-        "seconds": (run.fact("finished") or {}).get("seconds", 0.0),
+        "device": facts.device.name if facts.device else "not known",
+        "created": facts.created,
+        "seconds": facts.finished["seconds"] if facts.finished else 0.0,
     }
 
 
-def _made(parts: Sequence[Part], output: Path, merged: list[Summary]) -> RunFile:
+def _made(parts: Sequence[Part], output: Path, merged: list[MergedPart]) -> RunFile:
     """Make the new run with what is known of all parts."""
     first, devices = parts[0], {part.spec.to_dict()["device"] for part in parts}
-    facts = {name: value for name, value in first.run.connection.facts().items() if name not in OWN_FACTS}
+    known = {name: getattr(first.run.facts, name) for name in first.run.facts.__struct_fields__}
+    facts = {name: value for name, value in known.items() if name not in OWN_FACTS and value is not None}
     device = devices.pop() if len(devices) == 1 else "auto"
     whole: Any = dataclasses.replace(first.spec, **{"shard": None, "device": device})
     return create_run(
@@ -259,13 +263,14 @@ def _messages(parts: Sequence[Part]) -> list[str]:
     return sorted(set.union(*texts) - every)
 
 
-def _concluded(run: RunFile, merged: list[Summary], how: Merging) -> Summary:
+def _concluded(run: RunFile, merged: list[MergedPart], how: Merging) -> Summary:
     spec = spec_of(run)
     summary = engine_of(run).compute(Task(run, spec.on(how.device), how.pick_device, how.context))
     names = ", ".join(dict.fromkeys(one["device"] for one in merged))
     seconds = sum(one["seconds"] for one in merged) + summary["seconds"]
     rate = {"new_cells": summary["cells"], "gcups": rate_of_run(summary["cells"], seconds)}
     summary = {**summary, **rate, "device": names, "seconds": seconds, "n_parts": len(merged)}
-    run.set_facts(spec=spec.to_dict(), finished=summary, device={**(run.fact("device") or {}), "name": names})
+    device = run.facts.device
+    run.set_facts(spec=spec.to_dict(), finished=summary, device=device and dataclasses.replace(device, name=names))
     run.seal()
     return summary

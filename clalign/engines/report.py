@@ -81,8 +81,9 @@ def _name(path: str) -> str:
 def methods(source: Source) -> str:
     """Return what was done, as it may stand in a paper."""
     run, origin, engine = source.run, source.origin, engine_of(source.run)
-    database: dict[str, Any] = run.fact("database") or {}
-    sequences = f"{database.get('n_sequences', 0):,} sequences ({database.get('n_residues', 0):,} residues)"
+    database = run.facts.database
+    n_sequences, n_residues = (database.n_sequences, database.n_residues) if database else (0, 0)
+    sequences = f"{n_sequences:,} sequences ({n_residues:,} residues)"
     n_queries = len(source.cards)
     noun = engine.query if n_queries == 1 else engine.queries
     words = [
@@ -259,10 +260,9 @@ def _provenance(source: Source) -> Iterator[str]:
     run = source.run
     yield "<h2>Where this comes from</h2>\n"
     rows = [tuple(line.split(": ", 1)) for line in source.origin.lines()]
-    finished: dict[str, Any] = run.fact("finished") or {}
-    if finished:
-        rows.append(("work", f"{digits(finished.get('cells'))} cells in {digits(finished.get('seconds'))} s"))
-    rows += [(name, str(value)) for name, value in sorted((run.fact("versions") or {}).items())]
+    if finished := run.facts.finished:
+        rows.append(("work", f"{digits(finished['cells'])} cells in {digits(finished['seconds'])} s"))
+    rows += sorted(run.facts.versions.items())
     yield from _table([("", False), ("", False)], ([(name, False), (value, False)] for name, value in rows))
     for _, _, text in run.messages():
         yield f'<p class="note">{escape(text)}</p>\n'

@@ -20,7 +20,17 @@ from clalign.compute.sessions import FEW_NEW, MOST_BUILDERS, MOST_COMPILERS, Bat
 from clalign.errors import DeviceError
 from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
 from clalign.execution.executor import MAX_ROWS_TOGETHER, MAX_TOGETHER
-from clalign.execution.job import Summary, Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part
+from clalign.execution.job import (
+    Summary,
+    Targets,
+    Task,
+    Work,
+    cautions_of,
+    part_of,
+    picks_of,
+    plan_of_part,
+    store_facts,
+)
 from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of
@@ -89,13 +99,13 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
         openings = [stack.enter_context(opening_of(pick, task.context)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
             work = load(replace(task, foresee=rehearsals.append))
-        if task.run.fact("database") is None:
-            task.run.set_facts(spec=task.spec.to_dict(), database=work.report.to_dict(), **work.store())
+        part = part_of(task, work)
+        if task.run.facts.database is None:
+            store_facts(task, work, part)
         sessions = [stack.enter_context(session) for session in _opened(openings, task)]
         known = far or [(session.device, session.unbuilt) for session in sessions]
         for text in cautions_of(task.run, work, known[0][0] if len(known) == 1 else None):
             task.warn(text)
-        part = part_of(task, work)
         plan = plan_of_part(work, part).among(len(known))
         units = [_unit(device, plan, task.run, rehearsals) for device, _ in known]
         devices = _needs(known, units, work)

@@ -299,7 +299,7 @@ def _processes(task: Task[Any], devices: Sequence[Device], executors: LocalExecu
     """Start opening each device in a process of its own."""
     from clalign.execution.remote.client import DeviceProcess
 
-    spec, engine = task.spec.to_dict(), task.run.fact("engine")
+    spec, engine = task.spec.to_dict(), task.run.facts.engine
     remember(engine, spec["device"], [device.id for device in devices])
     given = task.run.path, spec, len(devices), executors.check
     return [Opening(partial(DeviceProcess, engine, device, *given)) for device in devices]
@@ -412,12 +412,7 @@ class RunState:
     def _begun(self, device: Device) -> Writer[Any]:
         """Store what is known before anything is computed."""
         task, work, run = self._task, self._work, self._task.run
-        with tracing.span("describe the queries", "preparing"):
-            facts = work.store()
-        run.set_facts(
-            spec=task.spec.to_dict(), database=work.report.to_dict(), packing=PACKING, versions=versions(), **facts,
-            **({"shard": self.part.to_dict()} if self.part is not None else {}),
-        )  # fmt: skip
+        store_facts(task, work, self.part)
         for text in cautions_of(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
         plan = plan_of_part(work, self.part)
@@ -449,6 +444,16 @@ class RunState:
         }
 
 
+def store_facts(task: Task[Any], work: Work, part: ShardRows | None) -> None:
+    """Store what a run says of itself from the moment on that its computation begins."""
+    with tracing.span("describe the queries", "preparing"):
+        facts = work.store()
+    task.run.set_facts(
+        spec=task.spec.to_dict(), database=work.report, packing=PACKING, versions=versions(), **facts,
+        **({"shard": part} if part is not None else {}),
+    )  # fmt: skip
+
+
 def part_of(task: Task[Any], work: Work) -> ShardRows | None:
     """Return which part of the targets is asked for; None for all."""
     asked = shard_of(task.spec.to_dict())
@@ -466,7 +471,7 @@ def plan_of_part(work: Work, part: ShardRows | None) -> Plan[Any]:
 
 def cautions_of(run: RunFile, work: Work, device: Device | None) -> Iterator[str]:
     """Yield what the user should know before a run begins."""
-    if run.fact("seen_digest") not in (None, work.report.digest):
+    if run.facts.seen_digest not in (None, work.report.digest):
         yield CHANGED_TEXT
     yield from work.cautions()
     if device is not None and device.kind == "reference":

@@ -21,6 +21,7 @@ from clalign.jobs import JobContext
 from clalign.labs.laboratory import DONE, NOT_YET, Document, Laboratory, Verdict
 from clalign.labs.measuring import Bench, Entry, Row, not_run
 from clalign.labs.rung_columns import rung_tip
+from clalign.values.checked import check_as
 from clalign.values.devices import Device
 
 RUNS = 5
@@ -92,10 +93,7 @@ class LadderSpec(Struct, frozen=True):
     @classmethod
     def from_dict(cls: type[SpecKind], request: Row) -> SpecKind:
         """Return the spec that a job's request describes; what it leaves out is as usual."""
-        given = {name: request[name] for name in cls.__struct_fields__ if request.get(name) is not None}
-        if "variants" in given:
-            given["variants"] = tuple(given["variants"])
-        return cls(**given)
+        return check_as(cls, {name: value for name, value in request.items() if value is not None})
 
 
 class FileField(Struct, frozen=True):

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 
-def _unknown(engine: str, direction: str) -> Any:
-    raise LookupError(engine or direction)
+def _unknown(engine: str) -> Any:
+    raise LookupError(engine)
 
 
-find_declaration: Callable[[str, str], Any] = _unknown
-"""Returns what an engine declares of its runs, by its name, or where that is empty by the direction of its spec.
+find_declaration: Callable[[str], Any] = _unknown
+"""Returns what an engine declares of its runs, by its name.
 
 The package sets it. Raises LookupError if the engine is not installed.
 """

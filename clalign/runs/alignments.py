@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from clalign.errors import DamagedRun
 from clalign.runs.connection import RunConnection
-from clalign.runs.plain_data import parsed
+from clalign.runs.facts import parsed
+from clalign.values.checked import Number
 
 
 class StoredRow(Struct, frozen=True):
@@ -54,7 +55,10 @@ def write_alignment(connection: RunConnection, name: str, facts: dict[str, Any],
 def read_alignments(connection: RunConnection) -> list[StoredAlignment]:
     """Return all alignments, without their rows."""
     found = connection.execute("SELECT id, name, facts FROM alignments ORDER BY id")
-    return [StoredAlignment(n, name, parsed(facts, "an alignment", connection.path, dict)) for n, name, facts in found]
+    return [
+        StoredAlignment(n, name, parsed(dict[str, Number | str], facts, "an alignment", connection.path))
+        for n, name, facts in found
+    ]
 
 
 def read_rows(connection: RunConnection, alignment: int) -> list[StoredRow]:

@@ -8,9 +8,7 @@ of other types or sizes than their columns have, and questions that take longer 
 from __future__ import annotations
 
 import contextlib
-import copy
 import errno
-import json
 import math
 import os
 import re
@@ -18,13 +16,16 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
+
+import msgspec
+from msgspec import Meta
 
 from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, RunBusy
+from clalign.runs.columns import all_fit, row_type
 from clalign.runs.declarations import Declaration, declaration_of
-from clalign.runs.kinds import KINDS, Check, all_fit, checks_of
+from clalign.runs.facts import RunFacts, facts_of, parsed
 from clalign.runs.ownership import taken
-from clalign.runs.plain_data import FACTS, parsed
 from clalign.runs.schema import (
     APPLICATION_ID,
     INDEXES,
@@ -34,6 +35,7 @@ from clalign.runs.schema import (
     general_statements,
 )
 from clalign.runs.side_files import check_beside
+from clalign.values.checked import Count, Line
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 CHECKPOINT_PAGES = 8192
@@ -60,9 +62,9 @@ NO_DAMAGE = frozenset(
 LONGEST_TOLD = 200
 """Letters of what SQLite says that are repeated."""
 
-CHECKS: dict[str, Check] = {name: check for table, _ in TABLES.values() for name, check in checks_of(table).items()}
-CHECKS |= checks_of("note line?")
-"""By the name of a column, which means the same in every table and question: whether a value may stand there."""
+KINDS: dict[str, Any] = {name: kind for table, _ in TABLES.values() for name, kind in table.items()}
+KINDS["note"] = Line | None
+"""Types by the names of columns, which mean the same in every table and question."""
 
 
 Columns = dict[str, tuple[Any, ...]]
@@ -74,7 +76,7 @@ class RunConnection(sqlite3.Connection):
 
     path: Path
     declared: Declaration
-    declared_checks: dict[str, Check]
+    declared_kinds: dict[str, Any]
     species: SpeciesRule = FROM_DESCRIPTIONS
     """What SQL's ``species_of(name, accession, description)`` answers by."""
 
@@ -85,7 +87,8 @@ class RunConnection(sqlite3.Connection):
     _steps_left: float = LEAST_STEPS
     _is_sized = False
     _is_writing = False
-    _last_kinds: tuple[Any, tuple[tuple[int, Check], ...]] = (None, ())
+    _last_type: tuple[Any, Any] = (None, None)
+    _last_facts: tuple[list[tuple[str, str]], RunFacts] | None = None
 
     def execute(self, *question: Any) -> sqlite3.Cursor:
         """Ask, or write; each question has its own time."""
@@ -95,22 +98,14 @@ class RunConnection(sqlite3.Connection):
         except UnicodeDecodeError:  # SQLite quotes what is damaged in what it says
             raise sqlite3.DatabaseError("its tables are not readable") from None
 
-    def fact(self, name: str, default: Any = None) -> Any:
-        """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
-        found = self.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return default if found is None else self._fact(name, found[0])
-
-    def facts(self) -> dict[str, Any]:
-        """Return all stored facts of one moment."""
-        found = self.execute("SELECT name, value FROM facts").fetchall()
-        return {name: self._fact(name, value) for name, value in found}
-
-    def _fact(self, name: str, value: str) -> Any:
-        known = self._known_facts.get(name)
-        if known is None or known[0] != value:
-            shape = self.declared.facts.get(name) or FACTS.get(name, object)
-            known = self._known_facts[name] = value, parsed(value, f"its {name}", self.path, shape)
-        return copy.copy(known[1])
+    @property
+    def facts(self) -> RunFacts:
+        """What the run says of itself at this moment: as its engine declares it once its computation has begun."""
+        stored = self.execute("SELECT name, value FROM facts").fetchall()
+        if self._last_facts is None or self._last_facts[0] != stored:
+            found = facts_of(self.path, dict(stored), self.declared.begun, self.declared.asked)
+            self._last_facts = stored, found
+        return self._last_facts[1]
 
     def insert(self, table: str, rows: Iterable[tuple[Any, ...]], how: str = "INSERT") -> None:
         """Write whole rows into a table."""
@@ -144,10 +139,8 @@ class RunConnection(sqlite3.Connection):
     def declare(self, declared: Declaration) -> None:
         """Take note of what the engine of the run declares."""
         self.declared = declared
-        self._known_facts: dict[str, tuple[str, Any]] = {}
-        self.declared_checks = {
-            name: check for table in declared.tables for name, check in checks_of(table.all_columns).items()
-        }
+        self._last_facts = None
+        self.declared_kinds = {name: kind for table in declared.tables for name, kind in table.all_columns.items()}
 
     def take_steps(self) -> bool:
         """Count what a question takes; return whether it has to end."""
@@ -167,23 +160,25 @@ class RunConnection(sqlite3.Connection):
         DamagedRun
             If one is not.
         """
-        described, checks = self._last_kinds
+        described, expected = self._last_type
         if described is not cursor.description:
             described = cursor.description
-            checks = self._checks(described)
-            self._last_kinds = described, checks
-        for place, check in checks:
-            if not check(row[place]):
-                raise DamagedRun(self.path, f"its {described[place][0]} is {_shown(row[place])}")
+            expected = row_type(self._kinds(described))
+            self._last_type = described, expected
+        try:
+            msgspec.convert(row, expected)
+        except msgspec.ValidationError:
+            for (name, *_), kind, value in zip(described, self._kinds(described), row, strict=True):
+                if not all_fit(kind, [value]):
+                    raise DamagedRun(self.path, f"its {name} is {_shown(value)}") from None
         return row
 
-    def _checks(self, described: Sequence[tuple[Any, ...]]) -> tuple[tuple[int, Check], ...]:
-        """Return the places of the columns of which it is known what may stand there, and what tells it."""
-        found = (
-            self._is_row if column[0] == "row" else self.declared_checks.get(column[0], CHECKS.get(column[0]))
+    def _kinds(self, described: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Return the types of the columns of an answer; that of one of which none is known is `Any`."""
+        return tuple(
+            self._row_kind() if column[0] == "row" else self.declared_kinds.get(column[0], KINDS.get(column[0], Any))
             for column in described
         )
-        return tuple((place, check) for place, check in enumerate(found) if check is not None)
 
     def columns(self, *question: Any) -> Columns:
         """Return the columns of an answer by their names, which differ, checked as `checked` does it row by row."""
@@ -201,20 +196,20 @@ class RunConnection(sqlite3.Connection):
     def _columns(self, cursor: sqlite3.Cursor, rows: list[tuple[Any, ...]]) -> Columns:
         described = cursor.description
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(described)
-        if not all(all_fit(check, columns[place]) for place, check in self._checks(described)):
+        if not all(map(all_fit, self._kinds(described), columns)):
             for row in rows:  # tells what is wrong, and where first
                 self.checked(cursor, row)
         return {column[0]: values for column, values in zip(described, columns, strict=True)}
 
-    def _is_row(self, value: Any) -> bool:
-        """Return whether a value is the row of a sequence that was searched."""
+    def _row_kind(self) -> Any:
+        """Return the type of the row of a sequence that was searched."""
         if self._n_rows is None:  # as long as a job has not read its sequences
             known = (
                 "SELECT json_extract(value, '$.n_sequences') FROM facts WHERE name = 'database' AND json_valid(value)"
             )
             found = super().execute(known).fetchone()
             self._n_rows = found[0] if found and type(found[0]) is int else None
-        return KINDS["row"][1](value) and (self._n_rows is None or value < self._n_rows)
+        return Count if self._n_rows is None else Annotated[int, Meta(ge=0, lt=self._n_rows)]
 
 
 def _shown(value: Any) -> str:
@@ -442,14 +437,11 @@ def _is_plain(name: str, sql: str, engine: str) -> bool:
 
 
 def _declared(connection: RunConnection) -> Declaration:
-    """Return what the engine of a run declares; of an earlier version the direction of its spec tells which it is."""
-    said = dict(connection.execute("SELECT name, value FROM facts WHERE name IN ('engine', 'spec')").fetchall())
-    try:
-        engine, spec = (json.loads(said.get(name, "null")) for name in ("engine", "spec"))
-    except (ValueError, RecursionError):
-        raise DamagedRun(connection.path, "it does not say which engine made it") from None
-    direction = spec.get("direction") if isinstance(spec, dict) else None
-    name, direction = (word if isinstance(word, str) else "" for word in (engine, direction))
-    if not re.fullmatch(r"[\w-]*", name):
+    """Return what the engine of a run declares."""
+    stored = connection.execute("SELECT value FROM facts WHERE name = 'engine'").fetchone()
+    if stored is None:
+        raise DamagedRun(connection.path, "it does not say which engine made it")
+    name = parsed(str, stored[0], "its engine", connection.path)
+    if not re.fullmatch(r"[\w-]+", name):
         raise DamagedRun(connection.path, f"its engine is {_shown(name)}")
-    return declaration_of(name, direction)
+    return declaration_of(name)

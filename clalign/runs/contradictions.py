@@ -58,8 +58,8 @@ def contradictions(
     ).fetchall()
     hits = dict(connection.execute("SELECT row, raw FROM hits WHERE query = ?", (profile,)).fetchall())
     n_hits = connection.execute("SELECT count(*) FROM hits WHERE query = ?", (profile,)).fetchone()[0]
-    part = connection.fact("shard")
-    n_due = part["last"] - part["first"] if part else n_rows
+    part = connection.facts.shard
+    n_due = n_rows if part is None else len(part)
     texts = [
         *_of_ranges(batches, n_rows, n_due if is_done else None),
         *_of_histogram(connection, profile, card, batches, check),

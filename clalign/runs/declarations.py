@@ -1,4 +1,4 @@
-"""What an engine declares of its runs: tables of its own, shapes of its cards, the order of its hits.
+"""What an engine declares of its runs: tables of its own, types of its cards, the order of its hits.
 
 Rooms above tell where that is found (`clalign.runs.find_declaration`); here no engine is known.
 """
@@ -8,19 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-import msgspec
 from msgspec import Struct, field
 
 from clalign import runs
 from clalign.errors import OptionError
-from clalign.runs.kinds import columns_of, sql_of
+from clalign.runs.columns import Columns, sql_of
+from clalign.runs.facts import Asked, BegunRun, Best
+from clalign.values.checked import Count, Place
 from clalign.values.hits import Hit
 
 Card = dict[str, Any]
 
-KEYS = {"hits": "hit count", "parts": "hit count, number place", "batches": "query place, first count",
-        "pieces": "query place, number place", "unfinished": "query place, first count, number place",
-        "": "number count"}  # fmt: skip
+KEYS: dict[str, Columns] = {
+    "hits": {"hit": Count},
+    "parts": {"hit": Count, "number": Place},
+    "batches": {"query": Place, "first": Count},
+    "pieces": {"query": Place, "number": Place},
+    "unfinished": {"query": Place, "first": Count, "number": Place},
+    "": {"number": Count},
+}
 """What a row of an engine's table is of, and the columns of the key that the row has."""
 
 
@@ -43,8 +49,8 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     of : str
         What its rows are of: ``hits``, ``parts``, ``batches``, ``pieces``, ``unfinished`` batches; empty where they are
         only numbered.
-    columns : str
-        Those besides its key, see `clalign.runs.kinds`; those of hits and parts may be missing.
+    columns : mapping of str to type
+        Types of those besides its key, see `clalign.runs.columns`; those of hits and parts may be missing.
     row : callable
         Returns the values that are written of a `Hit` or `Domain`; None for no row. Those of a batch come with it.
     read : callable
@@ -53,7 +59,7 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    columns: str
+    columns: Columns
     of: Literal["hits", "parts", "batches", "pieces", "unfinished", ""] = ""
     row: Callable[[Any], tuple[Any, ...] | None] = lambda written: None
     read: Callable[[Fields, Sequence[Sequence[Any]]], None] = lambda fields, columns: None
@@ -61,17 +67,17 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     @property
     def names(self) -> list[str]:
         """The names of its columns besides its key."""
-        return list(columns_of(self.columns))
+        return list(self.columns)
 
     @property
-    def all_columns(self) -> str:
-        """Its columns with their kinds, the key first."""
-        return f"{KEYS[self.of]}, {self.columns}"
+    def all_columns(self) -> Columns:
+        """The types of its columns by their names, the key first."""
+        return {**KEYS[self.of], **self.columns}
 
     @property
     def sql(self) -> str:
         """The statement that makes it."""
-        return sql_of(self.name, self.all_columns, ", ".join(columns_of(KEYS[self.of])))
+        return sql_of(self.name, self.all_columns, ", ".join(KEYS[self.of]))
 
 
 class Judge(Protocol):
@@ -96,14 +102,6 @@ def by_score(card: Card, hit: Hit) -> tuple[float, str | None]:
     return hit.score, None
 
 
-def prepare(kind: type[Struct]) -> None:
-    """Let msgspec look at the fields of a type, while its module is loaded: by one thread.
-
-    It crashes where two threads are the first to convert something to a type at the same moment.
-    """
-    msgspec.json.Decoder(kind)
-
-
 class Declaration(Struct, frozen=True, kw_only=True):
     """What an engine declares of its runs.
 
@@ -114,12 +112,14 @@ class Declaration(Struct, frozen=True, kw_only=True):
     is_installed : bool
         Whether it is at hand; of one that is not only the name is known, and its runs say what every run does.
     tables : tuple of EngineTable
-    cards : mapping of str to object
-        Shapes of its cards by their ``origin``, see `clalign.runs.plain_data`.
-    facts : mapping of str to object
-        Shapes of facts that only its runs have.
-    begun : type of Struct, optional
-        The facts that its runs have once they have begun: a subclass of `clalign.runs.opening.BegunRun`.
+    cards : mapping of str to type
+        Types of its cards by their ``origin``: subclasses of `clalign.runs.facts.QueryCard`.
+    best : type of Best
+        What is said of the best target of a query.
+    begun : type of BegunRun
+        The facts that its runs have once they have begun.
+    asked : type of Asked
+        What is read of its specs without the engine.
     order : callable
         Returns of a card and a hit what hits stand in falling order of, and what equal ones stand in rising order of.
     judge : callable
@@ -142,9 +142,10 @@ class Declaration(Struct, frozen=True, kw_only=True):
     engine: str
     is_installed: bool = True
     tables: tuple[EngineTable, ...] = ()
-    cards: Mapping[str, Any] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    begun: Any = None
+    cards: Mapping[str, type] = field(default_factory=dict)
+    best: type[Best] = Best
+    begun: type[BegunRun] = BegunRun
+    asked: type[Asked] = Asked
     order: Callable[[Card, Hit], tuple[float, str | None]] = by_score
     judge: Callable[[Card, dict[str, Any]], Judge | None] = lambda card, spec: None
     unsound: Callable[[Card, Hit], str | None] = lambda card, hit: None
@@ -153,10 +154,6 @@ class Declaration(Struct, frozen=True, kw_only=True):
     placed: Mapping[str, str] = field(default_factory=dict)
     choosing: tuple[str, ...] = ()
     best_part_only: bool = False
-
-    def __post_init__(self) -> None:
-        if self.begun is not None:
-            prepare(self.begun)
 
     def of(self, thing: str) -> list[EngineTable]:
         """Return the tables whose rows are of hits, parts, batches, pieces or unfinished batches."""
@@ -178,10 +175,10 @@ class Declaration(Struct, frozen=True, kw_only=True):
         return self
 
 
-def declaration_of(engine: str, direction: str) -> Declaration:
-    """Return what the engine of a run declares; if it is not named, the direction of its spec tells which it is."""
+def declaration_of(engine: str) -> Declaration:
+    """Return what the engine of a run declares."""
     try:
-        found: Declaration = runs.find_declaration(engine, direction)
+        found: Declaration = runs.find_declaration(engine)
     except LookupError:
         return Declaration(engine=engine, is_installed=False)
     return found

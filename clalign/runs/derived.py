@@ -8,17 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from clalign.runs.connection import RunConnection
+from clalign.runs.facts import best_of
 from clalign.runs.hit_rows import HITS_AT_ONCE, HitRows, row_of
-from clalign.runs.kinds import columns_of
-from clalign.runs.plain_data import BEST, parsed
 from clalign.runs.schema import TABLES
 from clalign.values.hits import Hit
 from clalign.values.sequences import SequenceDatabase
 
 LIKE_ROUNDING = 1e-9
 """Logarithms and powers differ in their last digits from one computer to another by no larger share."""
-
-_COLUMNS = columns_of(TABLES["hits"][0])
 
 _LOOSE = {
     "parts of hits that are not there": "SELECT count(*) AS count FROM parts WHERE hit NOT IN (SELECT id FROM hits)",
@@ -54,7 +51,7 @@ def unequal_hits(
         Takes the number of a query and a hit; returns in words what is not as the engine derives it, None if all is.
     """
     hits = HitRows(connection)
-    names = list(_COLUMNS)
+    names = list(TABLES["hits"][0])
     ids = [number for (number,) in connection.execute("SELECT id FROM hits ORDER BY id").fetchall()]
     for start in range(0, len(ids), HITS_AT_ONCE):
         check()
@@ -98,7 +95,7 @@ def unequal_query(
     card, again = json.loads(found["card"]), json.loads(json.dumps(again))
     wrong = [name for name in names[:4] if found[name] != again[name]]
     wrong += [f"{name} of its card" for name in card.keys() & again.keys() if not alike(card[name], again[name])]
-    stored_best = parsed(found["best"], "a best target", connection.path, BEST)
+    stored_best = best_of(found["best"], connection.declared.best, connection.path)
     if best is not None and stored_best is not None and not alike(stored_best, best):
         wrong.append("its best target")
     if wrong:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from clalign.errors import DamagedRun, RunBusy
 from clalign.runs.connection import Columns, RunConnection
 from clalign.runs.declarations import KEYS, EngineTable, Fields, Judge
-from clalign.runs.kinds import columns_of
-from clalign.runs.plain_data import parsed_card
+from clalign.runs.facts import card_of
 from clalign.runs.schema import ORDER, TABLES
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit, covered
@@ -27,7 +26,7 @@ _HIT = (
     "hits.id, query, hits.row, input_index, name, accession, description, length, score, bias, evalue, raw, n_parts,"
     " log_pvalue, included"
 )
-_PART = ", ".join(f"parts.{name}" for name in columns_of(TABLES["parts"][0]))
+_PART = ", ".join(f"parts.{name}" for name in TABLES["parts"][0])
 
 
 class _Query(NamedTuple):
@@ -75,6 +74,7 @@ class HitRows:
         self._queries: dict[int, _Query] = {}
         self._stamp: tuple[int, int] | None = None
         self._is_scan = False
+        self._spec: dict[str, Any] = {}
         self._last_card: tuple[str | None, dict[str, Any]] = None, {}
         self._counts: dict[int, int] = {}
 
@@ -84,8 +84,7 @@ class HitRows:
         if not found:
             return {}
         if self._last_card[0] != found[0]:  # one thing after the other is asked of the same query
-            parsed = parsed_card(found[0], self._connection.path, self._connection.declared.cards)
-            self._last_card = found[0], parsed
+            self._last_card = found[0], card_of(self._connection.path, found[0], self._connection.declared.cards)
         return dict(self._last_card[1])
 
     def order(self, query: int, hit: Hit) -> tuple[float, str | None]:
@@ -98,15 +97,12 @@ class HitRows:
 
     def _query(self, number: int) -> _Query:
         if number not in self._queries:
+            self._check_file()
             card = self.card(number)
             if len(self._queries) >= MOST_CARDS:
                 self._queries.clear()
-            self._queries[number] = _Query(card, self._connection.declared.judge(card, self._spec()))
+            self._queries[number] = _Query(card, self._connection.declared.judge(card, self._spec))
         return self._queries[number]
-
-    def _spec(self) -> dict[str, Any]:
-        spec: dict[str, Any] = self._connection.fact("spec") or {}
-        return spec
 
     def add(self, found: Iterable[tuple[int, Hit]]) -> None:
         """Write hits, given with the numbers of their queries; the caller has opened a transaction."""
@@ -177,7 +173,7 @@ class HitRows:
             f" WHERE hits.id {chosen} ORDER BY hits.id",
             ids,
         )
-        self._check_counts()
+        self._check_file()
         return dict(zip(hits["id"], self._hits(hits, self._parts(hits, parts)), strict=True))
 
     def _hits(self, found: Columns, parts: Iterable[tuple[Domain, ...]]) -> Iterator[Hit]:
@@ -228,7 +224,7 @@ class HitRows:
         """Count now what conditional E-values of the hits of a query, or of all, count: who reads a few of them later
         shall not wait for that.
         """
-        self._check_counts()
+        self._check_file()
         if not self._is_scan:  # else there are few of each sequence
             where = "" if query is None else f"WHERE query = {int(query)}"
             question = f"SELECT query, count(*) AS count FROM hits {where} GROUP BY query"
@@ -238,14 +234,14 @@ class HitRows:
         """Return what is said of parts, given columns: query, row and included of their hits; score, evalue and
         log_pvalue.
         """
-        self._check_counts()
+        self._check_file()
         return _judged(map(self._judge, found["query"], found["row"], found["included"]), found)
 
     def judge_in_sql(self, queries: Sequence[int]) -> None:
         """Let questions ask ``is_reported(query, row, score, evalue, log_pvalue)`` of parts of the hits of queries, and
         how many places some parts cover together: ``covered(start, end)``.
         """
-        self._check_counts()
+        self._check_file()
         judges = {number: self._query(number).judge for number in queries}
         column = "row" if self._is_scan else "query"
         counts = dict(self._connection.execute(f"SELECT {column}, count(*) FROM hits GROUP BY {column}").fetchall())
@@ -260,14 +256,15 @@ class HitRows:
 
     def n_reported(self, query: int, row: int) -> int:
         """Return what HMMER3's conditional E-values count; see `RunFile.n_reported`."""
-        self._check_counts()
+        self._check_file()
         return self._counted(query, row)
 
-    def _check_counts(self) -> None:
-        """Forget what was counted if the file has changed since."""
+    def _check_file(self) -> None:
+        """Read the facts anew, and forget what was counted, if the file has changed since."""
         stamp = self._connection.execute("PRAGMA data_version").fetchone()[0], self._connection.total_changes
         if self._stamp != stamp:
-            self._is_scan = self._connection.fact("direction") == "scan"
+            facts = self._connection.facts
+            self._is_scan, self._spec = facts.direction == "scan", facts.spec or {}
             self._stamp, self._counts = stamp, {}
 
     def _counted(self, query: int, row: int) -> int:
@@ -283,8 +280,7 @@ def joined(tables: Sequence[EngineTable]) -> str:
     return " ".join(
         f"LEFT JOIN {table.name} ON "
         + " AND ".join(
-            f"{table.name}.{key} = {table.of}.{'id' if table.of == 'hits' else key}"
-            for key in columns_of(KEYS[table.of])
+            f"{table.name}.{key} = {table.of}.{'id' if table.of == 'hits' else key}" for key in KEYS[table.of]
         )
         for table in tables
     )

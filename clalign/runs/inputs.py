@@ -9,6 +9,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -18,12 +19,13 @@ from clalign.databases.reports import InputReport
 from clalign.errors import DamagedRun, InputError
 from clalign.formats.sources import opened
 from clalign.jobs import JobContext, QuietContext
+from clalign.runs.facts import RunFacts
 
 ROLES = {"profiles": "profiles_digest", "queries": "queries", "targets": "database"}
 """Fields of a spec that name files, and the facts with their checksums."""
 
-JOINED, JOINED_DIGESTS = "sequences", "sequence_digests"
-"""The field of a spec that names files which the run holds copies of, and the fact with their checksums."""
+JOINED = "sequences"
+"""The field of a spec that names files which the run holds copies of."""
 
 DEVICES = ("/dev/fd/", "/dev/std", "/proc/")
 """What lies there is no file of a user, though it may look like one: ``/dev/fd/3`` is whatever stands open.
@@ -42,8 +44,9 @@ class Facts(Protocol):
 
     path: Path
 
-    def fact(self, name: str, default: Any = None) -> Any:
-        """Return a stored fact."""
+    @property
+    def facts(self) -> RunFacts:
+        """What the run says of itself."""
 
     def set_facts(self, **facts: Any) -> None:
         """Store facts."""
@@ -71,13 +74,13 @@ def check_regular(path: str) -> None:
 
 def _roles(run: Facts) -> dict[str, str]:
     """Return the paths that a run names, by role."""
-    spec = run.fact("spec") or {}
+    spec = run.facts.spec or {}
     return {role: spec[role] for role in ROLES if spec.get(role) is not None}
 
 
 def _known_digest(run: Facts, role: str) -> str | None:
-    found = run.fact(ROLES[role])
-    digest: str | None = found["digest"] if isinstance(found, dict) else found
+    found = getattr(run.facts, ROLES[role])
+    digest: str | None = found.digest if isinstance(found, InputReport) else found
     return digest
 
 
@@ -85,13 +88,11 @@ def known_checksums(run: Facts) -> Iterator[tuple[str, str]]:
     """Yield the SHA-256 that a run has recorded of its inputs, each with the path that it names; a file once."""
     found: dict[str, str] = {}
     for role, named in _roles(run).items():
-        fact = run.fact(ROLES[role])
-        checksum = fact.get("digest") if isinstance(fact, dict) else fact
-        if isinstance(checksum, str) and isinstance(named, str):
+        if checksum := _known_digest(run, role):
             found[named] = checksum
-    joined = (run.fact("spec") or {}).get(JOINED)
+    joined = (run.facts.spec or {}).get(JOINED)
     if isinstance(joined, list):
-        pairs = zip(joined, run.fact(JOINED_DIGESTS) or (), strict=False)
+        pairs = zip(joined, run.facts.sequence_digests or (), strict=False)
         found.update((named, checksum) for named, checksum in pairs if isinstance(named, str))
     yield from ((checksum, named) for named, checksum in found.items() if checksum)
 
@@ -123,7 +124,7 @@ def input_of(run: Facts, role: str, context: JobContext | None = None) -> str:
         raise DamagedRun(run.path, f"it does not say where its {role} are")
     if named == "-":
         raise InputError("-", "what came from there was not kept with the run.", "Give it as a file next time.")
-    path: str = (run.fact("relocated") or {}).get(named, named)
+    path = run.facts.relocated.get(named, named)
     check_regular(path)
     known = _known_digest(run, role)
     if known is not None and digest_of(path, context or QuietContext()) != known:
@@ -156,7 +157,7 @@ def check_inputs(run: Facts, context: JobContext) -> None:
     InputError
         As of `input_of`.
     """
-    spec = run.fact("spec") or {}
+    spec = run.facts.spec or {}
     for extra in ("pair_list", "matrix"):
         path = spec.get(extra)
         if path is not None and (extra == "pair_list" or Path(path).exists()):
@@ -181,9 +182,9 @@ def check_counted(run: Facts, name: str, report: InputReport) -> None:
     InputError
         If that is so.
     """
-    before = run.fact(name)
-    counts = ("n_sequences", "n_residues")
-    if run.fact("packing") != PACKING or any(before.get(count) != getattr(report, count) for count in counts):
+    before: InputReport = getattr(run.facts, name)
+    counts = attrgetter("n_sequences", "n_residues")
+    if run.facts.packing != PACKING or counts(before) != counts(report):
         raise InputError(run.path, "this run counts sequences as another version of clalign does.", "Search again.")
 
 
@@ -209,7 +210,7 @@ def relocate(run: Facts, paths: Iterable[str], context: JobContext | None = None
         If a path is none of the files of the run.
     """
     found = [pair for path in paths for pair in _recognized(run, path, context or QuietContext())]
-    run.set_facts(relocated={**(run.fact("relocated") or {}), **dict(found)})
+    run.set_facts(relocated={**run.facts.relocated, **dict(found)})
     return found
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from clalign.runs.declarations import KEYS
-from clalign.runs.kinds import columns_of
 from clalign.runs.run_file import RunFile
 from clalign.runs.schema import TABLES
 
@@ -35,15 +33,15 @@ def add_results(made: RunFile, part: RunFile, check: Callable[[], None]) -> None
     shift = connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
     with made.transaction():
         for table in ("targets", "notes", "batches", "hits", "parts"):
-            columns = list(columns_of(TABLES[table][0]))
+            columns = list(TABLES[table][0])
             how = "INSERT OR IGNORE" if table == "targets" else "INSERT"
             connection.insert(table, _rows(part, table, columns, shift, check), how)
         for own in declared.tables:
             if own.of in ("hits", "parts", "batches", "pieces"):
-                columns = [*columns_of(KEYS[own.of]), *own.names]
+                columns = list(own.all_columns)
                 connection.insert(own.name, _rows(part, own.name, columns, shift, check))
-        bins = columns_of(TABLES["histogram"][0])
-        connection.executemany(COUNTED, _rows(part, "histogram", list(bins), shift, check))
+        bins = list(TABLES["histogram"][0])
+        connection.executemany(COUNTED, _rows(part, "histogram", bins, shift, check))
 
 
 def _rows(

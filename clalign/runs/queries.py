@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from clalign.errors import DamagedRun, OptionError, several_named
 from clalign.runs.connection import RunConnection
+from clalign.runs.facts import RunFacts
 from clalign.runs.schema import ORDER
 from clalign.values.hit_tables import HitTable
 from clalign.values.hits import Hit
@@ -184,11 +185,10 @@ class HitQueries:
 
     def share_done(self) -> float | None:
         """Return which share of its cells a run has computed; None where it is not known how many there are."""
-        spec = self._connection.fact("spec") or {}
-        if any(spec.get(name) for name in self._connection.declared.choosing):
+        facts = self._connection.facts
+        if self._chooses(facts):
             return None
-        searched = self._connection.fact("shard") or self._connection.fact("database", {})
-        total = searched.get("n_residues", 0) * self.cells_per_residue()
+        total = facts.searched.n_residues * self.cells_per_residue() if facts.searched else 0
         (cells,) = self._one("SELECT total(cells) AS cells FROM batches")
         return float(cells) / total if total else None
 
@@ -202,14 +202,16 @@ class HitQueries:
             "SELECT id, (SELECT coalesce(sum(last - first), 0) FROM batches WHERE query = id) AS count FROM queries"
             f" WHERE {which} ORDER BY id"
         ))  # fmt: skip
-        if self._connection.fact("state") == "done":
+        facts = self._connection.facts
+        if facts.state == "done":
             return dict.fromkeys(counts, 1.0)
-        spec, total = self._connection.fact("spec") or {}, 0
-        if not any(spec.get(name) for name in self._connection.declared.choosing):
-            searched = self._connection.fact("shard") or self._connection.fact("database") or {}
-            total = searched.get("n_sequences", 0)
+        total = 0 if self._chooses(facts) or facts.searched is None else facts.searched.n_sequences
         otherwise = {number: math.nan if count else 0.0 for number, count in counts.items()}
         return {number: min(1.0, count / total) for number, count in counts.items()} if total else otherwise
+
+    def _chooses(self, facts: RunFacts) -> bool:
+        """Return whether not every query is compared with every target."""
+        return any((facts.spec or {}).get(name) for name in self._connection.declared.choosing)
 
     def parts_by_score(self, number: int) -> list[tuple[int, int]]:
         """Return hit id and number of each domain of a query, the highest score first."""

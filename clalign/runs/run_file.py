@@ -17,33 +17,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from clalign.errors import DamagedRun, OutputError, RunExists
+from clalign.errors import ClalignError, DamagedRun, OutputError, RunExists
 from clalign.runs import notes
 from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments, read_rows, write_alignment
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, unpack_scores
 from clalign.runs.connection import RunConnection, check_sqlite, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
+from clalign.runs.facts import Best, RunFacts, RunState, best_of, card_of, parsed
 from clalign.runs.hit_rows import HitRows
 from clalign.runs.opening import PATIENCE, open_sound
-from clalign.runs.plain_data import BEST, DETAILS, made_from, parsed, parsed_card
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
 from clalign.runs.side_files import check_free
 from clalign.runs.unfinished import Unfinished
+from clalign.values.checked import plain
+from clalign.values.devices import at_home
 from clalign.values.hits import Hit
+from clalign.values.specs import Spec
 
 __all__ = [
     "APPLICATION_ID", "BIN", "SCHEMA_VERSION", "BatchResult", "PackedScores", "RunFile", "RunState", "create_run",
     "open_run", "pack_scores", "write_note",
 ]  # fmt: skip
 
-Kind = TypeVar("Kind")
-
-RunState = Literal["new", "running", "stopped", "failed", "done"]
+SpecKind = TypeVar("SpecKind", bound=Spec)
 
 
 class RunFile:
@@ -76,30 +77,40 @@ class RunFile:
         """Write all that is written within it, or nothing; one within another is a part of that."""
         return self.connection.transaction()
 
-    def fact(self, name: str, default: Any = None) -> Any:
-        """Return a stored fact (plain data), such as ``spec``, ``state``, ``database`` or ``versions``."""
-        return self.connection.fact(name, default)
+    @property
+    def facts(self) -> RunFacts:
+        """What the run says of itself at this moment: as its engine declares it once its computation has begun."""
+        return self.connection.facts
 
-    def spec(self, kind: type[Kind]) -> Kind:
+    def spec(self, kind: type[SpecKind]) -> SpecKind:
         """Return what was asked for, as the spec of an engine.
+
+        Its device is one of this machine: a file never decides which cluster the program connects to.
 
         Raises
         ------
         DamagedRun
             If the file does not say it, or says something else.
         """
-        return made_from(kind, self.fact("spec"), self.path)
+        spec = self.facts.spec
+        if spec is None:
+            raise DamagedRun(self.path, "it does not say what was asked for")
+        try:
+            here = {"device": at_home(spec["device"])} if "device" in spec else {}
+            return kind.from_dict(spec | here)
+        except ClalignError as error:
+            raise DamagedRun(self.path, error.message) from None
 
     def set_facts(self, **facts: Any) -> None:
-        """Store facts (plain data) in one transaction."""
+        """Store facts, as plain data or as their types, in one transaction."""
+        rows = [(name, json.dumps(value, default=plain)) for name, value in facts.items()]
         with self.transaction():
-            self.connection.insert("facts", [(name, json.dumps(v)) for name, v in facts.items()], "INSERT OR REPLACE")
+            self.connection.insert("facts", rows, "INSERT OR REPLACE")
 
     @property
     def state(self) -> RunState:
         """What became of the run."""
-        state: RunState = self.fact("state", "new")
-        return state
+        return self.facts.state
 
     def set_profiles(self, cards: Iterable[dict[str, Any]]) -> None:
         """Store the cards of the profiles, which must hold name, accession, description and length."""
@@ -125,7 +136,7 @@ class RunFile:
         for place, (number, card) in enumerate(self.connection.execute(question)):
             if place != number:
                 raise DamagedRun(self.path, f"its profile {place} is missing")
-            yield parsed_card(card, self.path, self.connection.declared.cards)
+            yield card_of(self.path, card, self.connection.declared.cards)
 
     def profiles_without_curves(self) -> list[dict[str, Any]]:
         """Return the cards of queries without the curves of their scores, which are long."""
@@ -146,11 +157,10 @@ class RunFile:
         with self.transaction():
             self.connection.execute("UPDATE queries SET best = ? WHERE id = ?", (json.dumps(best), profile))
 
-    def best(self, profile: int) -> dict[str, Any] | None:
+    def best(self, profile: int) -> Best | None:
         """Return the best target of a profile, if it is known already."""
         found = self.connection.execute("SELECT best FROM queries WHERE id = ?", (profile,)).fetchone()
-        best: dict[str, Any] | None = parsed(found[0], "a best target", self.path, BEST) if found else None
-        return best
+        return best_of(found[0], self.connection.declared.best, self.path) if found else None
 
     def finished(self, profile: int) -> list[tuple[int, int]]:
         """Return the row ranges that are done for a profile, in order."""
@@ -378,11 +388,11 @@ class RunFile:
         rows = self.connection.execute(
             "SELECT seconds, device, checked, differing, details FROM verifications ORDER BY id"
         )
-        return [(*row[:4], parsed(row[4], "a verification", self.path, DETAILS)) for row in rows]
+        return [(*row[:4], parsed(list[str], row[4], "a verification", self.path)) for row in rows]
 
 
-def create_run(path: Path, is_shared: bool = False, **facts: Any) -> RunFile:
-    """Make a new run file with its first facts; any thread may use one that is shared.
+def create_run(path: Path, *, engine: str, is_shared: bool = False, **facts: Any) -> RunFile:
+    """Make a new run file of an engine with its first facts; any thread may use one that is shared.
 
     Raises
     ------
@@ -403,8 +413,7 @@ def create_run(path: Path, is_shared: bool = False, **facts: Any) -> RunFile:
         connection = connect(path, "rwc", PATIENCE, is_shared)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")  # in the file itself, not only in its log
         connection.execute("PRAGMA journal_mode = WAL")
-        spec = facts.get("spec") or {}
-        connection.declare(declaration_of(facts.get("engine", ""), spec.get("direction", "")))
+        connection.declare(declaration_of(engine))
         with connection:
             connection.execute("BEGIN")
             make_tables(connection, connection.declared)
@@ -413,7 +422,7 @@ def create_run(path: Path, is_shared: bool = False, **facts: Any) -> RunFile:
             os.unlink(os.path.realpath(path))
         raise _unmade(path, error) from error
     run = RunFile(path, connection)
-    run.set_facts(**{"created": time.time(), "engine": connection.declared.engine, **facts})
+    run.set_facts(**{"created": time.time(), "engine": engine, **facts})
     return run
 
 

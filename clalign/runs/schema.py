@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 
+from clalign.runs.columns import Columns, LogValue, States, Truth, Verdict, sql_of
 from clalign.runs.declarations import Declaration
-from clalign.runs.kinds import sql_of
+from clalign.values.checked import Count, Finite, Line, Moment, NotNegative, Place, Whole
 
 SCHEMA_VERSION = 1
 """The version of the tables that are written here, and the only one that is read."""
@@ -15,33 +16,42 @@ NEEDED_SQLITE = (3, 31)
 
 APPLICATION_ID = 0x636C616C  # "clal"
 
-TABLES = {
-    "facts": ("name text, value text", "name"),
-    "queries": ("id place, name line, accession line, description line, length place, card text, best text", "id"),
-    "targets": ("row row, name line, accession line, description line, length place", "row"),
+TABLES: dict[str, tuple[Columns, str]] = {
+    "facts": ({"name": str, "value": str}, "name"),
+    "queries": (
+        {"id": Place, "name": Line, "accession": Line, "description": Line, "length": Place, "card": str, "best": str},
+        "id",
+    ),
+    "targets": ({"row": Count, "name": Line, "accession": Line, "description": Line, "length": Place}, "row"),
     "hits": (
-        "id count, query place, row row, input_index count, score finite, bias finite, evalue positive?, raw whole,"
-        " n_parts place, best_score finite?, best_evalue positive?, verified verdict, sort_key number?, tie line?,"
-        " log_pvalue log?, included truth",
+        {"id": Count, "query": Place, "row": Count, "input_index": Count, "score": Finite, "bias": Finite,
+         "evalue": NotNegative | None, "raw": Whole, "n_parts": Place, "best_score": Finite | None,
+         "best_evalue": NotNegative | None, "verified": Verdict, "sort_key": float | None, "tie": Line | None,
+         "log_pvalue": LogValue | None, "included": Truth},
         "id",
     ),
     "parts": (
-        "hit count, number place, score finite, bias finite, evalue positive?, query_start place, query_end place,"
-        " target_start place, target_end place, raw whole, states path, query_text text, match text, target_text text,"
-        " log_pvalue log?",
+        {"hit": Count, "number": Place, "score": Finite, "bias": Finite, "evalue": NotNegative | None,
+         "query_start": Place, "query_end": Place, "target_start": Place, "target_end": Place, "raw": Whole,
+         "states": States, "query_text": str, "match": str, "target_text": str, "log_pvalue": LogValue | None},
         "hit, number",
     ),
     "batches": (
-        "query place, first count, last count, cells positive, seconds moment, device text, scores blob",
+        {"query": Place, "first": Count, "last": Count, "cells": NotNegative, "seconds": Moment, "device": str,
+         "scores": bytes},
         "query, first",
     ),
-    "histogram": ("query place, bin whole, count count", "query, bin"),
-    "messages": ("id count, seconds moment, kind text, text text", "id"),
-    "verifications": ("id count, seconds moment, device text, checked count, differing count, details text", "id"),
-    "notes": ("query place, row row, text text", "query, row"),
-    "alignments": ("id count, name line, facts text", "id"),
-    "alignment_rows": ("alignment count, number place, name line, start place, stop place, text text",
-                       "alignment, number"),
+    "histogram": ({"query": Place, "bin": Whole, "count": Count}, "query, bin"),
+    "messages": ({"id": Count, "seconds": Moment, "kind": str, "text": str}, "id"),
+    "verifications": (
+        {"id": Count, "seconds": Moment, "device": str, "checked": Count, "differing": Count, "details": str}, "id",
+    ),
+    "notes": ({"query": Place, "row": Count, "text": str}, "query, row"),
+    "alignments": ({"id": Count, "name": Line, "facts": str}, "id"),
+    "alignment_rows": (
+        {"alignment": Count, "number": Place, "name": Line, "start": Place, "stop": Place, "text": str},
+        "alignment, number",
+    ),
 }  # fmt: skip
 """Columns and primary key of each. ``input_index`` of a hit is the place in what was read of the targets, or of the
 pairs, in the order of which equal hits stand; ``sort_key`` and ``tie`` are what the engine orders hits by."""

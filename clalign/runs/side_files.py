@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,9 @@ from clalign.runs.schema import APPLICATION_ID
 _HEADER = b"SQLite format 3\0"
 _ID_PLACE = slice(68, 72)
 """Where a database says in its first bytes of which program it is."""
+
+ENDING = ".clalign"
+"""What the names of runs end with."""
 
 SIDE_FILES = {
     "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
@@ -147,21 +148,11 @@ def what_is_there(path: Path) -> str | None:
     found = _first_bytes(path, 100)
     if not found:
         return "an empty file"
+    if len(found) < _ID_PLACE.stop and path.suffix == ENDING and found[: len(_HEADER)] == _HEADER[: len(found)]:
+        return None  # it was cut off
     if not found.startswith(_HEADER):
         return "another file"
-    is_own = found[_ID_PLACE] == APPLICATION_ID.to_bytes(4, "big") or _is_in_log(path)
-    return None if is_own else "a database of another program"
-
-
-def _is_in_log(path: Path) -> bool:
-    """Tell whether the log of a database, which was never closed, says that it is a run."""
-    if not all(_is_of_sqlite(*side) for side in side_files(path)):
-        return False
-    try:
-        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            return bool(database.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID)
-    except sqlite3.Error:
-        return False
+    return None if found[_ID_PLACE] == APPLICATION_ID.to_bytes(4, "big") else "a database of another program"
 
 
 def check_is_run(path: Path) -> None:

@@ -38,9 +38,9 @@ class HeaderReader:
         return name, description, self._database.length(row)
 
     def _opened(self) -> SequenceDatabase | None:
-        spec = self._run.fact("spec", {})
+        spec = self._run.facts.spec or {}
         alphabet, form = spec.get("alphabet"), spec.get("sequence_format")
-        if self._run.fact("database") is None or None in (alphabet, form):
+        if self._run.facts.database is None or alphabet is None or form is None:
             return None
         try:
             path = input_of(self._run, "targets", self._context)

@@ -15,9 +15,7 @@ from clalign.errors import ClalignError, InputError, OutputError, RunBusy
 from clalign.runs.ownership import is_owned
 from clalign.runs.queries import named_hits
 from clalign.runs.run_file import RunFile, open_run
-from clalign.runs.side_files import remove_run, side_files
-
-ENDING = ".clalign"
+from clalign.runs.side_files import ENDING, remove_run, side_files
 
 LONGEST_NAME = 120
 
@@ -99,8 +97,8 @@ def _entry(path: Path, run: RunFile, n_bytes: int, changed: float) -> RunEntry:
     else:
         state_now = state
     return RunEntry(
-        path, str(run.fact("name") or default_name(spec)), spec.command, state_now,
-        tuple(spec.paths), float(run.fact("created") or changed), n_bytes, run.n_hits(), run.n_profiles(),
+        path, run.facts.name or default_name(spec), spec.command, state_now,
+        tuple(spec.paths), float(run.facts.created or changed), n_bytes, run.n_hits(), run.n_profiles(),
     )  # fmt: skip
 
 

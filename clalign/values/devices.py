@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from clalign.errors import DeviceNotFound
+from clalign.values.checked import check_as
 
 DeviceKind = Literal["gpu", "cpu", "accelerator", "reference"]
 Health = Literal["ready", "not tested", "needs linker", "self-test failed", "not usable"]
@@ -99,7 +100,7 @@ class Device:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Device:
         """Return the device that `to_dict` described."""
-        return cls(**{**data, "extensions": tuple(data["extensions"])})
+        return check_as(cls, data)
 
     def judged(self, health: Health, problem: str = "", gcups: float = 0.0) -> Device:
         """Return the device with the verdict of a self-test."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from clalign.errors import OptionError
+from clalign.values.checked import Count
 from clalign.values.specs import INPUT, option
 
 if TYPE_CHECKING:
@@ -100,28 +100,24 @@ class ShardRows(Struct, frozen=True):
     n_residues : int
     """
 
-    number: int
-    of: int
-    first: int
-    last: int
-    n_residues: int
+    number: Count
+    of: Count
+    first: Count
+    last: Count
+    n_residues: Count
+
+    @property
+    def n_sequences(self) -> int:
+        """How many sequences it has."""
+        return self.last - self.first
 
     def __len__(self) -> int:
-        return self.last - self.first
+        return self.n_sequences
 
     @property
     def words(self) -> str:
         """The part and its size."""
         return f"{Shard(self.number, self.of).words} ({len(self):,} sequences, {self.n_residues:,} residues)"
-
-    def to_dict(self) -> dict[str, int]:
-        """Return plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any] | None) -> ShardRows | None:
-        """Return what `to_dict` described; None of nothing."""
-        return cls(**data) if data else None
 
 
 def shard_option() -> Any:

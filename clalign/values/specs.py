@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, get_origin, get_type_hints
 
 from clalign.errors import OptionError
+from clalign.values.checked import ValidationError, check_as
 from clalign.values.devices import at_home, cluster_of
 
 REPORT = "Reporting"
@@ -77,8 +78,19 @@ class Spec(ABC):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the spec that `to_dict` described; unknown entries of a newer version are refused."""
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        """Return the spec that `to_dict` described.
+
+        Raises
+        ------
+        OptionError
+            If an entry is missing, unknown, or of another type, or if some of them make no sense together.
+        """
+        if unknown := data.keys() - {f.name for f in dataclasses.fields(cls)}:
+            raise OptionError(f"{cls.__name__} has no {', '.join(sorted(unknown))}.")
+        try:
+            return check_as(cls, data)
+        except ValidationError as error:
+            raise OptionError(f"What was asked for makes no sense: {error}.") from None
 
     def command_line(self) -> list[str]:
         """Return the words of the command that runs this spec; only what differs from the defaults."""

@@ -12,6 +12,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import BatchResult, RunFile, create_run
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit, Scores
+from tests.run_facts import DEVICE, report_of
 
 CARD: dict[str, Any] = {
     "name": "motif", "accession": "PF1", "description": "A motif", "length": 4, "alphabet": "amino",
@@ -58,17 +59,17 @@ def fill(run: RunFile, found: tuple[Hit, ...], state: str = "done") -> None:
     run.add_batch(BatchResult(0, 0, 3, scores, found, 1e3, 0.1, "by hand"))
     run.set_facts(
         state=state,
-        device={"name": "by hand"},
+        device=DEVICE,
         versions={"clalign": "9.9"},
         n_targets=3,
-        database={"n_sequences": 3, "n_empty": 0, "n_residues": 27, "digest": "none"},
+        database=report_of(3, 27),
     )
 
 
 @pytest.fixture
 def small_run(tmp_path: Path) -> Path:
     path = tmp_path / "small.clalign"
-    with create_run(path, spec=SearchSpec("motif.hmm", "seqs.fa").to_dict()) as run:
+    with create_run(path, engine="plan7", spec=SearchSpec("motif.hmm", "seqs.fa").to_dict()) as run:
         fill(run, hits())
     return path
 
@@ -76,15 +77,15 @@ def small_run(tmp_path: Path) -> Path:
 @pytest.fixture
 def stopped_run(tmp_path: Path) -> Path:
     path = tmp_path / "stopped.clalign"
-    with create_run(path, spec=SearchSpec("motif.hmm", "seqs.fa").to_dict()) as run:
+    with create_run(path, engine="plan7", spec=SearchSpec("motif.hmm", "seqs.fa").to_dict()) as run:
         fill(run, hits(), "stopped")
-        run.set_facts(database={"n_sequences": 12, "n_empty": 2, "n_residues": 90, "digest": "none"})
+        run.set_facts(database=report_of(12, 90, 2))
     return path
 
 
 @pytest.fixture
 def empty_run(tmp_path: Path) -> Path:
     path = tmp_path / "empty.clalign"
-    with create_run(path, spec=SearchSpec("motif.hmm", "seqs.fa").to_dict()) as run:
+    with create_run(path, engine="plan7", spec=SearchSpec("motif.hmm", "seqs.fa").to_dict()) as run:
         fill(run, ())
     return path

@@ -102,9 +102,9 @@ def test_a_run_is_annealed_again_as_if_it_had_been_so_from_the_beginning(
     assert len({(folder / f"a{factor}.clalign").read_bytes() for factor in ("0", "0.5", "3")}) == 3
     assert (folder / "f.clalign").read_bytes() == before
     with open_run(folder / "f.clalign") as old, open_run(folder / "a3.clalign") as new:
-        assert new.fact("finished")["device"] == old.fact("finished")["device"] == "Reference (NumPy)"
-        assert "align" in old.fact("command")
-        assert new.fact("command") is None  # that of the old run made something else
+        assert new.facts.finished["device"] == old.facts.finished["device"] == "Reference (NumPy)"
+        assert "align" in old.facts.command
+        assert new.facts.command is None  # that of the old run made something else
     assert said(capsys, "export", "a0.clalign", "--probs", "-") == said(capsys, "export", "f.clalign", "--probs", "-")
 
 

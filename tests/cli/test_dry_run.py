@@ -12,7 +12,7 @@ import pytest
 
 from clalign.cli import main
 from clalign.errors import ExitCode
-from clalign.runs.opening import MARKS
+from clalign.runs.facts import MARKS
 from clalign.runs.run_file import open_run
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"

@@ -55,7 +55,7 @@ def test_a_scan_swaps_query_and_target_and_nothing_else(small_run: Path) -> None
 
     search, target = {what: rows(what) for what in ("tsv", "domtsv")}, searched()
     with open_run(small_run, writable=True) as found:
-        found.set_facts(spec={**found.fact("spec"), "direction": "scan"}, direction="scan")
+        found.set_facts(spec={**found.facts.spec, "direction": "scan"}, direction="scan")
     ends = ("", "_accession", "_length", "_coverage")
     for what, before in search.items():
         swapped = [{**row, **{f"query{end}": row[f"target{end}"] for end in ends},
@@ -224,7 +224,7 @@ def test_only_the_best_hits(small_run: Path, capsys: pytest.CaptureFixture[str])
 
     assert [found(of) for of in ("query", "target", "both")] == [["seq1"], ["seq1", "seq2"], ["seq1"]]
     with open_run(small_run, writable=True) as run:
-        run.set_facts(spec={**run.fact("spec"), "direction": "scan"}, direction="scan")
+        run.set_facts(spec={**run.facts.spec, "direction": "scan"}, direction="scan")
     assert [len(found(of)) for of in ("query", "target", "both")] == [2, 1, 1], "a query of a scan is a sequence"
     assert main(["export", str(small_run), "--best", "all", "--tsv", "-"]) == ExitCode.USAGE
 

@@ -130,8 +130,8 @@ def test_the_run_says_what_it_is_and_can_be_verified(library: str, tmp_path: Pat
     run = tmp_path / "scan.clalign"
     assert scan("--run", str(run), "-o", str(tmp_path / "a.txt"), library, SEQUENCES) == 0
     with open_run(run) as kept:
-        assert kept.fact("direction") == "scan"
-        spec = SearchSpec.from_dict(kept.fact("spec"))
+        assert kept.facts.direction == "scan"
+        spec = SearchSpec.from_dict(kept.facts.spec)
         assert spec.direction == "scan"
         assert spec.command_line()[:2] == ["clalign", "hmmscan"]
         assert {card["n_targets"] for card in kept.profiles()} == {3}

@@ -467,7 +467,7 @@ def test_a_run_that_is_verified_stays_complete_when_its_compiler_is_left(
     monkeypatch.setattr(os, "_exit", left)
     monkeypatch.setattr(orders, "BUILD_PATIENCE", 0.0)
     run = tmp_path / "run.clalign"
-    with create_run(run, state="done"):
+    with create_run(run, engine="plan7", state="done"):
         pass
     job = Job(lambda event: None)
     job.progress("build", 1, None, "s")

@@ -68,7 +68,7 @@ def test_profile_searches_export_notes_last(small_run: Path, capsys: Told) -> No
 
 def test_scans_export_notes_of_the_same_pair(small_run: Path, capsys: Told) -> None:
     with open_run(small_run, writable=True) as found:
-        found.set_facts(spec={**found.fact("spec"), "direction": "scan"}, direction="scan")
+        found.set_facts(spec={**found.facts.spec, "direction": "scan"}, direction="scan")
     write_note(small_run, 0, 1, "mine")
     lines = [line.split("\t") for line in exported(small_run, "--tsv", capsys)]
     assert [(line[0], line[1], line[-1]) for line in lines[1:]] == [("seq1", "motif", ""), ("seq2", "motif", "mine")]

@@ -98,7 +98,7 @@ def test_spans_of_a_thread_nest(traced: Traced) -> None:
 
 def test_every_kernel_that_ran_is_in_it(traced: Traced) -> None:
     with open_run(traced.run) as run:
-        counted = run.fact("finished")["kernel_seconds"]
+        counted = run.facts.finished["kernel_seconds"]
     found: Counter[str] = Counter()
     for spans in traced.tracks.values():
         for span in spans:

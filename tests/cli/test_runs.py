@@ -24,7 +24,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]
     def make(name: str, state: Any = "done") -> Path:
         path = tmp_path / f"{name}.clalign"
         spec = SearchSpec(str(tmp_path / "globins.hmm"), str(tmp_path / "swissprot.fasta.gz"))
-        create_run(path, spec=spec.to_dict(), state=state).close()
+        create_run(path, engine="plan7", spec=spec.to_dict(), state=state).close()
         return path
 
     return make
@@ -47,7 +47,7 @@ def test_runs_are_listed_named_and_found_by_words(made: Callable[..., Path], cap
     assert main(["runs", "name", str(path), ""]) == 0
     assert capsys.readouterr().out == "globins x swissprot\n"
     with open_run(path) as run:
-        assert run.fact("name") == ""
+        assert run.facts.name == ""
 
 
 def test_a_run_is_deleted_only_when_that_is_meant(made: Callable[..., Path], capsys: Any) -> None:

@@ -359,13 +359,13 @@ def test_the_command_of_a_run_repeats_it(inputs: tuple[str, str], tmp_path: Path
     flags = ["--match", "3", "--mismatch", "-2", "--gapopen", "5", "--gapextend", "5", "--top", "7", "-T", "-4"]
     assert sw("--run", str(run), *flags, "-o", str(tmp_path / "o"), "--mode", "global", *inputs) == 0
     with open_run(run) as found:
-        spec = PairwiseSpec.from_dict(found.fact("spec"))
+        spec = PairwiseSpec.from_dict(found.facts.spec)
     words = spec.command_line()
     assert words[:4] == ["clalign", "sw", "--device", "reference"]
     again = tmp_path / "b.clalign"
     assert main([*words[1:], "-q", "--run", str(again), "-o", str(tmp_path / "p")]) == 0
     with open_run(again) as found:
-        assert PairwiseSpec.from_dict(found.fact("spec")) == spec
+        assert PairwiseSpec.from_dict(found.facts.spec) == spec
 
 
 def test_pairs_in_step_keep_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

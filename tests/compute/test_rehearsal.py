@@ -129,7 +129,7 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
     launched, _ = watched
     profiles, targets = (str(EXAMPLES / name) for name in ("rrm_1_hmmer3.hmm", "swissprot_sample.fasta.gz"))
     spec = SearchSpec(profiles, targets, device="cpu")
-    with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7", spec=spec.to_dict(), state="new") as run:
         compute_search(run, spec, pick_device, QuietContext())
     needed = {choice for choice in launched if choice.source.endswith("_simd4")}
     assert needed

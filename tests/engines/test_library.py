@@ -97,10 +97,10 @@ def test_a_kept_run_is_continued_by_the_same_call_and_refused_to_another(tmp_pat
     profiles, targets, run = clalign.example("motif.hmm"), clalign.example("motif.fasta"), tmp_path / "a.clalign"
     with clalign.hmmsearch(profiles, targets, run=run, device="reference") as found:
         before = [hit.name for hit in found]
-        created = found.run.fact("created")
+        created = found.run.facts.created
     with clalign.hmmsearch(profiles, targets, run=run, device="reference") as again:
         assert [hit.name for hit in again] == before
-        assert again.run.fact("created") == created
+        assert again.run.facts.created == created
     with pytest.raises(OptionError, match="run of another search"):
         clalign.hmmsearch(profiles, targets, run=run, device="reference", evalue=1e-3)
 

@@ -54,10 +54,10 @@ def test_the_command_line_has_it() -> None:
 def test_a_run_holds_what_it_has_found_on_a_device(counted: Path) -> None:
     with open_run(counted) as run:
         assert {hit.name: hit.raw for hit in run.hits()} == expected()
-        assert run.fact("engine") == "motif"
-        assert run.fact("device")["kind"] == "cpu"
+        assert run.facts.engine == "motif"
+        assert run.facts.device.kind == "cpu"
         edges, counts = run.histogram(0)
-        assert int(counts.sum()) == run.fact("database")["n_sequences"]
+        assert int(counts.sum()) == run.facts.database.n_sequences
         assert edges[0] == 0.0
 
 
@@ -161,5 +161,5 @@ def test_a_run_is_shown_in_the_window(counted: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-c", WINDOW, str(counted), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True, timeout=300)
     with open_run(counted) as run:
-        n_targets = run.fact("database")["n_sequences"]
+        n_targets = run.facts.database.n_sequences
     assert done.stdout.split() == [str(n) for n in (len(expected()), n_targets, max(expected().values()), 2)]

@@ -236,7 +236,7 @@ def exports(path: Path, folder: Path) -> dict[str, str]:
     """Return what every writer makes of a run."""
     folder.mkdir()
     with open_run(path) as run:
-        name = run.fact("engine")
+        name = run.facts.engine
     for one in engine_named(name).exports:
         try:
             export(path, one.name, folder / one.name)
@@ -258,7 +258,7 @@ def content(path: Path) -> dict[str, Any]:
     with open_run(path) as run:
         numbers = range(run.n_profiles())
         of_filters = {}
-        if run.fact("engine") == "plan7":
+        if run.facts.engine == "plan7":
             of_filters["funnel"] = [funnel_of(run, number) for number in numbers]
             of_filters["survivors"] = [survivors_at(run, number, "msv") for number in numbers]
         return of_filters | {

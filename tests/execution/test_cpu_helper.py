@@ -153,7 +153,7 @@ def test_a_card_filters_and_the_processor_beside_it_defines_domains(
     found = []
     for name, card in (("card", CARD), ("alone", processor)):
         spec = SearchSpec(profiles, str(BUILT), evalue=1000.0)
-        with create_run(tmp_path / f"{name}.clalign", spec=spec.to_dict(), state="new") as run:
+        with create_run(tmp_path / f"{name}.clalign", engine="plan7", spec=spec.to_dict(), state="new") as run:
             done = compute_search(run, spec, {"auto": card, "cpu": processor}.__getitem__, QuietContext())
             found.append([msgspec.structs.replace(hit, filters=None) for hit in run.hits()])  # these are the card's
         uses_host = beside and name == "card"

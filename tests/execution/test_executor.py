@@ -68,14 +68,14 @@ def test_many_profiles_give_what_each_gives_alone(
     together, targets, single = inputs
     small_batches(monkeypatch)
     events: list[Event] = []
-    with create_run(tmp_path / "all.clalign") as run:
+    with create_run(tmp_path / "all.clalign", engine="plan7") as run:
         done = compute_search(run, SearchSpec(str(together), str(targets)), pick_device, Job(events.append))
         assert len(run.finished(0)) > 3
         assert done["n_hits"] == run.n_hits() > 0
     partial = [event.value for event in events if event.kind == "partial"]
     assert [value["profile"] for value in partial] == sorted(value["profile"] for value in partial)
     for number, path in enumerate(single):
-        with create_run(tmp_path / f"{number}.clalign") as run:
+        with create_run(tmp_path / f"{number}.clalign", engine="plan7") as run:
             compute_search(run, SearchSpec(str(path), str(targets)), pick_device, QuietContext())
         assert found(tmp_path / "all.clalign", number) == found(tmp_path / f"{number}.clalign", 0)
         last = [value for value in partial if value["profile"] == number][-1]
@@ -117,7 +117,7 @@ def test_of_few_sequences_many_profiles_are_started_together(
     for most in (128, 1):
         monkeypatch.setattr(executor_module, "MAX_TOGETHER", most)
         path = tmp_path / f"{most}.clalign"
-        with create_run(path) as run:
+        with create_run(path, engine="plan7") as run:
             compute_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
         results.append([found(path, number) for number in range(len(files))])
     assert results[0] == results[1]
@@ -160,7 +160,7 @@ def test_candidates_of_many_profiles_are_traced_together(
     together.write_text("".join(path.read_text() for path in paths))
     alone = []
     for path in paths[:2]:
-        with create_run(tmp_path / f"{path.stem}.clalign") as run:
+        with create_run(tmp_path / f"{path.stem}.clalign", engine="plan7") as run:
             compute_search(run, SearchSpec(str(path), str(targets)), pick_device, QuietContext())
         alone.append(found(tmp_path / f"{path.stem}.clalign", 0))
     assert all(one["hits"] for one in alone[:1])
@@ -174,7 +174,7 @@ def test_candidates_of_many_profiles_are_traced_together(
     monkeypatch.setattr(profile_search, "hits_in_steps", noted)
     monkeypatch.setattr(executor_module, "MAX_GATHERED_CELLS", most_cells)
     monkeypatch.setattr(executor_module, "GATHER_SECONDS", 1000.0)  # what there is alone counts
-    with create_run(tmp_path / "all.clalign") as run:
+    with create_run(tmp_path / "all.clalign", engine="plan7") as run:
         compute_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
     for number in range(len(paths)):
         assert found(tmp_path / "all.clalign", number) == alone[number % 2]
@@ -197,10 +197,10 @@ def test_too_little_memory_for_many_candidates(
         return hits_in_steps(session, units)
 
     small_batches(monkeypatch)
-    with create_run(tmp_path / "plain.clalign") as run:
+    with create_run(tmp_path / "plain.clalign", engine="plan7") as run:
         compute_search(run, spec, pick_device, QuietContext())
     monkeypatch.setattr(profile_search, "hits_in_steps", tight)
-    with create_run(tmp_path / "tight.clalign") as run:
+    with create_run(tmp_path / "tight.clalign", engine="plan7") as run:
         compute_search(run, spec, pick_device, QuietContext())
         n_batches = len(run.finished(0))
     assert max(groups) > 2 >= groups[-1]
@@ -231,11 +231,11 @@ def test_stopped_between_profiles_and_continued(
     small_batches(monkeypatch)
     monkeypatch.setattr(executor_module, "MAX_GATHERED_ROWS", 1)  # each unit is stored before many more are computed
     spec = SearchSpec(str(together), str(targets))
-    with create_run(tmp_path / "whole.clalign") as run:
+    with create_run(tmp_path / "whole.clalign", engine="plan7") as run:
         compute_search(run, spec, pick_device, QuietContext())
         n_batches = len(run.finished(0))
     halted = tmp_path / "halted.clalign"
-    with create_run(halted) as run:
+    with create_run(halted, engine="plan7") as run:
         for after in (1, n_batches - 1, n_batches + 2):
             with pytest.raises(Cancelled):
                 compute_search(run, spec, pick_device, Stopping(after))
@@ -284,7 +284,7 @@ def test_the_next_batch_is_started_before_one_is_collected(
         return sessions[0]
 
     monkeypatch.setattr(opening, "open_session", watching)
-    with create_run(tmp_path / "run.clalign") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         compute_search(run, SearchSpec(str(together), str(targets)), pick_device, QuietContext())
         n_batches = len(run.finished(0))
     total = len(sessions[0].batches)
@@ -330,7 +330,7 @@ def test_a_device_without_times_is_measured_by_the_clock(
         return Watching(open_session(device, *watchers), [])
 
     monkeypatch.setattr(opening, "open_session", timeless)
-    with create_run(tmp_path / "run.clalign") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         done = compute_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
     assert 0 < done["device_seconds"] < 60
 
@@ -349,7 +349,7 @@ def test_batches_done_with_the_one_before_are_not_measured_by_the_clock(
         )
 
     monkeypatch.setattr(opening, "open_session", lambda *given: AtOnce(open_session(*given), []))
-    with create_run(tmp_path / "run.clalign") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         done = compute_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
         assert len(run.finished(0)) > 3
     assert done["device_seconds"] == 0.25
@@ -358,6 +358,6 @@ def test_batches_done_with_the_one_before_are_not_measured_by_the_clock(
 def test_the_reference_is_a_device_like_others(inputs: tuple[Path, Path, list[Path]], tmp_path: Path) -> None:
     example = next(example for example in load_examples() if example.id == "motif")
     spec = SearchSpec(str(example.profiles), str(example.targets), device="reference")
-    with create_run(tmp_path / "run.clalign") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         done = compute_search(run, spec, lambda wish: REFERENCE, QuietContext())
     assert done["device_seconds"] > 0

@@ -80,8 +80,8 @@ def test_merged_parts_are_the_run_of_the_whole(
     assert exports(made, tmp_path / "made") == exports(whole, tmp_path / "whole")
     with open_run(made) as run:
         assert run.state == "done"
-        assert run.fact("shard") is None
-        assert [Path(one["path"]) for one in run.fact("merged")] == paths
+        assert run.facts.shard is None
+        assert [Path(one["path"]) for one in run.facts.merged] == paths
 
 
 def test_parts_have_as_many_residues_each_and_share_none() -> None:
@@ -113,7 +113,7 @@ def test_a_part_says_what_it_is(tmp_path: Path, devices: Devices) -> None:
         folder.mkdir()
         (path,) = parts_of(asked(kind, folder), folder, devices, 1)
         with open_run(path) as run:
-            n = run.fact("database")["n_sequences"]
+            n = run.facts.database.n_sequences
         found = exports(path, folder / "out")
         assert f"part 1 of 1 ({n:,} sequences" in found["text"]
         assert "# partial: yes" in found["text"].splitlines()
@@ -219,7 +219,7 @@ class TestRefusals:
         text = self.refused([parts[0], other, parts[2]], tmp_path, devices)
         assert "a run of clalign hmmsearch, not of sw" in text
         with open_run(parts[1], writable=True) as run:
-            run.set_facts(versions={**run.fact("versions"), "clalign": "9.9"})
+            run.set_facts(versions={**run.facts.versions, "clalign": "9.9"})
         assert "made by clalign 9.9, not" in self.refused(parts, tmp_path, devices)
 
     def test_a_part_that_lacks_what_it_says(self, parts: list[Path], tmp_path: Path, devices: Devices) -> None:

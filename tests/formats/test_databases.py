@@ -27,6 +27,7 @@ from clalign.formats import checksums
 from clalign.formats.fasta import read_fasta_blocks
 from clalign.formats.sources import LONGEST_HEADER, TextReader, opened
 from clalign.jobs import QuietContext
+from clalign.values.checked import check_as, plain
 from clalign.values.sequences import SequenceDatabase
 
 COMPRESS = {
@@ -478,7 +479,7 @@ def test_another_process_that_was_faster_is_believed(load, cache_folder: Path, t
 
 def test_the_report_survives_json(load) -> None:
     _, report = load(b">a x\r\nMK1V&\r\n>a\r\n\r\n>c\nMK*")
-    again = InputReport.from_dict(report.to_dict() | {"unknown": 1})
+    again = check_as(InputReport, plain(report) | {"unknown": 1})
     assert again == report
     kinds = {issue.kind: issue for issue in report.issues}
     assert list(kinds) == ["letters", "stops", "digits", "duplicate_names", "empty", "line_ends", "no_final_newline"]

@@ -37,7 +37,7 @@ from clalign.runs.run_file import open_run, write_note
 from clalign.sizes import rate_of_finished
 from clalign.tools import library
 from clalign.tools.painting import write_picture
-from clalign.ui.models.run_view import RunView
+from clalign.values.checked import plain
 from clalign.values.devices import REFERENCE
 from tests.computing import compute_search
 
@@ -93,7 +93,7 @@ SCRIPTS = (
     "DELETE FROM batches WHERE first = 0",
     "DELETE FROM histogram",
     "UPDATE facts SET value = '\"stopped\"' WHERE name = 'state'",
-    "PRAGMA user_version = 1",
+    "PRAGMA user_version = 3",
     "PRAGMA user_version = -7",
 )
 
@@ -297,12 +297,10 @@ def looked_at(path: Path, what: str) -> None:
 def opened_in_window(path: Path) -> None:
     """Read what the window shows of a run."""
     with open_run(path) as run:
-        facts = {name: run.fact(name) for name in RunView.FACTS}
-        if (done := facts["finished"]) is not None and run.state == "done":
-            done["cells"], rate_of_finished(done), done["device"], facts["database"]["n_sequences"]
-        if facts.get("error"):
-            facts["error"]["message"], facts["error"]["hint"]
-        run.profiles_without_curves(), facts["created"]
+        facts = run.facts
+        if (done := facts.finished) is not None and facts.state == "done":
+            rate_of_finished(done)
+        plain(facts), run.profiles_without_curves()
 
 
 def resumed(path: Path, is_dry: bool, context: QuietContext) -> None:

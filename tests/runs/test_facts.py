@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -18,6 +16,7 @@ from clalign.cli import main
 from clalign.errors import DamagedRun, ExitCode
 from clalign.runs import run_file
 from clalign.runs.run_file import create_run, open_run
+from clalign.values.checked import plain
 from tests.search.test_verify_every_column import KINDS
 
 MAY_MISS = {"command", "error", "device", "seen_digest", "name", "relocated"}
@@ -116,11 +115,11 @@ def test_hits_name_their_sequences(finished: Callable[[str], Path], tmp_path: Pa
 @pytest.mark.parametrize("clock", [0.0, 4.1e9, 9e10])
 def test_a_run_is_sound_whatever_the_clock_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: float) -> None:
     monkeypatch.setattr(run_file.time, "time", lambda: clock)
-    with create_run(tmp_path / "run.clalign", spec={}, state="new") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7", spec={}, state="new") as run:
         run.add_message("warning", "a word")
     monkeypatch.undo()
     with open_run(tmp_path / "run.clalign") as run:
-        assert run.fact("created") == clock
+        assert run.facts.created == clock
         assert run.messages() == [(clock, "warning", "a word")]
 
 
@@ -131,31 +130,17 @@ def test_a_stopped_run_need_not_say_what_was_computed(finished: Callable[[str], 
     change(path, "UPDATE facts SET value = '\"stopped\"' WHERE name = 'state'")
     with open_run(path) as run:
         assert run.state == "stopped"
-    assert clalign.open_run(path).run.fact("finished") is None
+    assert clalign.open_run(path).run.facts.finished is None
 
 
-LOOKS = """
-import sys
-from importlib import import_module
-import msgspec
-
-kind = import_module(sys.argv[1])
-for part in sys.argv[2].split("."):
-    kind = getattr(kind, part)
-looks = []
-sys.setprofile(lambda frame, event, _: looks.append(event) if frame.f_code.co_name == "get_class_annotations" else None)
-try:
-    msgspec.convert({}, kind)
-except msgspec.ValidationError:
-    pass
-sys.setprofile(None)
-print(len(looks))
-"""
-
-
-@pytest.mark.parametrize("place", ["runs.opening BegunRun", *(f"engines.{name}.tables RUNS.begun"
-                                                             for name in ("plan7", "pairwise", "msa"))])  # fmt: skip
-def test_types_of_facts_are_ready_before_two_threads_may_need_them(place: str) -> None:
-    """Of two threads that are the first to have msgspec look at the fields of a type, one may crash the process."""
-    command = [sys.executable, "-c", LOOKS, *f"clalign.{place}".split()]
-    assert subprocess.run(command, capture_output=True, check=True, text=True).stdout == "0\n"
+@pytest.mark.parametrize("kind", ["hmmer2", "sw", "align"])
+def test_all_that_a_run_says_is_read(finished: Callable[[str], Path], kind: str) -> None:
+    path = finished(kind)
+    with sqlite3.connect(path) as connection:
+        cards = [json.loads(card) for (card,) in connection.execute("SELECT card FROM queries ORDER BY id")]
+    with open_run(path) as run:
+        known = json.loads(json.dumps(plain(run.facts)))
+        assert {name: known.get(name) for name in facts_of(path)} == facts_of(path)
+        assert run.profiles() == cards
+        declared = run.connection.declared.cards
+        assert all(card.keys() <= get_type_hints(declared[card["origin"]]).keys() for card in cards)

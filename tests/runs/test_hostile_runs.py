@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -23,9 +24,8 @@ from clalign.engines.export import export
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DamagedRun, ExitCode, InputError
 from clalign.jobs import QuietContext
-from clalign.runs import connection as door
+from clalign.runs import columns, connection
 from clalign.runs.inputs import at_hand, check_regular, input_of, relocate
-from clalign.runs.kinds import KINDS, all_fit, checks_of
 from clalign.runs.run_file import open_run
 from clalign.values.devices import REFERENCE
 from tests.computing import compute_search
@@ -104,8 +104,8 @@ def test_a_block_of_scores_never_grows_beyond_its_batch(copied: Callable[[str], 
 
 
 def test_an_endless_question_ends(copied: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "LEAST_STEPS", 10**6)
-    monkeypatch.setattr(door, "STEPS_PER_BYTE", 1)
+    monkeypatch.setattr(connection, "LEAST_STEPS", 10**6)
+    monkeypatch.setattr(connection, "STEPS_PER_BYTE", 1)
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
     with pytest.raises(DamagedRun, match="interrupted"), open_run(copied("hmmer2")) as run:
         run.connection.execute(endless).fetchone()
@@ -163,7 +163,7 @@ def test_what_a_card_may_lack_may_be_null(copied: Callable[[str], Path], kind: s
 def test_a_hit_is_of_a_sequence_that_was_searched(copied: Callable[[str], Path]) -> None:
     path = copied("hmmer2")
     with open_run(path) as run:
-        n = run.fact("database")["n_sequences"]
+        n = run.facts.database.n_sequences
     HOSTILE.sql("UPDATE hits SET row = ? WHERE id = (SELECT max(id) FROM hits)", n)(path)
     with open_run(path) as run, pytest.raises(DamagedRun, match="its row is"):
         list(run.hits())
@@ -187,7 +187,7 @@ def test_inputs_are_plain_files_with_the_recorded_checksum(copied: Callable[[str
             f"/proc/self/fd/{stream.fileno()}",
         ):
             with open_run(path, writable=True) as run:
-                run.set_facts(spec=run.fact("spec") | {"targets": place})
+                run.set_facts(spec=run.facts.spec | {"targets": place})
             for what in ("fasta", "text"):
                 if what == "fasta":
                     with pytest.raises(InputError, match="is no file"):
@@ -199,7 +199,7 @@ def test_inputs_are_plain_files_with_the_recorded_checksum(copied: Callable[[str
     secret = tmp_path / "secret.fasta"
     secret.write_text(">key\nMKVL\n")
     with open_run(path, writable=True) as run:
-        run.set_facts(spec=run.fact("spec") | {"targets": str(secret)})
+        run.set_facts(spec=run.facts.spec | {"targets": str(secret)})
     with pytest.raises(InputError, match="have changed since this run"):
         export(path, "fasta", tmp_path / "out")
 
@@ -209,7 +209,7 @@ def test_moved_inputs_are_found_by_their_checksum(sound_runs: dict[str, Path], t
     path, moved = folder / "hmmer2.clalign", tmp_path / "moved"
     with open_run(path, writable=True) as run:
         run.set_facts(
-            spec=run.fact("spec") | {"profiles": str(folder / "hmmer2.hmm"), "targets": str(folder / "hmmer2.fasta")}
+            spec=run.facts.spec | {"profiles": str(folder / "hmmer2.hmm"), "targets": str(folder / "hmmer2.fasta")}
         )
     before = tmp_path / "before.txt"
     export(path, "text", before)
@@ -250,7 +250,7 @@ def test_a_search_with_nothing_to_score_is_sound(sound_runs: dict[str, Path], tm
     for what in HOSTILE.exports(path):
         HOSTILE.exported(path, what, tmp_path / "out")
     with open_run(path) as run:
-        assert (run.state, run.n_hits(), run.fact("n_targets")) == ("done", 0, 0)
+        assert (run.state, run.n_hits(), run.facts.n_targets) == ("done", 0, 0)
 
 
 def test_whatever_a_command_line_can_hold_is_sound(sound_runs: dict[str, Path], tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_whatever_a_command_line_can_hold_is_sound(sound_runs: dict[str, Path], 
 
 def test_whole_numbers_beyond_all_others_are_refused(copied: Callable[[str], Path]) -> None:
     with open_run(copied("hmmer2"), writable=True) as run:
-        run.set_facts(spec=run.fact("spec") | {"evalue": 10**400})
+        run.set_facts(spec=run.facts.spec | {"evalue": 10**400})
         with pytest.raises(DamagedRun):
             run.spec(SearchSpec)
 
@@ -292,13 +292,25 @@ ODD_VALUES = (0, 1, 2, -1, 7, 2**31, 2**53 + 1, -(2**60), 0.0, 0.5, 1.5, -0.5, 1
               "M\n", "equal", "nothing", b"", b"bytes", None)  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *(f"{kind}?" for kind in KINDS)])
-def test_a_column_fits_as_its_values_do(kind: str) -> None:
-    check, chance = checks_of(f"value {kind}")["value"], np.random.default_rng(len(kind))
-    alike = [[value for value in ODD_VALUES if type(value) is one] for one in {type(value) for value in ODD_VALUES}]
-    fitting = [value for value in ODD_VALUES if check(value)]
-    for choice in (*alike, fitting, ODD_VALUES):
+_TYPES = set(connection.KINDS.values()) | {columns.Sign, columns.Share}
+
+
+@pytest.mark.parametrize("kind", sorted(_TYPES, key=str), ids=str)
+def test_a_column_fits_as_its_values_do(kind: Any) -> None:
+    """Row by row a type is asked of each value; of a column, of all together."""
+    of_row, chance = columns.row_type((kind,)), np.random.default_rng(7)
+
+    def fits(value: Any) -> bool:
+        try:
+            msgspec.convert((value,), of_row)
+        except msgspec.ValidationError:
+            return False
+        return True
+
+    fitting = [value for value in ODD_VALUES if fits(value)]
+    assert 0 < len(fitting) < len(ODD_VALUES)
+    for choice in (fitting, ODD_VALUES):
         for _ in range(60):
             values = tuple(choice[n] for n in chance.integers(0, len(choice), chance.integers(1, 5)))
-            assert all_fit(check, values) == all(map(check, values)), values
-    assert all_fit(check, ())
+            assert columns.all_fit(kind, values) == all(map(fits, values)), values
+    assert columns.all_fit(kind, ())

@@ -25,7 +25,7 @@ def put_hit(connection: sqlite3.Connection) -> None:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A finished run with one hit."""
-    with create_run(tmp_path / "made.clalign", state="done") as run:
+    with create_run(tmp_path / "made.clalign", engine="plan7", state="done") as run:
         put_hit(run.connection)
         run.seal()
     return tmp_path / "made.clalign"
@@ -89,7 +89,7 @@ def test_a_file_that_cannot_be_written_says_so(path: Path, monkeypatch: pytest.M
 
 def test_a_copy_of_the_file_alone_has_the_notes(tmp_path: Path) -> None:
     path, copy = tmp_path / "made.clalign", tmp_path / "copy.clalign"
-    with create_run(path, state="done") as run:
+    with create_run(path, engine="plan7", state="done") as run:
         put_hit(run.connection)
         reader = open_run(path)
         assert reader.notes() == {}
@@ -124,7 +124,7 @@ def test_a_job_that_is_writing_is_not_disturbed(path: Path, mode: str) -> None:
     worker = sqlite3.connect(path)
     worker.execute(f"PRAGMA journal_mode = {mode}")
     worker.execute("BEGIN IMMEDIATE")
-    worker.execute("INSERT INTO facts VALUES ('half', '1')")
+    worker.execute("INSERT INTO facts VALUES ('name', '\"half\"')")
     with pytest.raises(RunBusy, match="is writing the run file") as caught:
         write_note(path, 0, 7, "too soon", patience=0.01)
     assert caught.value.hint == "Try again in a moment."
@@ -132,14 +132,14 @@ def test_a_job_that_is_writing_is_not_disturbed(path: Path, mode: str) -> None:
     worker.close()
     assert write_note(path, 0, 7, "now", patience=0.01) == "now"
     with open_run(path) as run:
-        assert run.fact("half") == 1
+        assert run.facts.name == "half"
         assert run.notes() == {(0, 7): "now"}
 
 
 def test_a_job_waits_for_a_note(tmp_path: Path) -> None:
     """Notes of a run that is being written, from another thread all the time: no transaction of the job is lost."""
     path = tmp_path / "live.clalign"
-    with create_run(path, state="running") as run:
+    with create_run(path, engine="plan7", state="running") as run:
         written: list[str] = []
         writer = threading.Thread(target=lambda: written.extend(write_note(path, 0, n, f"n{n}") for n in range(40)))
         writer.start()

@@ -16,12 +16,13 @@ from clalign.errors import InputError, OutputError, RunBusy
 from clalign.runs import connection as door
 from clalign.runs.inputs import relocate
 from clalign.runs.run_file import create_run, open_connection, open_run
+from tests.run_facts import report_of
 
 
 @pytest.fixture
 def done_run(tmp_path: Path) -> Path:
     """A run that is done, in one file."""
-    with create_run(tmp_path / "done.clalign", state="done") as run:
+    with create_run(tmp_path / "done.clalign", engine="plan7", state="done") as run:
         run.seal()
     return run.path
 
@@ -39,8 +40,8 @@ def test_a_moved_input_of_a_run_that_cannot_be_written_is_one_error(
     moved.write_text(">a\nMKV\n")
     digest = "0b2d2c0bf1d5b0d8"
     spec = {"direction": "pairwise", "queries": "gone.fa", "targets": "gone.fa"}
-    database = {"digest": digest, "n_sequences": 1, "n_residues": 3, "n_empty": 0}
-    with create_run(path, spec=spec, database=database, state="done") as run:
+    database = report_of(1, 3, digest=digest)
+    with create_run(path, engine="plan7", spec=spec, database=database, state="done") as run:
         run.seal()
     monkeypatch.setattr("clalign.runs.inputs.digest_of", lambda path, context: digest)
     only_read(monkeypatch)
@@ -97,7 +98,7 @@ def test_what_was_cut_off_in_the_middle_of_writing_is_taken_back_by_who_reads(
     opened: Callable[[Path], Any], tmp_path: Path
 ) -> None:
     path = tmp_path / "a.clalign"
-    with create_run(path, spec={}, state="stopped") as run:
+    with create_run(path, engine="plan7", spec={}, state="stopped") as run:
         run.seal()
     script = (
         "import os, sqlite3, sys\n"
@@ -114,5 +115,5 @@ def test_what_was_cut_off_in_the_middle_of_writing_is_taken_back_by_who_reads(
     opened(path).close()
     with open_run(path) as run:
         assert run.state == "stopped"
-        assert run.fact("fact 1") is None
+        assert run.connection.execute("SELECT count(*) FROM facts WHERE name = 'fact 1'").fetchone() == (0,)
     assert not path.with_name("a.clalign-journal").exists()

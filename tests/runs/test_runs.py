@@ -34,7 +34,8 @@ from clalign.runs.run_file import (
     write_note,
 )
 from clalign.values.alignments import AlignmentText
-from clalign.values.hits import Domain, Hit, PairFacts, Scores
+from clalign.values.checked import plain
+from clalign.values.hits import Domain, DomainEstimates, Hit, PairFacts, Scores
 from clalign.values.profiles import IMPOSSIBLE
 
 TEXT = AlignmentText("acg", "a g", "ATG")
@@ -61,7 +62,7 @@ def batch(first: int, values: list[int], hits: tuple[Hit, ...] = ()) -> BatchRes
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFile:
-    with create_run(tmp_path / "a run.clalign", spec=SPEC, state="new") as opened:
+    with create_run(tmp_path / "a run.clalign", engine="plan7", spec=SPEC, state="new") as opened:
         opened.set_profiles([CARD])
         yield opened
 
@@ -78,8 +79,7 @@ def test_round_trip(run: RunFile) -> None:
         assert [values.tolist() for _, _, values in again.scores(0)] == [[5000, 7000, 5000, IMPOSSIBLE], [-1250]]
         edges, counts = again.histogram(0)
         assert dict(zip(edges.tolist(), counts.tolist(), strict=True)) == {-1.25: 1, 5.0: 2, 7.0: 1}
-        assert again.fact("spec") == SPEC
-        assert again.fact("nothing", 3) == 3
+        assert again.facts.spec == SPEC
         assert again.profiles()[0]["name"] == "p"
 
 
@@ -158,9 +158,9 @@ def test_one_worker_at_a_time(run: RunFile, tmp_path: Path, monkeypatch: pytest.
 
 def test_refusals(tmp_path: Path, run: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OutputError, match="exists already"):
-        create_run(run.path)
+        create_run(run.path, engine="plan7")
     with pytest.raises(OutputError, match="could not be made"):
-        create_run(tmp_path / "missing" / "x.clalign")
+        create_run(tmp_path / "missing" / "x.clalign", engine="plan7")
     with pytest.raises(InputError, match="does not exist") as missing:
         open_run(tmp_path / "missing.clalign")
     assert missing.value.exit_code == ExitCode.UNREADABLE
@@ -177,7 +177,7 @@ def test_refusals(tmp_path: Path, run: RunFile, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(InputError, match="not a clalign run file"):
         open_run(other)
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 30, 1))
-    for refused in (lambda: open_run(run.path), lambda: create_run(tmp_path / "new.clalign")):
+    for refused in (lambda: open_run(run.path), lambda: create_run(tmp_path / "new.clalign", engine="plan7")):
         with pytest.raises(ClalignError, match=r"need SQLite 3\.31") as too_old:
             refused()
         assert too_old.value.exit_code == ExitCode.ENGINE
@@ -208,7 +208,7 @@ def test_another_version_is_refused_and_left_alone(run: RunFile, version: int, o
 
 def test_a_temporary_run_is_read_like_others(tmp_path: Path) -> None:
     path = tmp_path / "temporary.clalign"
-    with create_run(path, spec=SPEC, state="new") as run:
+    with create_run(path, engine="plan7", spec=SPEC, state="new") as run:
         run.make_temporary()
         assert run.connection.execute("PRAGMA synchronous").fetchone()[0] == 0
         run.set_profiles([CARD])
@@ -305,11 +305,16 @@ def test_names_are_sorted_by_what_tables_show(run: RunFile) -> None:
 def test_equal_hits_of_hmmer3_are_in_its_order(run: RunFile) -> None:
     """By name, then where the first domain begins; one of a single residue counts as on the other strand."""
     limits = DomainLimits(10.0, None, 0.01, None, None, sorts_by_score=False)
-    run.set_card(0, CARD | {"domain_limits": limits.to_dict()})
-    unaligned = replace(DOMAIN, states="", text=AlignmentText("", "", ""))
+    gumbel = {"mu": -8.0, "lambda": 0.7}
+    run.set_card(0, CARD | {
+        "origin": "hmmer3", "domain_limits": plain(limits),
+        "filter_limits": {"f1": 0.02, "f2": 0.001, "f3": 1e-5, "bias": True},
+        "calibration3": {"msv": gumbel, "viterbi": gumbel, "forward": {"tau": -4.0, "lambda": 0.7}},
+    })  # fmt: skip
+    unaligned = replace(DOMAIN, states="", text=AlignmentText("", "", ""), accuracy=0.9)
     places = [("x", (90, 99)), ("xy", (1, 2)), ("x", (7, 8)), ("x", (100, 110)), ("w", (20, 30)), ("x", (5, 30))]
     found = tuple(
-        replace(hit(row, 5.0, row), name=name, length=200, log_pvalue=-9.0,
+        replace(hit(row, 5.0, row), name=name, length=200, log_pvalue=-9.0, estimates=DomainEstimates(1.0, 1, 0, 0, 1),
                 domains=(replace(unaligned, target_range=place, log_pvalue=-9.0),))
         for row, (name, place) in enumerate(places)
     )  # fmt: skip
@@ -356,7 +361,7 @@ def test_a_disk_that_fails_is_not_called_damage(tmp_path: Path, code: int, is_da
     path = tmp_path / "a.clalign"
     error = sqlite3.OperationalError("something long\n  in two lines")
     error.sqlite_errorcode = code
-    with pytest.raises(InputError, match="something long in two lines") as caught, create_run(path):
+    with pytest.raises(InputError, match="something long in two lines") as caught, create_run(path, engine="plan7"):
         raise error
     assert isinstance(caught.value, DamagedRun) == is_damage
     assert str(caught.value).count(str(path)) == 1

@@ -57,7 +57,7 @@ def begun_on(words: str, run: Path, folder: Path, state: str = "stopped") -> Pat
     """Return a copy of a run that says it began on a device."""
     path = Path(shutil.copy(run, folder))
     with open_run(path, writable=True) as file:
-        file.set_facts(spec={**file.fact("spec"), "device": words}, state=state)
+        file.set_facts(spec={**file.facts.spec, "device": words}, state=state)
     return path
 
 
@@ -101,7 +101,7 @@ def test_no_command_that_is_given_a_run_connects_to_what_it_names(
         assert main(command) == ExitCode.DONE, command
     for made in ("merged", "annealed"):
         with open_run(tmp_path / f"{made}.clalign") as file:
-            assert cluster_of(file.fact("spec")["device"]) is None
+            assert cluster_of(file.facts.spec["device"]) is None
 
 
 def test_the_library_continues_a_run_where_its_caller_says(

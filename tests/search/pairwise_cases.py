@@ -80,7 +80,7 @@ def search(
     inputs: tuple[Path, Path], path: Path, device: Device = REFERENCE, context: Any = None, **options: Any
 ) -> RunFile:
     spec = PairwiseSpec(str(inputs[0]), str(inputs[1]), **options)
-    run = create_run(path, spec=spec.to_dict(), direction="pairwise", state="new")
+    run = create_run(path, engine="pairwise", spec=spec.to_dict(), direction="pairwise", state="new")
     try:
         compute_search(run, spec, lambda words: device, context or QuietContext())
     except BaseException:

@@ -39,7 +39,9 @@ def run(scores: npt.NDArray[np.int64], tmp_path: Path) -> Iterator[RunFile]:
         "name": "p", "accession": "", "description": "", "length": 3, "origin": "hmmer2", "alphabet": "amino",
         "consensus": "acg", "reference": "", "structure": "", "cutoffs": {}, "calibration": None, "facts": {},
     }  # fmt: skip
-    with create_run(tmp_path / "a.clalign", spec=SearchSpec("p.hmm", "t.fa").to_dict(), state="done") as made:
+    with create_run(
+        tmp_path / "a.clalign", engine="plan7", spec=SearchSpec("p.hmm", "t.fa").to_dict(), state="done"
+    ) as made:
         made.set_profiles([card, {**card, "name": "q"}])
         for profile, values in enumerate([scores, np.arange(OTHERS)]):
             found = [

@@ -58,7 +58,7 @@ def spec_of_words(name: str, words: list[str]) -> SearchSpec:
 
 def searched(path: Path, words: list[str], files: tuple[Path, Path], device: Device) -> RunFile:
     """Search with the words of a command line and return the open run."""
-    run = create_run(path)
+    run = create_run(path, engine="plan7")
     compute_search(run, spec_of_words("hmmsearch", [*words, *map(str, files)]), lambda wish: device, QuietContext())
     return run
 
@@ -168,7 +168,7 @@ def test_equals_hmmscan(fast_device: Device, tmp_path: Path) -> None:
     library.write_text("".join(profile_path(name).read_text() for name in stored["library"]))
     words = [*stored["options"]]
     spec = spec_of_words("hmmscan", [*words, str(library), str(sequence_path(stored["sequences"]))])
-    with create_run(tmp_path / "run.clalign") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         compute_search(run, spec, lambda wish: fast_device, QuietContext())
         found = {
             (card["name"], hit.name, hit.length): hit for n, card in enumerate(run.profiles()) for hit in run.hits(n)

@@ -53,9 +53,9 @@ def test_equals_hmmpfam(case: Path, fast_device: Device, tmp_path: Path) -> None
     pairs = [(query, hit.name) for query, answer in expected for hit in answer.hits]
     assert sorted((row["query"], row["target"]) for row in rows) == sorted(pairs)
     with open_run(run) as kept:
-        assert kept.fact("direction") == "scan"
+        assert kept.facts.direction == "scan"
         given = dict(zip(stored["options"], stored["options"][1:], strict=False)).get("-Z")
-        assert kept.fact("n_targets") == float(given or len(stored["profiles"]))
+        assert kept.facts.n_targets == float(given or len(stored["profiles"]))
 
 
 def test_there_are_cases_of_every_kind() -> None:

@@ -72,7 +72,7 @@ class Watching(QuietContext):
 
 
 def searched(path: Path, spec: SearchSpec, context: QuietContext | None = None) -> RunFile:
-    run = create_run(path, spec=spec.to_dict(), state="new")
+    run = create_run(path, engine="plan7", spec=spec.to_dict(), state="new")
     compute_search(run, spec, pick_device, context or QuietContext())
     return run
 
@@ -135,7 +135,7 @@ def test_stopped_and_continued(
     monkeypatch.setattr(pace, "residue_limit", lambda device: 1500)
     monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
     monkeypatch.setattr(executor, "MAX_GATHERED_ROWS", 1)  # each unit is stored before many more are computed
-    with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7", spec=spec.to_dict(), state="new") as run:
         for after in (1, 3, 2):
             with pytest.raises(Cancelled):
                 compute_search(run, spec, pick_device, Watching(after))
@@ -203,7 +203,7 @@ def test_records_that_hmmer3_refuses(tmp_path: Path) -> None:
     assert "--skip_bad" in refused.value.hint
     context = Watching()
     with searched(tmp_path / "skipped.clalign", replace(spec, skip_bad=True), context) as run:
-        assert funnel_of(run, 0)[0]["passed"] == run.fact("n_targets") == 5
+        assert funnel_of(run, 0)[0]["passed"] == run.facts.n_targets == 5
         assert not {"bad", "other"} & {hit.name for hit in run.hits(0)}
         assert len([text for text in context.warnings if "bad" in text and "other" in text]) == 1
     targets.write_text(f"{good}>dots are fine\nMK.V_L~*\n>same length\nMKVLLAW\n")
@@ -260,7 +260,7 @@ def test_a_target_that_is_too_long_is_left_out(tmp_path: Path) -> None:
     context = Watching()
     with searched(tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets)), context) as run:
         assert [text for text in context.warnings if "too_long (100,001 residues)" in text]
-        assert run.fact("n_targets") == 1
+        assert run.facts.n_targets == 1
         values = np.concatenate([values for _, _, values in run.scores(0)])
         assert (values == IMPOSSIBLE).tolist() == [True, False]
         assert "too_long is not searched" in explain_in_run(run.path, 0, 0, pick_device, QuietContext())["verdict"]
@@ -270,7 +270,7 @@ def test_a_target_of_stops_is_no_hit(device: Device, tmp_path: Path) -> None:
     targets = tmp_path / "targets.fa"
     targets.write_text(">stops\n***\n>stop\n*\n>dot\n.\n>ends\n" + "MKVLAA" * 20 + "\n")
     spec = SearchSpec(str(GLOBINS), str(targets), device=device.id, without_filters=True, evalue=1e9)
-    with create_run(tmp_path / "run.clalign") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         compute_search(run, spec, lambda wish: device, QuietContext())
         assert {hit.name for hit in run.hits(0)} <= {"ends"}
         assert funnel_of(run, 0)[1]["passed"] == 4
@@ -335,7 +335,7 @@ def test_the_size_of_the_database_is_given_or_counted(tmp_path: Path) -> None:
     with searched(tmp_path / "a.clalign", SearchSpec(str(GLOBINS), str(ODD))) as run:
         counted = {hit.name: hit for hit in run.hits()}
         n = len(counted)
-        assert run.fact("n_targets") == 28
+        assert run.facts.n_targets == 28
     given = SearchSpec(str(GLOBINS), str(ODD), n_targets=2800.0, n_domain_targets=7.0)
     with searched(tmp_path / "b.clalign", given) as run:
         for hit in run.hits():

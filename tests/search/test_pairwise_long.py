@@ -71,7 +71,7 @@ def found(path: Path) -> list[Hit]:
 
 def kernels(path: Path) -> set[str]:
     with open_run(path) as run:
-        return set(run.fact("finished")["kernel_seconds"])
+        return set(run.facts.finished["kernel_seconds"])
 
 
 @pytest.mark.thorough(options=[{}])

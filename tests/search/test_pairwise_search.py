@@ -301,7 +301,7 @@ def test_the_matrix_of_a_run_stays_when_its_file_changes(tmp_path: Path) -> None
 def test_verify_finds_equal_and_wrong_numbers(bases: tuple[Path, Path], device: Device, tmp_path: Path) -> None:
     with search(bases, tmp_path / "a.clalign", device) as run:
         value = verify_pairwise(run, None, 1000, REFERENCE, QuietContext())
-        assert (value["checked"], value["differing"]) == (3 * run.fact("n_targets"), 0)  # no pair is computed twice
+        assert (value["checked"], value["differing"]) == (3 * run.facts.n_targets, 0)  # no pair is computed twice
         with run.connection:
             run.connection.execute("UPDATE parts SET raw = raw + 1 WHERE hit = 1")
             run.connection.execute("UPDATE parts SET states = 'M' || states WHERE hit = 2")
@@ -465,4 +465,4 @@ def test_the_worker_does_the_job(worker_events: Any, tmp_path: Path) -> None:
     value = worker_events[-1].value
     with open_run(tmp_path / "w.clalign") as run:
         assert run.n_hits() == value["n_hits"] > 0
-        assert run.fact("spec")["direction"] == "pairwise"
+        assert run.facts.spec["direction"] == "pairwise"

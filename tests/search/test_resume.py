@@ -133,7 +133,7 @@ def begins_well(path: Path) -> bool:
     """Whether a worker came as far as writing down what it was to do."""
     try:
         with open_run(path) as run:
-            return run.fact("spec") is not None
+            return run.facts.spec is not None
     except InputError:
         return False
 
@@ -173,9 +173,9 @@ def test_resumed_on_another_device(spec: SearchSpec, tmp_path: Path) -> None:
     example = next(example for example in load_examples() if example.id == "made1")
     small = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     whole, halved = tmp_path / "whole.clalign", tmp_path / "halved.clalign"
-    with create_run(whole) as run:
+    with create_run(whole, engine="plan7") as run:
         compute_search(run, small, pick_device, QuietContext())
-    with create_run(halved) as run:
+    with create_run(halved, engine="plan7") as run:
         with pytest.raises(OSError, match="plug pulled"):
             compute_search(run, small, pick_device, FailingContext(after=1))
         assert run.finished(0)[-1][1] > 0
@@ -201,7 +201,7 @@ def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch:
     example = next(example for example in load_examples() if example.id == "made1")
     small = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     whole, tight = tmp_path / "whole.clalign", tmp_path / "tight.clalign"
-    with create_run(whole) as run:
+    with create_run(whole, engine="plan7") as run:
         compute_search(run, small, pick_device, QuietContext())
 
     class Tight(ReferenceSession):
@@ -223,7 +223,7 @@ def test_little_device_memory_makes_smaller_batches(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(opening, "open_session", open_tight)
     warnings: list[str] = []
     context = Job(lambda event: warnings.append(event.value["text"]) if event.kind == "warning" else None)
-    with create_run(tight) as run:
+    with create_run(tight, engine="plan7") as run:
         compute_search(run, small, pick_device, context)
         assert len(run.finished(0)) > 1
     assert any("smaller batches" in text for text in warnings)
@@ -235,14 +235,14 @@ def test_changed_input_is_refused(tmp_path: Path) -> None:
     targets.write_text(">a\nACGTACGTTGACGT\n>b\nACGTTGACGT\n")
     example = next(example for example in load_examples() if example.id == "motif")
     spec = SearchSpec(profiles=str(example.profiles), targets=str(targets))
-    with create_run(tmp_path / "run.clalign") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         with pytest.raises(OSError, match="plug pulled"):
             compute_search(run, spec, pick_device, FailingContext(after=1))
         targets.write_text(">a\nACGTACGTTGACGT\n>b\nACGTTGACGA\n")
         with pytest.raises(InputError, match="changed"):
             compute_search(run, spec, pick_device, QuietContext())
         assert run.state == "failed"
-        assert run.fact("error")["hint"]
+        assert run.facts.error["hint"]
 
 
 def test_sequences_that_changed_since_they_were_opened_are_told_of(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_two_workers_do_not_write_one_run(spec: SearchSpec, tmp_path: Path) -> N
 def test_a_fault_leaves_a_run_that_can_be_continued(tmp_path: Path) -> None:
     example = next(example for example in load_examples() if example.id == "motif")
     spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
-    with create_run(tmp_path / "run.clalign") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         with pytest.raises(OSError, match="plug pulled"):
             compute_search(run, spec, pick_device, FailingContext(after=1))
         assert run.state == "stopped"
@@ -321,10 +321,10 @@ def test_profiles_replaced_during_the_search_are_not_taken_for_those_searched(
         return load_database(*arguments, **options)
 
     spec = SearchSpec(profiles=str(profile), targets=str(tmp_path / "a.fasta"), device="reference")
-    with create_run(tmp_path / "run.clalign", spec=spec.to_dict(), state="new") as run:
+    with create_run(tmp_path / "run.clalign", engine="plan7", spec=spec.to_dict(), state="new") as run:
         with monkeypatch.context() as patched:
             patched.setattr(profile_search, "load_database", replacing)
             compute_search(run, spec, lambda words: REFERENCE, QuietContext())
-        assert run.fact("profiles_digest") == hashlib.sha256(old).hexdigest()
+        assert run.facts.profiles_digest == hashlib.sha256(old).hexdigest()
         with pytest.raises(InputError, match="the profiles have changed"):
             compute_search(run, spec, lambda words: REFERENCE, QuietContext())

@@ -105,7 +105,7 @@ def test_other_sequences_are_refused(run: RunFile, files: tuple[Path, Path]) -> 
 
 
 def test_a_run_without_results_is_refused(run: RunFile, tmp_path: Path) -> None:
-    early = create_run(tmp_path / "early.clalign", spec=run.fact("spec"), state="failed")
+    early = create_run(tmp_path / "early.clalign", engine="plan7", spec=run.facts.spec, state="failed")
     with early, pytest.raises(InputError, match="no results"):
         verify_run(early, None, 50, REFERENCE, QuietContext())
 

@@ -182,7 +182,7 @@ def made_run(tmp_path: Path) -> Callable[..., Path]:
     def make(batches: int = 5, hits: int = 40, name: str = "made", complete: bool = True, profiles: int = 1) -> Path:
         path = tmp_path / f"{name}.clalign"
         spec = SearchSpec(str(tmp_path / "made.hmm"), str(tmp_path / "made.fasta")).to_dict()
-        with create_run(path, spec=spec, state="new") as run:
+        with create_run(path, engine="plan7", spec=spec, state="new") as run:
             FAKE.prepare(run, spec, batches, profiles)
             for profile in range(profiles):
                 for number in range(batches if complete else batches - 2):

@@ -117,7 +117,7 @@ def prepare(run: RunFile, spec: dict, n_batches: int, n_profiles: int = 1) -> No
 def finish(run: RunFile, n_batches: int) -> dict:
     value = {
         "run": str(run.path), "n_hits": run.n_hits(), "n_sequences": n_batches * BATCH_ROWS, "cells": 1e7 * n_batches,
-        "seconds": 1.5, "device_seconds": 1.0, "gcups": 12.0, "device": GPU.name,
+        "new_cells": 1e7 * n_batches, "seconds": 1.5, "device_seconds": 1.0, "gcups": 12.0, "device": GPU.name,
     }  # fmt: skip
     run.set_facts(state="done", finished=value)
     return value
@@ -131,7 +131,7 @@ def search(request: dict, job: Job) -> dict:
     if request["job"] == "search":
         if manner["fail"]:
             raise ClalignError(manner["fail"], "Choose another device.")
-        with create_run(path, spec=request["spec"], state="new") as run:
+        with create_run(path, engine="plan7", spec=request["spec"], state="new") as run:
             prepare(run, request["spec"], manner["batches"], 3 if request["spec"]["direction"] == "scan" else 1)
     with open_run(path, writable=True) as run:
         done = len(run.finished(0))

@@ -13,6 +13,7 @@ from clalign.engines.plan7.tables import BATCHES
 from clalign.runs.run_file import BatchResult, RunFile, create_run, open_run
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
+from tests.run_facts import DEVICE, report_of
 
 LENGTH = 40
 ROWS = 1000
@@ -100,16 +101,15 @@ def make_run(path: Path, profiles: str = "", targets: str = "", name_: str = "Ma
     """Write a finished run file of a profile with a name; `more` goes into its card."""
     more["name"] = name_
     spec = SearchSpec(profiles or str(path.with_suffix(".hmm")), targets or str(path.with_suffix(".fasta"))).to_dict()
-    report = {
-        "path": spec["targets"], "digest": "0" * 64, "format": "FASTA", "compression": "none", "line_ends": "LF",
-        "alphabet": "amino", "alphabet_reason": "made up", "n_sequences": ROWS, "n_residues": 300 * ROWS, "n_empty": 0,
-        "shortest": 20, "mean": 300.0, "longest": 900, "length_histogram": [[20, 900, ROWS]], "issues": [],
-    }  # fmt: skip
-    finished = {"run": str(path), "n_hits": 5, "n_sequences": ROWS, "cells": 1e7, "seconds": 1.5,
+    report = report_of(
+        ROWS, 300 * ROWS, path=spec["targets"], digest="0" * 64, shortest=20, longest=900,
+        length_histogram=((20, 900, ROWS),),
+    )  # fmt: skip
+    finished = {"run": str(path), "n_hits": 5, "n_sequences": ROWS, "cells": 1e7, "new_cells": 1e7, "seconds": 1.5,
                 "device_seconds": 1.0, "gcups": 12.0, "device": "Made-up GPU"}  # fmt: skip
-    with create_run(path, spec=spec, state="new") as run:
+    with create_run(path, engine="plan7", spec=spec, state="new") as run:
         run.set_profiles([card(**more)])
-        run.set_facts(direction="search", database=report, device={"id": "0:0", "name": "Made-up GPU"},
+        run.set_facts(direction="search", database=report, device=DEVICE | {"name": "Made-up GPU"},
                       n_targets=ROWS, versions={"clalign": "0"}, state="running")  # fmt: skip
         add_batch(run)
         run.set_facts(state="done", finished=finished)
@@ -139,7 +139,7 @@ def make_many(path: Path, n: int) -> Path:
         database = run.connection
         database.execute("PRAGMA synchronous = OFF")
         n_targets = 10 * ROWS + n
-        run.set_facts(n_targets=n_targets, database={**run.fact("database"), "n_sequences": n_targets})
+        run.set_facts(n_targets=n_targets, database=replace(run.facts.database, n_sequences=n_targets))
         (hit_id, row), (last,) = database.execute("SELECT id, row FROM hits").fetchone(), database.execute(
             "SELECT max(id) FROM hits").fetchone()  # fmt: skip
         own = {"hit": f"{last + 1} + n", "id": f"{last + 1} + n", "row": f"{10 * ROWS} + n / 2", "query": "n % 2",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -114,8 +115,8 @@ def test_a_run_that_another_process_writes_is_no_stopped_one(
     monkeypatch.setattr(run_view, "WATCH_MS", 50)
     path = made_run(complete=False)
     with open_run(path, writable=True) as run:
-        database = run.fact("database")
-        run.set_facts(state="running", database=database | {"n_residues": 4 * database["n_residues"]})
+        database = run.facts.database
+        run.set_facts(state="running", database=replace(database, n_residues=4 * database.n_residues))
     with owned(path):
         window.controller.sources.open_paths([str(path)])
         page = window.controller.page
@@ -130,7 +131,7 @@ def test_a_run_that_another_process_writes_is_no_stopped_one(
     with open_run(path) as run:
         share = HitQueries(run.connection).share_done()
         cells, _ = run.work_done()
-        total = run.fact("database")["n_residues"] * sum(card["length"] for card in run.profiles())
+        total = run.facts.database.n_residues * sum(card["length"] for card in run.profiles())
     assert share == cells / total
     assert 0 < share < 1
     assert f"{int(100 * share)}\u202f% of the work is done" in page.unfinished_words.text()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from clalign.databases.examples import load_examples
@@ -24,6 +25,7 @@ from clalign.ui.models.jobs import JobItem
 from clalign.ui.models.missing_files import LOCATE_TITLE
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.explain_sheet import ExplainSheet
+from tests.run_facts import report_of
 
 pytestmark = pytest.mark.thorough
 
@@ -73,9 +75,11 @@ def test_a_moved_file_of_a_run_is_located(
     new.write_text(">a\nMKVL\n")
     other.write_text(">a\nMKVV\n")
     spec = SearchSpec(str(tmp_path / "made.hmm"), str(old)).to_dict()
-    report = {"n_sequences": 1, "n_residues": 4, "n_empty": 0, "digest": sha256(new.read_bytes()).hexdigest()}
-    path = tmp_path / "moved.clalign"
-    with create_run(path, spec=spec, state="done", database=report) as run, pytest.raises(InputError) as caught:
+    report, path = report_of(1, 4, digest=sha256(new.read_bytes()).hexdigest()), tmp_path / "moved.clalign"
+    with (
+        create_run(path, engine="plan7", spec=spec, state="done", database=report) as run,
+        pytest.raises(InputError) as caught,
+    ):
         input_of(run, "targets")
     job = {"job": "verify", "run": str(path)}
     item = JobItem("Verify", job, "failed", message=caught.value.message, hint=caught.value.hint)
@@ -108,11 +112,11 @@ def test_a_dot_plot_comes_when_its_file_is_located(
     press: Press,
 ) -> None:
     with open_run(pair_runs["proteins"]) as run:
-        targets = Path(run.fact("spec")["targets"])
+        targets = Path(run.facts.spec["targets"])
     pair_runs = {"proteins": Path(shutil.copy(pair_runs["proteins"], tmp_path / "copy.clalign"))}
     moved = Path(shutil.copy(targets, tmp_path / "elsewhere.fasta"))
     with open_run(pair_runs["proteins"], writable=True) as run:
-        run.set_facts(spec={**run.fact("spec"), "targets": str(tmp_path / "gone.fasta")})
+        run.set_facts(spec={**run.facts.spec, "targets": str(tmp_path / "gone.fasta")})
     window.controller.sources.open_paths([str(pair_runs["proteins"])])
     page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.cards) and bool(page.run.hits.n_all) and not page.run.hits.is_busy)
@@ -174,7 +178,7 @@ def test_an_explanation_comes_when_its_file_is_located(
     path, new = made_run(), tmp_path / "new.fasta"
     new.write_text(">a\nMKVL\n")
     with open_run(path, writable=True) as run:
-        report = {**run.fact("database"), "digest": sha256(new.read_bytes()).hexdigest()}
+        report = replace(run.facts.database, digest=sha256(new.read_bytes()).hexdigest())
         run.set_facts(database=report)
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page

@@ -251,7 +251,7 @@ def test_results_say_why_there_is_no_profile(qtbot: Any, page: ResultsPage) -> N
 def test_results_show_the_profile_that_was_searched_with(qtbot: Any, page: ResultsPage) -> None:
     page.run.cards[0] = {**page.run.cards[0], "name": "globins4", "length": 149}
     with open_run(page.run.path, writable=True) as run:
-        run.set_facts(spec={**run.fact("spec"), "profiles": str(path_of("globins4"))})
+        run.set_facts(spec={**run.facts.spec, "profiles": str(path_of("globins4"))})
     QTest.keyClick(page.window(), Qt.Key.Key_8, CTRL)
     qtbot.waitUntil(lambda: page.profile.figure is not None, timeout=30000)
     assert page.profile.profile.hmm.name == "globins4"

@@ -81,7 +81,7 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
     view.is_live = True
     view.refresh()
     assert not view.cards
-    with create_run(path, spec={"profiles": "a.hmm", "targets": "b.fasta"}, state="new") as run:
+    with create_run(path, engine="plan7", spec={"profiles": "a.hmm", "targets": "b.fasta"}, state="new") as run:
         view.refresh()
         assert not view.cards
         fake.prepare(run, {"profiles": "a.hmm", "targets": "b.fasta"}, 3)

@@ -139,7 +139,7 @@ def test_the_window_continues_a_run_on_the_cluster_that_is_chosen_in_it_and_on_n
         path = made_run(complete=False)
         with open_run(path, writable=True) as run:
             address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-            run.set_facts(spec={**run.fact("spec"), "device": address}, state="stopped")
+            run.set_facts(spec={**run.facts.spec, "device": address}, state="stopped")
         window.controller.show_run(str(path))
         qtbot.waitUntil(lambda: bool(window.controller.page and window.controller.page.run.facts), timeout=60_000)
         with monkeypatch.context() as patched:

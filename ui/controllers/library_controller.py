@@ -10,6 +10,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.errors import ClalignError
+from clalign.runs.side_files import ENDING
 from clalign.tools import library
 
 from .. import formatting
@@ -77,7 +78,7 @@ class LibraryController(Controller):
 
     def _read(self) -> None:
         folder = self._app.settings.runs
-        others = [entry.path for entry in self._app.settings.recent if entry.path.endswith(library.ENDING)]
+        others = [entry.path for entry in self._app.settings.recent if entry.path.endswith(ENDING)]
         self._app.reader.ask((id(self), "library"), lambda: entries(folder, others), self._take)
 
     def _take(self, answer: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from clalign.runs.ownership import is_owned
 from clalign.runs.pages import Together, count_hits, first_query, hits_between, hits_by_query
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
+from clalign.values.checked import plain
 from clalign.values.hits import Hit
 from clalign.values.shards import shard_of
 from clalign.values.specs import Spec
@@ -68,11 +69,6 @@ class RunView(QObject):
     query_hits_changed = Signal()
     trouble = Signal(str)
     refused = Signal()
-
-    FACTS: tuple[str, ...] = (
-        "spec", "state", "created", "versions", "database", "device", "n_targets", "finished", "error", "name",
-    )  # fmt: skip
-    """What is read of a run file besides cards, messages and verifications."""
 
     noun, nouns = "Query", "Queries"
     table: TableKind = HIT_TABLE
@@ -206,7 +202,7 @@ class RunView(QObject):
     def _read_facts(self) -> None:
         run = self._run
         assert run is not None
-        facts = {name: run.fact(name) for name in self.FACTS}
+        facts = plain(run.facts)
         if facts["spec"] is not None:
             self.engine, self.spec = engine_of(run), spec_of(run)
         facts["messages"] = run.messages()
@@ -467,7 +463,7 @@ class RunView(QObject):
         device = (self.facts.get("device") or {}).get("name", "")
         return f" on {device}" if device else ""
 
-    def _best(self) -> dict[str, Any] | None:
+    def _best(self) -> Mapping[str, Any] | None:
         """Return what is known of the best target of the query in view, which may be no hit."""
         return None if self.shows_all else self._asked(lambda run: run.best(self.profile), None)
 

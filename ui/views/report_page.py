@@ -42,7 +42,7 @@ class ReportPage(ScrolledCard):
         self._add_messages(run)
         self._add_command(run)
         for heading, name in (("Queries", "queries"), ("Sequences", "database")):
-            if name in run.facts:
+            if name in run.facts and (name == "database" or run.facts[name]):
                 self._heading(heading)
                 for part in report_parts(run.facts[name] or {}):
                     self.box.addWidget(part)

@@ -82,7 +82,7 @@ def _likelihoods_otherwise(run: RunFile, given: AlignmentInput) -> Iterator[str]
 
 def _sequences_otherwise(run: RunFile, given: AlignmentInput, context: JobContext) -> Iterator[str]:
     """Yield whether the files, where they are at hand and unchanged, hold other sequences."""
-    spec, digests = run.spec(AlignmentSpec), run.fact("sequence_digests") or []
+    spec, digests = run.spec(AlignmentSpec), run.facts.sequence_digests or []
     are_there = len(spec.sequences) == len(digests) and all(Path(path).is_file() for path in spec.sequences)
     if not are_there or [digest_of(path, context) for path in spec.sequences] != digests:
         return

@@ -17,7 +17,7 @@ from clalign.engines.msa.inputs import AlignmentInput, checked_input
 from clalign.engines.msa.packing import unpack_array, unpack_counts, unpack_entries, unpack_some
 from clalign.engines.msa.reliability import Reliability, reliability
 from clalign.engines.msa.spec import AlignmentSpec
-from clalign.engines.msa.tables import ANNEALING, COUNTS, PAIRS, POSTERIORS, SEQUENCES
+from clalign.engines.msa.tables import ANNEALING, COUNTS, PAIRS, POSTERIORS, SEQUENCES, AlignmentFacts
 from clalign.engines.msa.training import TrainingRound
 from clalign.errors import ClalignError, DamagedRun, InputError, command_for
 from clalign.runs.connection import size_of
@@ -85,13 +85,15 @@ def given_of(run: RunFile) -> AlignmentInput:
     InputError
         If it was stopped before they were read.
     """
-    spec = run.spec(AlignmentSpec)
+    spec, facts = run.spec(AlignmentSpec), run.facts
     if not is_begun(run):
         raise InputError(run.path, "this run has no results; its input could not be read.", "Align again.")
     stored = run.own(SEQUENCES.name)
     rows = [SequenceRow(name, words, text.encode("latin-1", "replace")) for name, words, text in stored]
     try:
-        return checked_input(str(run.path), rows, run.fact("alphabet", "auto"), spec.seed)
+        return checked_input(
+            str(run.path), rows, facts.alphabet if isinstance(facts, AlignmentFacts) else "auto", spec.seed
+        )
     except ClalignError as error:
         raise DamagedRun(run.path, error.message) from None
 
@@ -131,6 +133,8 @@ def rounds_of(run: RunFile, given: AlignmentInput) -> list[TrainingRound]:
             *map(len, (outcome["singles"], outcome["pairs"], *outcome["pairs"]))
         } != {n}:
             raise DamagedRun(run.path, "a round of training for other models")
+        if 2 * sum(outcome["opens"]) > 1:  # a gap begins in either sequence
+            raise DamagedRun(run.path, "probabilities of gaps that add up to more than 1")
         gaps = GapParameters.of(outcome["opens"], outcome["extends"])
         model = PairHmm(gaps, PairEmissions.of(letters, outcome["singles"], outcome["pairs"]))
         rounds.append(TrainingRound(number, outcome["log_likelihood"], model, outcome["goes_on"]))

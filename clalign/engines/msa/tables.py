@@ -12,50 +12,78 @@ A run file of it differs from those of searches in this:
 
 from __future__ import annotations
 
-from clalign.runs.declarations import Declaration, EngineTable
-from clalign.runs.opening import BegunRun
-from clalign.runs.plain_data import ALPHABET, ANY_CARD, any_number, count, finite, text, truth
+from typing import NotRequired, TypedDict
 
-SEQUENCES = EngineTable(name="msa_sequences", columns="name line, description line, residues text")
+from clalign.runs.declarations import Declaration, EngineTable
+from clalign.runs.facts import Alphabet, BegunRun, Finished, QueryCard
+from clalign.values.checked import Count, Finite, Line, Number, Probability
+
+SEQUENCES = EngineTable(name="msa_sequences", columns={"name": Line, "description": Line, "residues": str})
 """All sequences, with their letters as they were read."""
 
-PAIRS = EngineTable(name="msa_pairs", columns="pairs blob, block_ends blob")
+PAIRS = EngineTable(name="msa_pairs", columns={"pairs": bytes, "block_ends": bytes})
 """One row: the pairs (int32[P, 2]), and where each block of them ends (int64[n_blocks])."""
 
-COUNTS = EngineTable(name="msa_counts", of="pieces", columns="sums blob")
+COUNTS = EngineTable(name="msa_counts", of="pieces", columns={"sums": bytes})
 """Of each block in a round: the sums of its expected counts."""
 
 POSTERIORS = EngineTable(
-    name="msa_posteriors", of="pieces", columns="n_entries count, likelihoods blob, gaps blob, entries blob"
+    name="msa_posteriors",
+    of="pieces",
+    columns={"n_entries": Count, "likelihoods": bytes, "gaps": bytes, "entries": bytes},
 )
 """Of each block: logarithms of likelihoods (float64[n]), gap parameters (float64[n, 2, n_sets]), and posteriors."""
 
 ANNEALING = EngineTable(
     name="msa_annealing",
-    columns="merges blob, weights blob, final_columns blob, moves blob, sweep_ends blob, sweep_scores blob,"
-    " accuracies blob",
+    columns=dict.fromkeys(
+        ("merges", "weights", "final_columns", "moves", "sweep_ends", "sweep_scores", "accuracies"), bytes
+    ),
 )
 """One row: how the alignment came about, and the expected accuracy of each column (float32[n_columns])."""
 
-_ROUND = {
-    "log_likelihood": any_number, "goes_on": truth, "opens": [finite], "extends": [finite], "singles": [finite],
-    "pairs": [[finite]],
-}  # fmt: skip
+
+class Outcome(TypedDict):
+    """What a round of training came to."""
+
+    log_likelihood: Number
+    goes_on: bool
+    opens: list[Probability]
+    extends: list[Probability]
+    singles: list[Probability]
+    pairs: list[list[Probability]]
 
 
-class AlignmentFacts(BegunRun, kw_only=True):
+class TrainingCard(QueryCard):
+    """The card of a round of training."""
+
+    outcome: NotRequired[Outcome | None]
+
+
+class AlignmentFinished(Finished):
+    """What a finished alignment says of its computation."""
+
+    n_pairs: Count
+    gap_factor: Finite
+    accuracy: Finite
+    n_columns: Count
+    n_merges: Count
+    n_sweeps: Count
+
+
+class AlignmentFacts(BegunRun, frozen=True, kw_only=True):
     """The facts of an alignment that has begun."""
 
-    alphabet: str
-    n_pairs: int
-    n_targets: float
+    alphabet: Alphabet
+    n_pairs: Count
+    n_targets: Count
     sequence_digests: list[str]
+    finished: AlignmentFinished | None = None
 
 
 RUNS = Declaration(
     engine="msa",
     begun=AlignmentFacts,
     tables=(SEQUENCES, PAIRS, COUNTS, POSTERIORS, ANNEALING),
-    cards={"training": ANY_CARD | {"outcome?": _ROUND}, "pairs": ANY_CARD},
-    facts={"alphabet": ALPHABET, "n_pairs": count, "sequence_digests": [text]},
+    cards={"training": TrainingCard, "pairs": QueryCard},
 )

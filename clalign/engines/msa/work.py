@@ -82,8 +82,8 @@ class AlignmentWork:
         """Read the sequences; a begun run has them, and its pairs."""
         run, spec = task.run, task.spec
         is_old = is_begun(run)
-        if is_old:
-            given, report = given_of(run), InputReport.from_dict(run.fact("database"))
+        if is_old and run.facts.database is not None:
+            given, report = given_of(run), run.facts.database
         else:
             given = read_input(list(spec.sequences), spec.alphabet, spec.seed, task.context)
             _check_learning(given, spec)

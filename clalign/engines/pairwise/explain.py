@@ -14,7 +14,8 @@ from clalign.engines.pairwise.hits import aligned_alone, checked
 from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, load_inputs
 from clalign.engines.pairwise.query import stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.errors import DamagedRun, InputError, OptionError
+from clalign.engines.pairwise.tables import begun_facts
+from clalign.errors import DamagedRun, OptionError
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
@@ -64,8 +65,7 @@ def explain_pair(
         by, or None), ``bits`` and ``evalue`` (None without statistics), ``n_residues`` and
         ``n_sequences`` of the database, and ``verdict``.
     """
-    if run.fact("scoring") is None:
-        raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
+    begun_facts(run)
     spec = run.spec(PairwiseSpec)
     inputs = load_inputs(run, spec, context)
     if not 0 <= number < len(inputs.query_rows):

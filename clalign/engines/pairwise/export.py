@@ -16,8 +16,8 @@ from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
 from clalign.engines.pairwise.inputs import rows_of_queries, scores_of, scoring_of
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.pairwise.tables import n_wider
-from clalign.errors import ClalignError, InputError
+from clalign.engines.pairwise.tables import begun_facts, n_wider
+from clalign.errors import ClalignError
 from clalign.formats import pairwise_rows as rows
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.tables import PARTIAL, Card, plain
@@ -41,8 +41,7 @@ class PairSource(Source):
     """A pairwise run with what every writer asks of it; nothing in it is called significant."""
 
     def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
-        if run.fact("scoring") is None:
-            raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
+        self.facts = begun_facts(run)
         super().__init__(run, choice, context)
         self.spec = run.spec(PairwiseSpec)
 
@@ -53,7 +52,7 @@ class PairSource(Source):
             database = self.database("queries")
         except ClalignError:
             return [""] * len(self.cards)
-        return [database[int(row)].text for row in rows_of_queries(database, len(self.cards))]
+        return [database[int(row)].text for row in rows_of_queries(database, self.spec.is_pairs)]
 
     def hits(self, number: int) -> Iterator[Hit]:
         """Yield the chosen hits of a query, best first."""
@@ -113,7 +112,7 @@ def write_text(source: PairSource, stream: TextIO) -> int:
     """Write the text that people read; the parts of several queries are parted by ``//``."""
     run, spec = source.run, source.spec
     width = max(source.choice.width - MARGINS, NARROWEST_BLOCK) if source.choice.width else 2**31
-    write_lines(stream, text.opening(source.origin, run.fact("scoring"), run.fact("strands")))
+    write_lines(stream, text.opening(source.origin, source.facts.scoring, source.facts.strands))
     count = _given_pairs(source, stream, width) if spec.is_pairs else 0
     n_searched = 0
     for number, card in enumerate([] if spec.is_pairs else source.cards):
@@ -135,7 +134,7 @@ def write_text(source: PairSource, stream: TextIO) -> int:
                 _write_alignments(stream, card, hit, width, names_query=False)
         write_lines(stream, ["//"])
     if not spec.is_pairs:
-        n_targets = len(source.cards) * run.fact("n_targets")
+        n_targets = len(source.cards) * source.facts.n_targets
         wider = n_wider(run)
         write_lines(stream, text.totals(n_searched, n_targets, count, wider, source.origin.partial, spec.top))
     write_lines(stream, [PARTIAL if source.origin.partial else "# [ok]"])
@@ -249,7 +248,7 @@ def _searched(source: PairSource) -> Iterator[Card]:
     paired = dict(source.keys.queries_with_hits())
     for number, card in enumerate(source.cards):
         n_scored = sum(last - first for first, last in run.finished(number))
-        if number in paired if source.spec.is_pairs else n_scored == run.fact("n_targets"):
+        if number in paired if source.spec.is_pairs else n_scored == source.facts.n_targets:
             yield card
 
 

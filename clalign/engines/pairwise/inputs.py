@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from clalign.databases.alphabet_guesses import (
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.tables import PairwiseFacts, begun_facts
 from clalign.errors import DamagedRun, InputError, OptionError, named, typed
 from clalign.formats.matrices import (
     DEFAULT_MATCH,
@@ -80,7 +82,7 @@ class ChosenScoring(Struct, frozen=True):
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ChosenScoring:
+    def from_dict(cls, data: Mapping[str, Any]) -> ChosenScoring:
         """Return the scoring that `to_dict` described."""
         matrix = SubstitutionMatrix.from_table(data["matrix"], data["letters"], data["table"], data["is_nucleic"])
         gaps = GapCosts(data["gap_first"], data["gap_next"])
@@ -150,7 +152,7 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
     OptionError
         If options do not fit the sequences.
     """
-    is_begun = run is not None and run.fact("scoring") is not None
+    is_begun = run is not None and isinstance(run.facts, PairwiseFacts)
     if run is not None and is_begun:
         spec = at_hand(run, spec, context)
     both = (
@@ -159,14 +161,13 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
     )
     if run is not None and is_begun:
         _check_unchanged(run, spec, both[0][1], both[1][1])
-    (queries, query_report), (targets, target_report) = _of_one_kind(spec, *both, is_begun)
+    (queries, query_report), (targets, target_report) = _of_one_kind(spec, *both)
     if run is not None and is_begun:
         chosen = chosen_of(run)
     else:
         chosen = choose_scoring(spec, queries.alphabet.is_nucleic and targets.alphabet.is_nucleic)
-    n_begun = run.n_profiles() if run is not None and is_begun else None
-    rows = rows_of_queries(queries, len(queries) if spec.is_pairs else n_begun)
-    if run is not None and n_begun not in (None, len(rows)):
+    rows = rows_of_queries(queries, spec.is_pairs)
+    if run is not None and is_begun and (n_begun := run.n_profiles()) != len(rows):
         raise DamagedRun(run.path, f"it has {n_begun:,} queries, their file {len(rows):,}")
     if not len(rows):
         hint = "Check whether this is the right file, and whether it is complete."
@@ -179,13 +180,13 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
     return PairwiseInputs(queries, targets, rows, query_report, target_report, chosen, strands, *samples)
 
 
-def rows_of_queries(queries: SequenceDatabase, n: int | None = None) -> npt.NDArray[np.int64]:
-    """Return the row of each query by its number: of those with residues, in the order of the input.
+def rows_of_queries(queries: SequenceDatabase, are_pairs: bool) -> npt.NDArray[np.int64]:
+    """Return the row of each query by its number, in the order of the input.
 
-    Where as many are numbered as the file holds (`n`), in given pairs and in older runs, it is that of all of them.
+    Those without residues have no number, but in given pairs.
     """
     rows = np.argsort(queries.order).astype(np.int64)
-    return rows if n == len(rows) else rows[np.diff(queries.offsets)[rows] > 0]
+    return rows if are_pairs else rows[np.diff(queries.offsets)[rows] > 0]
 
 
 def has_several(spec: PairwiseSpec) -> bool:
@@ -193,7 +194,7 @@ def has_several(spec: PairwiseSpec) -> bool:
     if spec.pair_list is not None:
         return False
     queries, _ = _loaded(spec.queries, spec.query_format, spec.targets, spec, QuietContext())
-    return len(rows_of_queries(queries)) > 1
+    return len(rows_of_queries(queries, spec.is_pairs)) > 1
 
 
 def _left_out(report: InputReport, n: int) -> InputReport:
@@ -214,14 +215,11 @@ def _loaded(path: str, form: str, other: str, spec: PairwiseSpec, context: JobCo
         raise InputError(path, error.reason, f"A search with profiles is another one: {command}") from error
 
 
-def _of_one_kind(spec: PairwiseSpec, queries: Loaded, targets: Loaded, is_begun: bool) -> tuple[Loaded, Loaded]:
-    """Return both files as they are compared; bases are not compared with amino acids as if they were the same.
-
-    A run that has begun nevertheless, as older versions did, goes on.
-    """
+def _of_one_kind(spec: PairwiseSpec, queries: Loaded, targets: Loaded) -> tuple[Loaded, Loaded]:
+    """Return both files as they are compared; bases are not compared with amino acids as if they were the same."""
     guesses = [Guess.of(report) for _, report in (queries, targets)]
     taken = beside_each_other(*guesses)
-    if are_two_kinds(*taken) and not is_begun:
+    if are_two_kinds(*taken):
         where = "standard input" if spec.targets == "-" else spec.targets
         hint = f"{TRANSLATE} say with --alphabet (amino, dna or rna) what both are."
         raise InputError(spec.queries, refusal(*taken, where), hint)
@@ -266,7 +264,7 @@ def _strands(spec: PairwiseSpec, alphabet: Alphabet) -> tuple[int, ...]:
 def _check_unchanged(run: RunFile, spec: PairwiseSpec, queries: InputReport, targets: InputReport) -> None:
     hint = "Put the old file back, or start a new search."
     for path, report, name in ((spec.queries, queries, "queries"), (spec.targets, targets, "database")):
-        if (run.fact(name) or {}).get("digest") != report.digest:
+        if getattr(run.facts, name).digest != report.digest:
             raise InputError(path, "the sequences have changed since this run began.", hint)
         check_counted(run, name, report)
 
@@ -321,7 +319,7 @@ def scoring_of(run: RunFile) -> Scoring:
 def chosen_of(run: RunFile) -> ChosenScoring:
     """Return what a run scores with, and where that comes from."""
     try:
-        return ChosenScoring.from_dict(run.fact("scoring"))
+        return ChosenScoring.from_dict(begun_facts(run).scoring)
     except (ValueError, IndexError, TypeError, OverflowError, OptionError) as error:
         raise DamagedRun(run.path, f"its scoring makes no sense: {error}") from None
 

@@ -6,22 +6,23 @@ from typing import Any
 
 from clalign.engines.pairwise.report_text import limit_words
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.tables import begun_facts
 from clalign.runs.run_file import RunFile
 
 
 def methods(run: RunFile) -> str:
     """Return the procedure of a run in a few sentences."""
-    spec, scoring = run.spec(PairwiseSpec), run.fact("scoring") or {}
+    facts, spec = begun_facts(run), run.spec(PairwiseSpec)
+    scoring, strands = facts.scoring, facts.strands
     words = "Given pairs were aligned" if spec.is_pairs else "All queries were compared with all targets"
-    gaps = f", a gap of k residues costing {scoring.get('gap_first')} + (k - 1) * {scoring.get('gap_next')}"
-    if scoring.get("mode") == "ungapped":
+    gaps = f", a gap of k residues costing {scoring['gap_first']} + (k - 1) * {scoring['gap_next']}"
+    if scoring["mode"] == "ungapped":
         gaps = ""
-    matrix, mode = scoring.get("matrix", ""), scoring.get("mode", "local")
-    said = f"{words} by exact dynamic programming ({mode} alignments) with the matrix {matrix}{gaps}."
+    said = f"{words} by exact dynamic programming ({scoring['mode']} alignments) with the matrix {scoring['matrix']}"
     card = run.card(0)
     statistics = str(card.get("statistics_words") or "").rstrip(".")
-    parts = [said, f"{statistics[:1].upper()}{statistics[1:]}." if statistics else ""]
-    if (strands := run.fact("strands") or []) and card.get("alphabet") != "amino":
+    parts = [f"{said}{gaps}.", f"{statistics[:1].upper()}{statistics[1:]}." if statistics else ""]
+    if card.get("alphabet") != "amino":
         parts.append(f"The strand{'s' * (len(strands) > 1)} {' and '.join(strands)} of the queries counted.")
     return " ".join(part for part in (*parts, _reported(spec, card)) if part)
 

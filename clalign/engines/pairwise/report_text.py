@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -27,7 +27,7 @@ MODES = {
 }
 
 
-def opening(origin: Provenance, scoring: dict[str, Any], strands: list[str]) -> Iterator[str]:
+def opening(origin: Provenance, scoring: Mapping[str, Any], strands: Sequence[str]) -> Iterator[str]:
     """Yield the head of the whole text."""
     yield f"clalign sw {origin.version}: Smith-Waterman search on {origin.device}"
     for label, path in (("Queries", origin.query), ("Targets", origin.target)):
@@ -92,7 +92,7 @@ def evalue_words(evalue: float) -> str:
     return f"{evalue:.2g}" if evalue >= LEAST_EVALUE else f"<{LEAST_EVALUE:g}"
 
 
-def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: dict[str, Any] | None) -> Iterator[str]:
+def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield what to say where nothing was found; `best` is the target that came closest."""
     limits = limit_words(spec, card)
     yield f"No hits{' at ' + limits if limits else ''}."

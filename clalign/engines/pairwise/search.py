@@ -39,7 +39,7 @@ from clalign.engines.pairwise.query import (
 )
 from clalign.engines.pairwise.rehearsing import foresight_of
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.pairwise.tables import n_wider
+from clalign.engines.pairwise.tables import PairwiseFacts, n_wider
 from clalign.execution.estimate import Estimate
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
@@ -76,7 +76,7 @@ class PairwiseWork(Struct):
         inputs = load_inputs(task.run, task.spec, task.context)
         if not task.spec.is_pairs:
             task.foresee(foresight_of(inputs))
-        if task.run.fact("scoring") is None:
+        if not isinstance(task.run.facts, PairwiseFacts):
             refuse_unknown_statistics(inputs, task.spec)
         return cls(task, inputs, cautions(inputs))
 
@@ -99,11 +99,11 @@ class PairwiseWork(Struct):
                 check()
             return card_of_query(inputs, number, spec)
 
-        if run.fact("scoring") is None:
+        if not isinstance(run.facts, PairwiseFacts):
             run.set_profiles(map(card, range(len(inputs.query_rows))))
         return {
             "scoring": inputs.chosen.to_dict(),
-            "queries": inputs.query_report.to_dict(),
+            "queries": inputs.query_report,
             "strands": [STRANDS[strand] for strand in inputs.strands],
             "n_targets": len(inputs.targets),
         }

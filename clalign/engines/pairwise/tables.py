@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict
 
 from clalign.databases.reports import InputReport
+from clalign.errors import InputError
+from clalign.runs.columns import Sign
 from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
-from clalign.runs.opening import BegunRun, Finished
-from clalign.runs.plain_data import (
-    ALPHABET,
-    ANY_CARD,
-    count,
-    finite,
-    line,
-    not_negative,
-    one_of,
-    path_or_word,
-    place,
-    positive,
-    text,
-    truth,
-)
+from clalign.runs.facts import Alphabet, BegunRun, Best, Finished, QueryCard
 from clalign.runs.run_file import RunFile
+from clalign.values.checked import Count, Finite, Line, NotNegative, Number, Place, Positive, Whole, Word
 from clalign.values.hits import Domain, Hit, PairFacts
-from clalign.values.scoring import MODES
+from clalign.values.scoring import Mode
 
 
 def _of_alignment(alignment: Domain) -> tuple[Any, ...] | None:
@@ -70,28 +59,58 @@ def n_wider(run: RunFile) -> tuple[int, int]:
     return sum(n for n, _ in found), sum(n for _, n in found)
 
 
-_IF_KNOWN = (None, finite)
+StoredStatistics = TypedDict("StoredStatistics", {
+    "kind": str, "lambda": Positive, "k": Positive, "h": Finite | None, "alpha": Finite | None, "beta": Finite | None,
+    "step": Place, "length_adjustment": Finite, "query_length": Count, "search_space": NotNegative, "words": str,
+    "n_fitted": Count,
+})  # fmt: skip
+"""See `clalign.values.karlin_altschul.Statistics`."""
 
-_STATISTICS = {
-    "kind": text, "lambda": positive, "k": positive, "h": _IF_KNOWN, "alpha": _IF_KNOWN, "beta": _IF_KNOWN,
-    "step": place, "length_adjustment": finite, "query_length": count, "search_space": not_negative, "words": text,
-    "n_fitted": count,
-}  # fmt: skip
 
-_CARD = ANY_CARD | {
-    "target_alphabet?": ALPHABET, "strands": [text], "statistics?": _STATISTICS, "fitted?": _STATISTICS,
-    "statistics_words": text, "curve?": {"first": count, "counts": [finite]},
-}  # fmt: skip
+class Curve(TypedDict):
+    """How many targets are expected by chance at a score and at each higher one."""
 
-_SCORING = {
-    "matrix": path_or_word, "letters": line, "table": [[finite]], "is_nucleic": truth, "source": text,
-    "gap_first": place, "gap_next": place, "gaps_source": text, "mode": one_of(*MODES),
-}  # fmt: skip
+    first: Count
+    counts: list[Finite]
+
+
+class PairCard(QueryCard):
+    """The card of a sequence that others are compared with."""
+
+    target_alphabet: NotRequired[Alphabet | None]
+    strands: list[str]
+    statistics: NotRequired[StoredStatistics | None]
+    fitted: NotRequired[StoredStatistics | None]
+    statistics_words: str
+    curve: NotRequired[Curve | None]
+    is_adjusted: NotRequired[bool]
+
+
+class BestPair(Best):
+    """The best target of a query."""
+
+    evalue: Number | None
+    raw: Whole
+
+
+class StoredScoring(TypedDict):
+    """See `clalign.engines.pairwise.inputs.ChosenScoring`."""
+
+    matrix: Word
+    letters: Line
+    table: list[list[Finite]]
+    is_nucleic: bool
+    source: str
+    gap_first: Place
+    gap_next: Place
+    gaps_source: str
+    mode: Mode
+
 
 ALIGNMENTS = EngineTable(
     name="pairwise_alignments",
     of="parts",
-    columns="strand sign?, identical place?, positive place?, gaps place?, gap_residues place?",
+    columns={"strand": Sign | None} | dict.fromkeys(("identical", "positive", "gaps", "gap_residues"), Place | None),
     row=_of_alignment,
     read=_read_alignments,
 )
@@ -99,10 +118,10 @@ ALIGNMENTS = EngineTable(
 BATCHES = EngineTable(
     name="pairwise_batches",
     of="batches",
-    columns="n_in_16_bits count, n_in_32_bits count",
+    columns={"n_in_16_bits": Count, "n_in_32_bits": Count},
 )
 
-CHECKPOINTS = EngineTable(name="pairwise_checkpoints", of="unfinished", columns="part line, packed blob")
+CHECKPOINTS = EngineTable(name="pairwise_checkpoints", of="unfinished", columns={"part": Line, "packed": bytes})
 """How far long pairs are, see `clalign.engines.pairwise.long_pairs`."""
 
 
@@ -120,31 +139,44 @@ _POSITIVES = "100.0 * positive / length(states)"
 _QUERY_COVERAGE = f"100.0 * (query_end - query_start) / {_QUERY_LENGTH}"
 
 
-class PairwiseFinished(Finished, kw_only=True):
+class PairwiseFinished(Finished):
     """What a finished run of pairs says of its computation."""
 
-    n_queries: int
-    n_in_16_bits: int
-    n_in_32_bits: int
+    n_queries: Count
+    n_in_16_bits: Count
+    n_in_32_bits: Count
 
 
-class PairwiseFacts(BegunRun, kw_only=True):
+class PairwiseFacts(BegunRun, frozen=True, kw_only=True):
     """The facts of a search of sequences, or of an alignment of pairs, that has begun."""
 
     queries: InputReport
-    scoring: dict[str, Any]
-    strands: list[str]
+    scoring: StoredScoring
+    strands: list[Literal["plus", "minus"]]
     direction: Literal["pairwise"] = "pairwise"
-    n_targets: float
+    n_targets: Count
     finished: PairwiseFinished | None = None
+
+
+def begun_facts(run: RunFile) -> PairwiseFacts:
+    """Return the facts of a run that has begun.
+
+    Raises
+    ------
+    InputError
+        If it was stopped before its input was read.
+    """
+    if not isinstance(run.facts, PairwiseFacts):
+        raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
+    return run.facts
 
 
 RUNS = Declaration(
     engine="pairwise",
     begun=PairwiseFacts,
     tables=(ALIGNMENTS, BATCHES, CHECKPOINTS),
-    cards={"pairwise": _CARD},
-    facts={"scoring": (None, _SCORING), "strands": [one_of("plus", "minus")]},
+    cards={"pairwise": PairCard},
+    best=BestPair,
     order=order,
     unsound=unsound,
     values={

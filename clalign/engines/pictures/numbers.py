@@ -67,7 +67,7 @@ class HitNumbers(Struct, frozen=True, eq=False):
     @property
     def target(self) -> str:
         """What was found is called: in a scan profiles are the targets, not the sequences that they match."""
-        return "sequence" if self.run.fact("direction") == "scan" else "target"
+        return "sequence" if self.run.facts.direction == "scan" else "target"
 
     @property
     def of(self) -> str:

@@ -124,7 +124,7 @@ def _sizes(numbers: HitNumbers) -> tuple[float, float]:
     questions = HitQueries(numbers.run.connection)
     which = [numbers.query] if numbers.query is not None else range(numbers.n_queries)
     compared = float(sum(questions.work_of(number)[0] for number in which))
-    return compared, float(numbers.card.get("n_targets") or numbers.run.fact("n_targets") or 0)
+    return compared, float(numbers.card.get("n_targets") or numbers.run.facts.n_targets or 0)
 
 
 def of_all_targets(numbers: HitNumbers) -> ScoresOfAll | None:

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
+from clalign.values.checked import check_as
 from clalign.values.evalues import hmmer3_evalue
 
 
@@ -33,15 +33,11 @@ class DomainLimits(Struct, frozen=True):
     n_targets: float | None
     sorts_by_score: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for the card of a profile."""
-        return asdict(self)
-
     @classmethod
     def from_card(cls, card: dict[str, Any]) -> DomainLimits | None:
         """Return the limits in a profile's card; None if its domains were judged when they were found."""
         data = card.get("domain_limits")
-        return cls(**{name: data.get(name) for name in cls.__struct_fields__}) if data else None
+        return check_as(cls, data) if data else None
 
     def judgment(
         self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_included: bool

@@ -84,7 +84,7 @@ def explain(
         check_unchanged(run, spec, report, digest)
     if not 0 <= profile < len(profiles):
         raise OptionError(f"There is no profile {profile + 1}.", f"The file has {len(profiles)}.")
-    database, report, texts = of_the_profiles_kind(spec, profiles, database, report, run is not None)
+    database, report, texts = of_the_profiles_kind(spec, profiles, database, report)
     for text in texts:
         context.warn(text)
     row = database.row_named(target, context.warn) if isinstance(target, str) else target

@@ -26,9 +26,9 @@ def write_hmmer3_head(source: Source, stream: TextIO) -> None:
 def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     """Write the part of a profile and return the number of hits."""
     found = {row["stage"]: row for row in funnel_of(source.run, query.number, source.cards[query.number])}
-    report = source.run.fact("database") or {}
+    report = source.run.facts.database
     _, cells, seconds = source.keys.work_of(query.number)
-    n_residues = report.get("n_residues", 0) - (source.cards[query.number].get("left_out_residues") or 0)
+    n_residues = (report.n_residues if report else 0) - (source.cards[query.number].get("left_out_residues") or 0)
     if source.origin.partial:
         n_residues = int(cells) // query.length
     n_passed = [found[stage]["passed"] for stage in FILTERS]
@@ -109,8 +109,8 @@ def _n_reported(source: Source, query: Query) -> int:
 
 def _passed_by_row(source: Source) -> npt.NDArray[np.int32]:
     """Return how many profiles passed each filter with each sequence (int32[filters, sequences])."""
-    report = source.run.fact("database") or {}
-    counts = np.zeros((len(FILTERS), report.get("n_sequences", 0)), np.int32)
+    report = source.run.facts.database
+    counts = np.zeros((len(FILTERS), report.n_sequences if report else 0), np.int32)
     for number, card in enumerate(source.cards):
         if card["origin"] == "hmmer3":
             table = survivors_of(source.run, number)

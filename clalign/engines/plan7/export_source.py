@@ -69,12 +69,12 @@ class Source(GeneralSource):
     @cached_property
     def n_targets(self) -> float:
         """What E-values count."""
-        return float(self.run.fact("n_targets", 0))
+        return float(self.run.facts.n_targets or 0)
 
     @cached_property
     def sequences(self) -> SequenceDatabase | None:
         """The sequences, if they are still those that were searched."""
-        if self.run.fact("database") is None:
+        if self.run.facts.database is None:
             return None
         try:
             return self.database()
@@ -152,8 +152,8 @@ def _sequences(source: Source, every: bool) -> Iterator[Query]:
     database = source.sequences if every else None
     if database is not None:
         rows = np.argsort(database.order)
-        if part := source.run.fact("shard"):
-            rows = rows[(rows >= part["first"]) & (rows < part["last"])]
+        if part := source.run.facts.shard:
+            rows = rows[(rows >= part.first) & (rows < part.last)]
     for some in _portions([(int(row), found.get(int(row), [])) for row in rows]):
         if len(some) > 1:
             source.read_ahead({row: keys for row, keys in some if keys})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TextIO
 
@@ -83,8 +83,8 @@ def _text_of_profile(source: Source, stream: TextIO, query: Query) -> int:
         write_lines(stream, ["", "Alignments of top-scoring domains:"])
         for hit, domain in _domains_by_score(source, number):
             write_lines(stream, text.alignment_lines(card, hit, domain))
-    report = source.run.fact("database", {})
-    n_targets = report["n_sequences"] - report["n_empty"] if report else None
+    report = source.run.facts.database
+    n_targets = report.n_sequences - report.n_empty if report else None
     write_lines(stream, ["", *text.totals(searched, n_targets, n_hits, n_domains, source.origin.partial)])
     return n_hits
 
@@ -108,8 +108,8 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
         n_hits += len(found)
         n_sequences += bool(found)
     searched = min((_n_searched(source, number) for number in range(len(cards))), default=0)
-    report = source.run.fact("database", {})
-    n_targets = report["n_sequences"] - report["n_empty"] if report else None
+    report = source.run.facts.database
+    n_targets = report.n_sequences - report.n_empty if report else None
     write_lines(stream, scan_text.totals(searched, n_targets, n_sequences, n_hits, source.origin.partial))
     write_lines(stream, [text.closing(source.origin)])
     return n_hits
@@ -152,11 +152,11 @@ def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain
 def _n_searched(source: Source, number: int) -> int:
     """Return how many sequences with residues a profile was searched against so far."""
     done = source.keys.work_of(number)[0]
-    report = source.run.fact("database")
-    return min(done, report["n_sequences"] - report["n_empty"]) if report else done
+    report = source.run.facts.database
+    return min(done, report.n_sequences - report.n_empty) if report else done
 
 
-def nearest(run: RunFile, number: int, card: Card) -> dict[str, Any] | None:
+def nearest(run: RunFile, number: int, card: Card) -> Mapping[str, Any] | None:
     """Return E-value, score and, where it was kept, name of the best sequence of a profile.
 
     Without a kept one it is computed from the scores before the composition correction.
@@ -170,4 +170,4 @@ def nearest(run: RunFile, number: int, card: Card) -> dict[str, Any] | None:
     found = card["calibration"]
     calibration = Calibration("gumbel", found["mu"], found["lambda"]) if found else None
     score = bits(best)
-    return {"evalue": hmmer2_pvalue(np.float32(score), calibration) * run.fact("n_targets"), "score": float(score)}
+    return {"evalue": hmmer2_pvalue(np.float32(score), calibration) * (run.facts.n_targets or 0), "score": float(score)}

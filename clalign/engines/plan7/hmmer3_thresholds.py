@@ -11,6 +11,7 @@ from msgspec import Struct
 from clalign.engines.plan7.domain_limits import DomainLimits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import OptionError
+from clalign.values.checked import plain
 from clalign.values.evalues import hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.filters import FilterLimits
 from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
@@ -124,6 +125,6 @@ def card_of_statistics(settings: Hmmer3Settings, limits: FilterLimits, threshold
             "forward": {"tau": settings.forward.location, "lambda": settings.forward.slope},
         },
         "filter_limits": {"f1": limits.f1, "f2": limits.f2, "f3": limits.f3, "bias": limits.bias},
-        "domain_limits": thresholds.domains.to_dict(),
+        "domain_limits": plain(thresholds.domains),
         "histogram_pass_score": passing if math.isfinite(passing) else None,
     }

@@ -6,7 +6,7 @@ scripts that know hmmsearch 2.3.2 find everything in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from string import ascii_letters
 from typing import Any
 
@@ -157,7 +157,7 @@ def _annotation(symbols: str, domain: Domain) -> str:
     return "".join(columns)
 
 
-def no_hits(spec: SearchSpec, card: Card, n_searched: int, best: dict[str, Any] | None) -> Iterator[str]:
+def no_hits(spec: SearchSpec, card: Card, n_searched: int, best: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield what to say where nothing was found.
 
     Parameters

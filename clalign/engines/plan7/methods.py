@@ -21,7 +21,7 @@ def methods(run: RunFile) -> str:
         parts.append("Profiles of HMMER2 were searched with Viterbi scores as by HMMER 2.3.2.")
     if spec.without_null2:
         parts.append("Scores were not corrected for biased composition (null2).")
-    size = run.fact("n_targets") or 0
+    size = run.facts.n_targets or 0
     sizes = f"E-values are for a database of {size:,.0f} {found}"
     if spec.n_domain_targets is not None:
         sizes += f", those of domains for one of {spec.n_domain_targets:,.0f}"

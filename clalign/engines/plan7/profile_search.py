@@ -71,7 +71,7 @@ class ProfileWork(Struct):
     def loaded(cls, task: Task[SearchSpec]) -> ProfileWork:
         """Read the input of a search, which must be that of the run if it has begun."""
         run, spec, context = task.run, task.spec, task.context
-        is_begun = run.fact("database") is not None
+        is_begun = run.facts.database is not None
         files = at_hand(run, spec, context) if is_begun else spec
         profiles, digest = task.given.get("profiles"), ""
         if profiles is None:
@@ -82,7 +82,7 @@ class ProfileWork(Struct):
         )
         if is_begun:
             check_unchanged(run, files, report, digest)
-        database, report, texts = of_the_profiles_kind(spec, profiles, database, report, is_begun)
+        database, report, texts = of_the_profiles_kind(spec, profiles, database, report)
         return cls(task, profiles, digest, database, report, targets_of(spec, database, profiles, report), texts)
 
     def store(self) -> dict[str, Any]:
@@ -197,23 +197,21 @@ def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profile
     InputError
         If a file has changed, or if the run has not come so far as to read them.
     """
-    before = run.fact("database")
+    before = run.facts.database
     hint = "Put the old file back, or start a new search."
     if before is None:
         raise InputError(run.path, "this run has no results; its input could not be read.", "Search again.")
-    if before["digest"] != report.digest:
+    if before.digest != report.digest:
         raise InputError(spec.targets, "the sequences have changed since this run began.", hint)
     check_counted(run, "database", report)
-    if run.fact("profiles_digest") != profiles_digest:
+    if run.facts.profiles_digest != profiles_digest:
         raise InputError(spec.profiles, "the profiles have changed since this run began.", hint)
 
 
 def of_the_profiles_kind(
-    spec: SearchSpec, profiles: list[Hmm], database: SequenceDatabase, report: InputReport, is_begun: bool = False
+    spec: SearchSpec, profiles: list[Hmm], database: SequenceDatabase, report: InputReport
 ) -> tuple[SequenceDatabase, InputReport, list[str]]:
     """Return sequences as they are searched with profiles, and what the user should know of that.
-
-    A search that has begun nevertheless, as older versions did, goes on.
 
     Raises
     ------
@@ -223,7 +221,7 @@ def of_the_profiles_kind(
     found = objection([(hmm.name, hmm.alphabet) for hmm in profiles], Guess.of(report), spec.targets)
     if found is None:
         return database, report, []
-    if found.blocks and not is_begun:
+    if found.blocks:
         kind = profiles[0].alphabet.name
         hint = f"{TRANSLATE} say with --alphabet {kind} what the sequences are."
         raise InputError(spec.profiles, f"{found.text[0].lower()}{found.text[1:]}", hint)

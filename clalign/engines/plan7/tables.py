@@ -1,15 +1,16 @@
-"""What a run of profiles holds beside what every run does: HMMER3's filters, estimates, envelopes; shapes of cards."""
+"""What a run of profiles holds beside what every run does: HMMER3's filters, estimates, envelopes; types of cards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NotRequired, TypedDict, TypeVar
 
 from clalign.engines.plan7.domain_limits import domain_limits
+from clalign.runs.columns import Share
 from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
-from clalign.runs.opening import BegunRun
-from clalign.runs.plain_data import ANY_CARD, FACTS, any_number, count, each, finite, positive, size, text, truth
+from clalign.runs.facts import Asked, BegunRun, Best, QueryCard
 from clalign.values.alignments import AlignmentText
+from clalign.values.checked import Count, Finite, NotNegative, Number, Place, Positive, Size
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
 
 Made = TypeVar("Made")
@@ -94,31 +95,82 @@ def unsound(card: Card, hit: Hit) -> str | None:
     return None
 
 
-_GUMBEL = {"mu": finite, "lambda": positive}
-_PAIR = (None, [finite])
+Gumbel = TypedDict("Gumbel", {"mu": Finite, "lambda": Positive})
+Exponential = TypedDict("Exponential", {"tau": Finite, "lambda": Positive})
 
-_PROFILE = ANY_CARD | {
-    "consensus": text, "reference": (None, text), "structure": (None, text), "facts": each(text),
-    "cutoffs": {"ga?": _PAIR, "tc?": _PAIR, "nc?": _PAIR}, "calibration": (None, _GUMBEL), "left_out?": [count],
-    "left_out_residues?": count,
-}  # fmt: skip
 
-_INCLUSION = {"inclusion_domain_evalue?": any_number, "inclusion_domain_score?": any_number, "cutoff?": text}
+class Cutoffs(TypedDict, total=False):
+    """Thresholds of a profile, for the whole and for its domains."""
 
-_HMMER3_PROFILE = _PROFILE | {
-    "calibration3": {"msv": _GUMBEL, "viterbi": _GUMBEL, "forward": {"tau": finite, "lambda": positive}},
-    "filter_limits": {"f1": any_number, "f2": any_number, "f3": any_number, "bias": truth},
-    "domain_limits?": {
-        "evalue": any_number, "score?": any_number, "inclusion_evalue": any_number, "inclusion_score?": any_number,
-        "n_targets?": size, "sorts_by_score": truth,
-    },
-}  # fmt: skip
+    ga: list[Finite] | None
+    tc: list[Finite] | None
+    nc: list[Finite] | None
+
+
+class Hmmer2Card(QueryCard):
+    """The card of a profile."""
+
+    consensus: str
+    reference: str | None
+    structure: str | None
+    facts: dict[str, str]
+    cutoffs: Cutoffs
+    calibration: Gumbel | None
+    left_out: NotRequired[list[Count] | None]
+    left_out_residues: NotRequired[Count | None]
+
+
+class Calibration3(TypedDict):
+    """The calibration of a HMMER3 profile, by filter."""
+
+    msv: Gumbel
+    viterbi: Gumbel
+    forward: Exponential
+
+
+class StoredFilterLimits(TypedDict):
+    """See `clalign.values.filters.FilterLimits`."""
+
+    f1: Number
+    f2: Number
+    f3: Number
+    bias: bool
+
+
+class StoredDomainLimits(TypedDict):
+    """See `clalign.engines.plan7.domain_limits.DomainLimits`."""
+
+    evalue: Number
+    score: Number | None
+    inclusion_evalue: Number
+    inclusion_score: Number | None
+    n_targets: Size | None
+    sorts_by_score: bool
+
+
+class Hmmer3Card(Hmmer2Card):
+    """The card of a HMMER3 profile."""
+
+    calibration3: Calibration3
+    filter_limits: StoredFilterLimits
+    domain_limits: NotRequired[StoredDomainLimits | None]
+
+
+class BestTarget(Best):
+    """The best target of a profile; `kind` is ``msv`` where its score is that of HMMER3's first filter."""
+
+    evalue: Number
+    kind: NotRequired[str]
+
 
 HITS = EngineTable(
     name="plan7_hits",
     of="hits",
-    columns="expected positive?, n_regions place?, n_clustered place?, n_overlaps place?, n_envelopes place?,"
-    " msv number?, bias_filter number?, viterbi number?, forward number?",
+    columns={
+        "expected": NotNegative | None,
+        **dict.fromkeys(_ESTIMATES[1:], Place | None),
+        **dict.fromkeys(_FILTERS, float | None),
+    },
     row=_of_hit,
     read=_read_hits,
 )
@@ -126,7 +178,7 @@ HITS = EngineTable(
 DOMAINS = EngineTable(
     name="plan7_domains",
     of="parts",
-    columns="env_start place?, env_end place?, posterior text?, accuracy share?",
+    columns={"env_start": Place | None, "env_end": Place | None, "posterior": str | None, "accuracy": Share | None},
     row=_of_domain,
     read=_read_domains,
 )
@@ -134,7 +186,7 @@ DOMAINS = EngineTable(
 BATCHES = EngineTable(
     name="plan7_batches",
     of="batches",
-    columns="survivors blob, n_msv count, n_bias count, n_viterbi count, n_forward count",
+    columns={"survivors": bytes} | dict.fromkeys(("n_msv", "n_bias", "n_viterbi", "n_forward"), Count),
 )
 """What passed the filters."""
 
@@ -148,20 +200,29 @@ _OF_DOMAINS = "FROM parts LEFT JOIN plan7_domains USING (hit, number) WHERE hit 
 _IDENTICAL = "length(replace(replace(match, ' ', ''), '+', ''))"
 
 
-class SearchFacts(BegunRun, kw_only=True):
+class SearchAsked(Asked, frozen=True, kw_only=True):
+    """What is read of the spec of a search or a scan to judge domains."""
+
+    inclusion_domain_evalue: Number | None = None
+    inclusion_domain_score: Number | None = None
+    cutoff: str | None = None
+
+
+class SearchFacts(BegunRun, frozen=True, kw_only=True):
     """The facts of a search or a scan that has begun."""
 
     direction: Literal["search", "scan"]
     profiles_digest: str
-    n_targets: float
+    n_targets: Size
 
 
 RUNS = Declaration(
     engine="plan7",
     begun=SearchFacts,
     tables=(HITS, DOMAINS, BATCHES),
-    facts={"spec": FACTS["spec"] | _INCLUSION},
-    cards={"hmmer2": _PROFILE, "hmmer3": _HMMER3_PROFILE},
+    asked=SearchAsked,
+    cards={"hmmer2": Hmmer2Card, "hmmer3": Hmmer3Card},
+    best=BestTarget,
     order=order,
     judge=domain_limits,
     unsound=unsound,

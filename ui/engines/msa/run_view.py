@@ -42,7 +42,6 @@ class AlignedRunView(RunView):
 
     judged_changed = Signal()
 
-    FACTS = (*RunView.FACTS, "n_pairs")
     noun, nouns = "Step", "Steps"
     looks_for_hits = False
     spec: AlignmentSpec | None

@@ -184,7 +184,7 @@ def read_dot_plot(path: Path, number: int, hit: Hit, context: JobContext | None 
     """Return the dot plot of a query of a run and one of its hits; without dots if a file is not at hand."""
     context = context or QuietContext()
     with open_run(path) as run:
-        card, spec, n = run.card(number), run.spec(PairwiseSpec), run.n_profiles()
+        card, spec = run.card(number), run.spec(PairwiseSpec)
         matrix = scoring_of(run).matrix
         bare = bare_plot(card, hit)
         try:
@@ -198,7 +198,7 @@ def read_dot_plot(path: Path, number: int, hit: Hit, context: JobContext | None 
         )
     except ClalignError as error:
         return replace(bare, problem=f"{NO_DOTS}: {error}")
-    query, target = queries[int(rows_of_queries(queries, n)[number])], targets[hit.row]
+    query, target = queries[int(rows_of_queries(queries, spec.is_pairs)[number])], targets[hit.row]
     is_nucleic = card["alphabet"] != "amino"
     strands = [query.codes]
     if is_nucleic:

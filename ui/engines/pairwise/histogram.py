@@ -147,7 +147,7 @@ def read_pair_histogram(path: Path, query: int) -> PairHistogram:
     with open_run(path) as run:
         card = run.card(query)
         left, bins = drawn_bins(run, query)
-        n_targets = float(run.fact("n_targets") or 0)
+        n_targets = float(run.facts.n_targets or 0)
     edges, counts = joined(left, bins, float(card.get("histogram_bin") or 1), MAX_BARS)
     curve = card.get("curve")
     return PairHistogram(

@@ -27,7 +27,6 @@ USUAL = "(NCBI BLAST's tables)"
 class PairRunView(RunView):
     """What is shown of a run of sequences against sequences."""
 
-    FACTS = (*RunView.FACTS, "scoring", "queries", "strands")
     table = PAIR_TABLE
     layout = PairLayout()
     plotted = "raw"

@@ -168,7 +168,7 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "msv") ->
         if card["origin"] == "hmmer3":
             return _hmmer3_histogram(run, profile, card, kind)
         left, bins = drawn_bins(run, profile)
-        n_targets = float(run.fact("n_targets") or 0)
+        n_targets = float(run.facts.n_targets or 0)
     edges, counts = joined(left, bins)
     return ProfileHistogram(
         edges=edges,
@@ -206,7 +206,7 @@ def _hmmer3_histogram(run: RunFile, profile: int, card: dict[str, Any], kind: Sc
         edges=edges,
         counts=counts,
         n_scores=int(bins.sum()),
-        n_searched=float(card.get("n_targets") or run.fact("n_targets") or n_all),
+        n_searched=float(card.get("n_targets") or run.facts.n_targets or n_all),
         calibration=calibration,
         fit=None,
         cutoffs={name: score for name, score in marks.items() if np.isfinite(score)},

@@ -25,7 +25,6 @@ class ProfileRunView(RunView):
     """What is shown of a search, or a scan, with profiles."""
 
     noun, nouns = "Profile", "Profiles"
-    FACTS = (*RunView.FACTS, "direction")
     table = PROFILE_TABLE
     layout = ProfileLayout()
     score_kind: ScoreKind = "msv"

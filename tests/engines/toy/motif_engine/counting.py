@@ -23,6 +23,7 @@ from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Scored
 from clalign.runs.declarations import Declaration, EngineTable
 from clalign.values.alphabets import encode
+from clalign.values.checked import Count, Place
 from clalign.values.devices import Device
 from clalign.values.hits import Hit, Scores
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
@@ -31,7 +32,7 @@ from clalign.values.specs import INPUT, REPORT, Spec, option
 Codes = npt.NDArray[np.uint8]
 
 
-TIMES = EngineTable(name="motif_times", columns="times place, sequences count")
+TIMES = EngineTable(name="motif_times", columns={"times": Place, "sequences": Count})
 """How many sequences have the motif so many times."""
 
 RUNS = Declaration(engine="motif", tables=(TIMES,))
