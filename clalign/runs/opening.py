@@ -45,8 +45,8 @@ def _check(connection: RunConnection) -> None:
 
     What others write meanwhile is no contradiction: queries come before facts, and both before results.
     """
-    last = [
-        connection.execute(f"SELECT query FROM {table} ORDER BY query DESC LIMIT 1").fetchone()
+    last = [  # a batch of pairs is of no one query: its number is negative
+        connection.execute(f"SELECT query FROM {table} WHERE query >= 0 ORDER BY query DESC LIMIT 1").fetchone()
         for table in ("batches", "hits", "histogram")
     ]
     facts = connection.facts

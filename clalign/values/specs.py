@@ -86,11 +86,13 @@ class Spec(ABC):
             If an entry is missing, unknown, or of another type, or if some of them make no sense together.
         """
         if unknown := data.keys() - {f.name for f in dataclasses.fields(cls)}:
-            raise OptionError(f"{cls.__name__} has no {', '.join(sorted(unknown))}.")
+            raise OptionError(
+                f"{cls.__name__} has no {', '.join(sorted(unknown))}.", f"It has: {', '.join(cls.__dataclass_fields__)}."
+            )
         try:
             return check_as(cls, data)
         except ValidationError as error:
-            raise OptionError(f"What was asked for makes no sense: {error}.") from None
+            raise OptionError(f"What was asked for makes no sense: {error}.", "Correct that field.") from None
 
     def command_line(self) -> list[str]:
         """Return the words of the command that runs this spec; only what differs from the defaults."""
