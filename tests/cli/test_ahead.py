@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def test_the_rest_follows_what_is_written_ahead(run: Path, tmp_path: Path, max_h
 def test_a_device_that_comes_later_is_named_with_every_query(run: Path, tmp_path: Path, ahead: Ahead) -> None:
     with open_run(run, writable=True) as opened:
         device = opened.facts.device
-        opened.set_facts(device={**device, "name": "A card"})
+        opened.set_facts(device=replace(device, name="A card"))
     found = texts(run, tmp_path, ahead)
     assert found == texts(run, tmp_path)
     assert found["text"].count("on A card") == 3
