@@ -33,7 +33,7 @@ def searched(kind: str, folder: Path, run: Path) -> None:
     """Search small files on the reference, which compiles nothing; what a driver compiled has tests of its own."""
     if kind == "sw":
         spec = PairwiseSpec(queries=str(folder / "queries.fa"), targets=str(folder / "targets.fa"), device="reference")
-        with create_run(run, engine="plan7", spec=spec.to_dict(), direction=spec.direction, state="new") as file:
+        with create_run(run, engine="pairwise", spec=spec.to_dict(), direction=spec.direction, state="new") as file:
             compute_search(file, spec, lambda words: REFERENCE, QuietContext())
         return
     direction = "scan" if kind == "hmmscan" else "search"
