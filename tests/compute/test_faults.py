@@ -225,7 +225,7 @@ def search(
         name: str, *spoiled: Any, then: Callable[[RunFile], None] = lambda run: None, apart: bool = False
     ) -> Outcome:
         driver, context, spec = SpoiledDriver(*spoiled), Listening(), jobs[name]
-        facts = {"spec": spec.to_dict(), "direction": spec.direction}
+        facts = {"engine": "pairwise" if name == "sw" else "plan7", "spec": spec.to_dict(), "direction": spec.direction}
         with monkeypatch.context() as patched, create_run(tmp_path / f"{next(numbers)}.clalign", **facts) as run:
             for module in (session, queues, transfers, kernels, binaries, discover):
                 patched.setattr(module, "cl", driver)
