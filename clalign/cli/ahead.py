@@ -62,9 +62,11 @@ class Ahead:
         """Write what is done, a step at most. What fails is left to the end, where it is reported."""
         if self._is_over or not any(one.by_query for one, _ in self._outputs.files):
             return
+        import sqlite3
+
         try:
             self._write_on(self._source or self._opened())
-        except (ClalignError, OSError):
+        except (ClalignError, OSError, sqlite3.Error):
             self.close()
 
     def _opened(self) -> Source:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -14,6 +17,8 @@ from clalign.cli.ahead import MAX_HITS, Ahead
 from clalign.cli.outputs import Outputs
 from clalign.engines.export import export
 from clalign.engines.plan7.exports import EXPORTS, SEQUENCES
+from clalign.errors import OutputError
+from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import open_run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "resources" / "examples"
@@ -87,9 +92,20 @@ def test_a_device_that_comes_later_is_named_with_every_query(run: Path, tmp_path
         opened.set_facts(device=device)
 
 
-def test_what_cannot_be_written_ahead_is_written_afterwards(tmp_path: Path) -> None:
+def test_what_cannot_be_written_ahead_is_written_afterwards(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with closing(written_ahead(tmp_path / "nothing.clalign")) as ahead:
         assert ahead.begun("text") is None
+
+    def write(source: object, stream: TextIO, query: object, is_first: bool) -> int:
+        if is_first:
+            return stream.write("half of it")
+        raise OutputError("The disk is full.", "Make room.")
+
+    monkeypatch.setattr("clalign.cli.ahead.part_at", lambda place: write)
+    with closing(written_ahead(run)) as ahead:
+        assert texts(run, tmp_path, ahead) == texts(run, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -102,4 +118,42 @@ def test_scans_and_profiles_of_hmmer2_wait_for_the_end(
     run = search(tmp_path, command, (profile,), "-o", str(tmp_path / "text"), targets=targets)
     with closing(written_ahead(run)) as ahead:
         assert ahead.has_looked
+        assert ahead.begun("text") is None
+
+
+def test_a_query_that_ends_meanwhile_is_written_with_all_its_hits(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, path = texts(run, tmp_path), Path(shutil.copy(run, tmp_path / "growing.clalign"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        (late,) = writer.execute("SELECT max(id) FROM hits WHERE query = 1").fetchone()
+        (best,) = writer.execute("SELECT best FROM queries WHERE id = 1").fetchone()
+
+        def store(query: int, best: str) -> None:
+            writer.execute("UPDATE hits SET query = ? WHERE id = ?", (query, late))
+            writer.execute("UPDATE queries SET best = ? WHERE id = 1", (best,))
+
+        def list_then_store(keys: HitQueries, number: int) -> list[HitKey]:
+            found = of_query(keys, number)
+            if number == 1:
+                store(1, best)
+            return found
+
+        store(2, "null")
+        of_query = HitQueries.of_query
+        with monkeypatch.context() as patched:
+            patched.setattr(HitQueries, "of_query", list_then_store)
+            ahead = written_ahead(path)
+        store(1, best)
+        with closing(ahead):
+            assert texts(path, tmp_path, ahead) == whole
+
+
+def test_an_error_of_the_database_is_left_to_the_end(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*question: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with closing(Ahead(run, Outputs(tuple((one, one.name) for one in BY_QUERY)))) as ahead:
+        monkeypatch.setattr(HitQueries, "of_query", fail)
+        ahead.write()
         assert ahead.begun("text") is None

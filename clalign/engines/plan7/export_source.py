@@ -56,10 +56,11 @@ class Source(GeneralSource):
         longest of all names.
         """
         if not self.is_scan and self.origins == {"hmmer3"}:
-            for query in profile_queries(self, first):
-                if self.run.best(query.number) is None:
+            found = profile_queries(self, first)
+            for number in range(first, len(self.cards)):
+                if self.run.best(number) is None:  # before its hits are listed, so that none comes in between
                     return
-                yield query
+                yield next(found)
 
     @property
     def is_hmmer3(self) -> bool:
@@ -152,7 +153,7 @@ def _sequences(source: Source, every: bool) -> Iterator[Query]:
     database = source.sequences if every else None
     if database is not None:
         rows = np.argsort(database.order)
-        if part := source.run.facts.shard:
+        if (part := source.run.facts.shard) is not None:
             rows = rows[(rows >= part.first) & (rows < part.last)]
     for some in _portions([(int(row), found.get(int(row), [])) for row in rows]):
         if len(some) > 1:
