@@ -32,6 +32,9 @@ MOST_HITS = 50_000
 MOST_BARS = 30
 """Queries, and architectures, that a picture has."""
 
+MAX_BINS = 4096
+"""Bars of the histogram, whose picture is far less wide."""
+
 PICTURES = ("coverage", "score-coverage", "score-length", "identity", "qq", "species")
 PICTURE_SIZE = 960.0, 420.0
 
@@ -139,6 +142,7 @@ def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
         edges, counts = source.run.histogram(0)
         if len(edges):
             width = float(np.diff(edges).min() if len(edges) > 1 else 1.0)
+            width = max(width, float(np.ptp(edges)) / MAX_BINS)  # a few odd scores may lie far from all others
             unit = "Score in the units of the matrix" if not source.judges else "Score of the first stage, in bits"
             found = "sequences" if source.is_scan else "targets"
             bins = np.bincount(np.rint((edges - edges.min()) / width).astype(np.int64), counts).astype(np.int64)

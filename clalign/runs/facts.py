@@ -116,7 +116,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     @property
     def searched(self) -> ShardRows | InputReport | None:
         """The part of the targets that is searched, or all of them; both know how many residues they have."""
-        return self.shard or self.database
+        return self.database if self.shard is None else self.shard
 
 
 class BegunRun(RunFacts, frozen=True, kw_only=True):
@@ -237,6 +237,7 @@ def card_of(path: Path, text: str, kinds: Mapping[str, type]) -> dict[str, Any]:
     except ValidationError as error:
         raise DamagedRun(path, f"a card: {error}") from None
     for name in _ANNOTATIONS:
-        if data.get(name) and len(data[name]) != data["length"]:
+        annotation = data.get(name)
+        if annotation and (not isinstance(annotation, str) or len(annotation) != data["length"]):
             raise DamagedRun(path, f"{name} of a card: it has not one character for each node")
     return data  # itself: an engine that is not installed has more in it than is known here

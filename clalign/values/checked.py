@@ -57,8 +57,11 @@ def check_as(kind: type[Kind], data: Any) -> Kind:
     msgspec.ValidationError
         If a field is missing, or of another type or size.
     """
-    with _LOCK:
-        return msgspec.convert(data, kind)
+    try:
+        with _LOCK:
+            return msgspec.convert(data, kind)
+    except UnicodeEncodeError as error:  # half of a surrogate pair, which JSON may hold
+        raise ValidationError(f"a text holds what is no character: {error}") from None
 
 
 def parsed_as(kind: type[Kind], text: Any) -> Kind:

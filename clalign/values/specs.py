@@ -87,7 +87,8 @@ class Spec(ABC):
         """
         if unknown := data.keys() - {f.name for f in dataclasses.fields(cls)}:
             raise OptionError(
-                f"{cls.__name__} has no {', '.join(sorted(unknown))}.", f"It has: {', '.join(cls.__dataclass_fields__)}."
+                f"{cls.__name__} has no {', '.join(sorted(unknown))}.",
+                f"It has: {', '.join(cls.__dataclass_fields__)}.",
             )
         try:
             return check_as(cls, data)

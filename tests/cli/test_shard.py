@@ -48,6 +48,15 @@ def test_commands_of_parts_and_merge_make_the_outputs_of_one_search(
     assert len(Path("one.tsv").read_text().splitlines()) > 2
 
 
+def test_a_part_without_sequences_has_no_queries(here: Path) -> None:
+    three, written = clalign.example("three_proteins.fasta"), 0
+    for number in range(1, 9):
+        words = ["hmmscan", "-q", "--device", "reference", "--shard", f"{number}/8", "-o", "out"]
+        assert main([*words, clalign.example("rrm_1_hmmer3.hmm"), three]) == 0
+        written += Path("out").read_text().count("Query:")
+    assert written == 3
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="schedulers of Windows take no scripts of this kind")
 def test_the_script_searches_the_part_that_a_scheduler_names(here: Path) -> None:
     assert main(["shard", "2", "--script", "my search.sh", *SEARCH]) == 0

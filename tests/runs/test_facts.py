@@ -13,6 +13,7 @@ import pytest
 
 import clalign
 from clalign.cli import main
+from clalign.engines.export import export
 from clalign.errors import DamagedRun, ExitCode
 from clalign.runs import run_file
 from clalign.runs.run_file import create_run, open_run
@@ -54,8 +55,15 @@ def test_no_fact_may_be_missing_or_of_another_kind(finished: Callable[[str], Pat
     sound, path, opened = finished(kind), tmp_path / "run.clalign", set[tuple[str, str]]()
     facts = facts_of(sound)
     for name in facts:
-        for what in ("missing", "null", "text", "number", "list", "object"):
-            values = {"null": None, "text": "a text", "number": -5, "list": [[]], "object": {"a": {}}}
+        for what in ("missing", "null", "text", "half", "number", "list", "object"):
+            values = {
+                "null": None,
+                "text": "a text",
+                "half": "half a pair: \udcff",
+                "number": -5,
+                "list": [[]],
+                "object": {"a": {}},
+            }
             shutil.copy(sound, path)
             if what == "missing":
                 change(path, "DELETE FROM facts WHERE name = ?", name)
@@ -144,3 +152,18 @@ def test_all_that_a_run_says_is_read(finished: Callable[[str], Path], kind: str)
         assert run.profiles() == cards
         declared = run.connection.declared.cards
         assert all(card.keys() <= get_type_hints(declared[card["origin"]]).keys() for card in cards)
+
+
+@pytest.mark.parametrize("kind", ["hmmer2", "sw"])
+def test_annotation_of_a_card_is_text(finished: Callable[[str], Path], kind: str, tmp_path: Path) -> None:
+    path = Path(shutil.copy(finished(kind), tmp_path / "run.clalign"))
+    change(path, "UPDATE queries SET card = json_set(card, '$.consensus', 5) WHERE id = 0")
+    with open_run(path) as run, pytest.raises(DamagedRun):
+        list(run.profiles())
+
+
+def test_a_report_has_few_bars_however_far_scores_lie_apart(finished: Callable[[str], Path], tmp_path: Path) -> None:
+    path = Path(shutil.copy(finished("sw"), tmp_path / "run.clalign"))
+    change(path, "INSERT INTO histogram VALUES (0, ?, 1)", 2**40)
+    assert export(path, "html", tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 2**20
