@@ -75,9 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
     drawn = found.tree.rooted_in_the_middle()
     tree = drawn if arguments.midpoint else found.tree
     matrix = write_tsv if (arguments.matrix or "").lower().endswith(".tsv") else write_phylip
-    writers: list[tuple[str | None, Callable[[TextIO], None]]] = [
+    writers: list[tuple[str | None, Callable[[TextIO], object]]] = [
         (arguments.matrix, lambda stream: matrix(found.names, found.distances, stream)),
-        (arguments.draw, lambda stream: print(drawing_svg(tree_drawing(drawn)), end="", file=stream)),
+        (arguments.draw, lambda stream: stream.write(drawing_svg(tree_drawing(drawn)))),
         (arguments.output or ("-" if "-" not in outputs else None), lambda stream: write_newick(tree, stream)),
     ]
     for path, write in writers:
