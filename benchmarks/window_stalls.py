@@ -255,7 +255,7 @@ class Tour:
             return lambda: view() is not None and view().content is not None
 
         yield "overview: open", open_it
-        yield "overview: sort queries", lambda: view().table._sort(2)
+        yield "overview: sort queries", lambda: view().table.sort_column(2)
         yield "overview: filter queries", lambda: view().filter_box.setText("made")
         yield "overview: zoom the map", lambda: self.through((4, 4, 4, 0.3, 8, 8), view().map.zoom)
         yield "overview: fit the map", lambda: view().map.fit()

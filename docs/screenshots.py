@@ -294,7 +294,7 @@ def settled(window: MainWindow) -> None:
 
 def is_filled(page: ResultsPage) -> bool:
     """Return whether the tab in view shows what it is for, or says that a file has moved."""
-    place = page._places[page.tab]
+    place = page.places[page.tab]
     shown = place.content if isinstance(place, Later) else place
     if isinstance(shown, ProfileView) and shown.locate_button.isVisible():
         return True

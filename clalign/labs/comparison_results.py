@@ -168,7 +168,8 @@ class Comparison(Laboratory, frozen=True, kw_only=True):
             factor = ranked[0]["gcups"] / ranked[-1]["gcups"]
             times = f"{factor:.1f}" if factor < 100 else f"{factor:,.0f}"
             words = f"{ranked[0]['name']} is {times} times as fast as {ranked[-1]['name']} for Viterbi."
-            found.append(("note", " ".join([words, *map(_even, document.get("break_even") or [])])))
+            pairs = [pair for pair in document.get("break_even") or [] if len(ranked) == 2 or pair["residues"]]
+            found.append(("note", " ".join([words, *map(_even, pairs)])))
         return found + [
             ("note", f"{row['name']} is slow and did a sample of {counted(row['residues'], 'residue')} only; its time"
                      " for all of them is foretold by that.")

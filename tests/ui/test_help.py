@@ -67,6 +67,10 @@ def test_f1_shows_the_help_which_can_be_searched(qtbot: Any, window: MainWindow)
     assert selected() == page.document
     page._follow(QUrl("files.md"))
     assert page.document == selected() == "files"
+    page._follow(QUrl("notes/times.md"))
+    assert page.document == selected() == "notes/times"
+    page._follow(QUrl("../hmmer3.md"))
+    assert page.document == selected() == "hmmer3"
     window.actions_.by_id["help.show:glossary"].trigger()
     assert page.document == selected() == "glossary"
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)

@@ -1,12 +1,14 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 
@@ -78,6 +80,13 @@ def test_every_order_sorts_all_rows(qtbot: Any, unwatched_model: HitsModel) -> N
         model.set_order(None, False)
         settled(qtbot, model)
         assert scores(model) == sorted(scores(model), reverse=True)
+
+
+def test_a_column_without_an_order_restores_the_first_one(qtbot: Any, model: HitsModel) -> None:
+    model.table = replace(model.table, columns=(*model.table.columns, structs.replace(model.table.columns[0], sort="")))
+    model.sort(0, Qt.SortOrder.DescendingOrder)
+    model.sort(len(model.table.columns) - 1, Qt.SortOrder.DescendingOrder)
+    assert (model.query.sort, model.query.descending) == (None, False)
 
 
 def test_filter_and_threshold_together(qtbot: Any, model: HitsModel) -> None:

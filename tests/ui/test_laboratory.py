@@ -110,13 +110,6 @@ CELLS = {
                                     "Published run": f"57.8{formatting.THIN}min"}),
 }  # fmt: skip
 
-WRONG = {
-    "ladder": ["unroll 8", "Work-group size 256"],
-    "smith_waterman_ladder": ["global"],
-    "pair_hmm_ladder": ["states", "Sizes 1,417 x 1,460"],
-}
-"""What computes other results where the worker plants a fault."""
-
 BARS = {"ladder": (12.4, 21.5), "smith_waterman_ladder": (4.0, 2.57), "pair_hmm_ladder": (5.0, 2.227)}
 """Measured and published, of the rung in `CELLS`."""
 
@@ -147,6 +140,10 @@ def test_rungs_are_run_and_kept(qtbot: Any, window: MainWindow, press: Press, la
     assert (bar.value, bar.beside) == BARS[ladder.kind]
     kept = list((window.settings.data / "laboratory").glob(f"{ladder.kind}-*.json"))
     assert [read_document(str(path)) for path in kept] == [page.view.document]
+    for tab in page.experiments:  # facts are of rungs, and a row of another table is none
+        page.tabs.setCurrentWidget(tab)
+        for chosen in range(len(tab.table.model().rows)):
+            tab.table.selectRow(chosen)
 
 
 def test_rows_without_times_say_why(qtbot: Any, window: MainWindow, ladder_page: RungPage, press: Press) -> None:
@@ -211,6 +208,12 @@ def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_
     press(ladder_page, "Run")
     assert set(LADDER.experiment_names) < set(window.controller.queue.current.spec["variants"])
     wait_for_end(qtbot, window)
+
+
+def test_all_rungs_without_experiments_are_named(window: MainWindow, ladder_page: RungPage, press: Press) -> None:
+    QTest.mouseClick(ladder_page.with_experiments, LEFT, pos=QPoint(8, ladder_page.with_experiments.height() // 2))
+    press(ladder_page, "Run")
+    assert window.controller.queue.current.spec["variants"] == [rung.name for rung in LADDER.rungs]
 
 
 @EACH

@@ -75,7 +75,7 @@ def table(run: RunFile) -> list[dict[str, Any]]:
     engine = engine_of(run)
     source = engine.source(run, Choice(), QuietContext())
     columns = engine.part("tables")["hits"]
-    return [{column.file: column.value(row) for column in columns} for row in source.table_rows("tsv")]
+    return [{column.file: column.value(row) for column in columns} for row in source.table_rows("hits")]
 
 
 def test_numbers_are_those_of_the_tables(any_run: RunFile) -> None:

@@ -114,6 +114,13 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     assert view.model.tsv().startswith("Profile\tHits\t")
     assert "of the profile" in view.model.headerData(len(COLUMNS) - 1, Qt.Orientation.Horizontal, TIP)
     assert [line.name for line in view.model.lines] == ["Made-3", "Other"]
+    for words, chosen in (("made-3", "Made-3"), ("other", None)):  # one row each
+        view.table.selectRow(0)
+        view.filter_box.setText(words)
+        qtbot.waitUntil(lambda: len(view.model.lines) == 1)
+        assert view.table.currentIndex().data() == chosen
+        view.filter_box.clear()
+        qtbot.waitUntil(lambda: len(view.model.lines) == 2)
     QTest.mouseClick(view.with_hits, LEFT, pos=QPoint(8, view.with_hits.height() // 2))
     assert [line.name for line in view.model.lines] == ["Made-3", "Other", "None-3"]
     cell = view.map.heat.matrix.places[-1]

@@ -64,9 +64,9 @@ def without_pictures(text: str) -> str:
 
 def read_documents(folder: Path) -> dict[str, str]:
     """Return the documents by their names, in the order of their list."""
-    names = {path.stem: path for path in sorted(folder.glob("*.md"))}
+    names = {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.md"))}
     contents = names.pop(CONTENTS, None)
-    listed = re.findall(r"\]\((\w+)\.md\)", contents.read_text(encoding="utf-8")) if contents is not None else []
+    listed = re.findall(r"\]\(([\w/]+)\.md\)", contents.read_text(encoding="utf-8")) if contents is not None else []
     order = list(dict.fromkeys([*(name for name in listed if name in names), *names]))
     return {name: without_pictures(names[name].read_text(encoding="utf-8")) for name in order}
 

@@ -154,7 +154,8 @@ class HitsModel(QAbstractTableModel):
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column, or by -1 for the original order."""
-        asked = self.table.columns[column].sort if column >= 0 else None, order == Qt.SortOrder.DescendingOrder
+        key = self.table.columns[column].sort if column >= 0 else ""
+        asked = key or None, bool(key) and order == Qt.SortOrder.DescendingOrder
         if asked != (self.query.sort, self.query.descending):
             self.set_order(*asked)
 

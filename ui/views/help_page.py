@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import posixpath
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextBlock, QTextDocument
@@ -149,8 +149,7 @@ class HelpPage(QWidget):
 
     def _follow(self, link: QUrl) -> None:
         """Show another document, or a page of the web in the browser."""
-        match = re.fullmatch(r"(?:\./)?([\w-]+)\.md", link.path())
         if link.scheme() in ("http", "https"):
             QDesktopServices.openUrl(link)
-        elif match is not None:
-            self.open_document(match[1])
+        else:
+            self.open_document(posixpath.normpath(posixpath.join(self.document, "..", link.path())).removesuffix(".md"))

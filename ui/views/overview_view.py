@@ -126,8 +126,16 @@ class OverviewView(AskedView):
         return made
 
     def _filter(self) -> None:
+        """List the queries that fit; the one that was chosen stays chosen if it is among them."""
+        index = self.table.currentIndex()
+        chosen = index.data(ROW_ROLE)["line"] if index.isValid() else None
         with_hits = self.with_hits.isEnabled() and self.with_hits.isChecked()
         self.model.show_lines(self.content.lines if self.content else [], self.filter_box.text(), with_hits)
+        place = self.model.place_of(chosen.number) if chosen is not None else None
+        if place is not None:
+            self.table.selectRow(place)
+        else:
+            self.table.setCurrentIndex(QModelIndex())
 
     @property
     def query_names(self) -> list[str]:
@@ -141,8 +149,6 @@ class OverviewView(AskedView):
 
         Where there are no hits at all, which `none` says, all queries are listed.
         """
-        index = self.table.currentIndex()
-        chosen = index.data(ROW_ROLE)["line"] if index.isValid() else None
         self.content = content
         n_rows, n_columns = content.matrix.shape
         for part in (self.with_hits, *self.map_tools):
@@ -153,8 +159,6 @@ class OverviewView(AskedView):
         hidden = {"Significant": not judges, SEARCHED_COLUMN: not self.model.is_partial}
         for column, one in enumerate(COLUMNS):
             self.table.setColumnHidden(column, hidden.get(one.title, False))
-        if chosen is not None and (place := self.model.place_of(chosen.number)) is not None:
-            self.table.selectRow(place)
         found = sum(line.n_hits > 0 for line in content.lines)
         n_found, n_all = formatting.count(found), formatting.count(len(content.lines))
         self.words.setText(f"{n_found} of {n_all} {nouns} have hits{self.model.unsearched_words}")

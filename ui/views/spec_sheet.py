@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -73,7 +74,7 @@ class SpecSheet(Sheet):
         self.estimate = label("", "muted")
         self.run_button = button(texts[2], self._run, "primary", tip)
         self._run_tip = tip
-        self._starts_when_ready = False
+        self._is_wanted: Callable[[], bool] | None = None
         self._foreseen: dict[str, dict[str, Any]] = {}
         self._typing = QTimer(self, singleShot=True, interval=FORESEE_MS)
         self._typing.timeout.connect(self.ask_foreseen)
@@ -241,15 +242,16 @@ class SpecSheet(Sheet):
             place = self.cautions if notice.severity in ("caution", "stop") else self._notices
             place.addWidget(notice_row(notice.severity, notice.text, *buttons))
 
-    def run_when_ready(self) -> None:
-        """Start as soon as that can be done: when the files are read."""
-        self._starts_when_ready = True
+    def run_when_ready(self, is_wanted: Callable[[], bool]) -> None:
+        """Start when the files are read, if that is still wanted then: others may have been chosen."""
+        self._is_wanted = is_wanted
         self._start_if_ready()
 
     def _start_if_ready(self) -> None:
-        if self._starts_when_ready and self.run_button.isEnabled():
-            self._starts_when_ready = False
-            QTimer.singleShot(0, self, self.run_button.click)
+        if self._is_wanted is not None and self.run_button.isEnabled():
+            if self._is_wanted():
+                QTimer.singleShot(0, self, self.run_button.click)
+            self._is_wanted = None
 
     def _run(self) -> None:
         if self.spec is not None and self.run_button.isEnabled():

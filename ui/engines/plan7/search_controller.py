@@ -68,7 +68,7 @@ class SearchController(FormController):
         sheet = RunSheet(self._app.workspace, options)
         sheet.action_asked.connect(self._take_advice)
         if self._app.settings.preferences.run_examples and self._is_example():
-            sheet.run_when_ready()
+            sheet.run_when_ready(self._is_example)
         return sheet
 
     @property
@@ -81,8 +81,9 @@ class SearchController(FormController):
         self._app.settings.change(options=options)
 
     def _is_example(self) -> bool:
-        profiles = self._app.workspace.profiles
-        return profiles is not None and "examples" in Path(profiles.path).parts
+        space = self._app.workspace
+        chosen = [one for one in (space.profiles, space.sequences) if one is not None]
+        return space.profiles is not None and all("examples" in Path(one.path).parts for one in chosen)
 
     def _take_advice(self, name: str) -> None:
         sequences = self._app.workspace.sequences
