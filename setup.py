@@ -23,10 +23,10 @@ class BuildWithDocuments(build_py):
         """Copy the program, then the documents."""
         super().run()
         if not self.editable_mode:
-            target = Path(self.build_lib, "clalign", "docs")
-            for page in sorted(Path("docs").glob("*.md")):
-                self.mkpath(str(target))
-                self.copy_file(str(page), str(target / page.name))
+            for page in sorted(Path("docs").rglob("*.md")):
+                target = Path(self.build_lib, "clalign", page)
+                self.mkpath(str(target.parent))
+                self.copy_file(str(page), str(target))
 
 
 setup(

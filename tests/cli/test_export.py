@@ -12,6 +12,7 @@ import pytest
 from Bio import AlignIO
 
 from clalign.cli import main
+from clalign.cli.worker import JOBS
 from clalign.control_characters import escaped
 from clalign.engines.export import Source as GeneralSource
 from clalign.engines.export import export, provenance
@@ -19,6 +20,7 @@ from clalign.engines.plan7.columns import TABLES
 from clalign.engines.plan7.exports import EXPORTS
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
 from clalign.formats.writers import check_writable, whole_file
+from clalign.jobs import Job
 from clalign.runs.run_file import open_run
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.sequences import Sequence, SequenceDatabase
@@ -32,6 +34,15 @@ def written(run: Path, what: str, **more: object) -> str:
 
 def words(text: str) -> list[str]:
     return text.split()
+
+
+@pytest.mark.parametrize(("what", "counts", "written"), [("tsv", "hit", 2), ("domtsv", "domain", 3)])
+def test_the_job_of_the_window_says_what_it_has_counted(
+    small_run: Path, tmp_path: Path, what: str, counts: str, written: int
+) -> None:
+    path = str(tmp_path / "out")
+    found = JOBS["export"]({"run": str(small_run), "what": what, "path": path}, Job(lambda event: None))
+    assert found == {"written": written, "path": path, "counts": counts}
 
 
 def test_tsv_has_the_columns_and_full_precision(small_run: Path) -> None:

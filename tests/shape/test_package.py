@@ -93,7 +93,7 @@ def test_wheel_holds_every_program_file_kernel_and_resource(wheel: set[str]):
 
 
 def test_wheel_holds_the_documents_for_the_help(wheel: set[str]):
-    documents = {f"clalign/docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    documents = {f"clalign/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").rglob("*.md")}
     assert documents
     assert {name for name in wheel if name.startswith("clalign/docs/")} == documents
 
