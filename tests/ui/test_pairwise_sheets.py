@@ -122,8 +122,8 @@ def test_blast_columns_are_chosen_and_kept(qtbot: Any, window: MainWindow, opene
             sheet.columns.setText("std")
             next(action for action in sheet._menu.actions() if action.text().startswith("qcovs")).trigger()
             QTest.mouseClick(sheet.export_button, LEFT)
-            assert jobs[-1]["columns"] == "6 std qcovs"
-            assert columns_of(jobs[-1]["columns"])[-1] == "qcovs"
+            assert jobs[-1]["how"]["columns"] == "6 std qcovs"
+            assert columns_of(jobs[-1]["how"]["columns"])[-1] == "qcovs"
 
 
 def test_a_higher_limit_lets_the_best_target_through(window: MainWindow, opened: Opened) -> None:

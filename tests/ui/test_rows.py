@@ -379,7 +379,7 @@ def test_what_is_damaged_is_said_on_the_page(qtbot: Any, window: MainWindow, fil
     drop(window, [files["made.sto"]])
     alignments = window.controller.alignments
     qtbot.waitUntil(lambda: alignments.page is not None and "cannot be shown" in alignments.page.empty.heading.text())
-    assert "no alignment in this file" in alignments.page.empty.words.text()
+    assert "made.sto, line 1:" in alignments.page.empty.words.text()
 
 
 def test_closing_leaves_the_page(qtbot: Any, window: MainWindow, panel: RowsPanel, made: Path) -> None:
