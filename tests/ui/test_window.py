@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from clalign.databases.examples import load_examples, load_pair_examples
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
 from clalign.tracing.files import read_trace, spans_of
@@ -476,3 +477,15 @@ def test_nothing_is_drawn_or_offered_before_there_is_anything(
     assert not page.wider.isVisible()
     qtbot.waitUntil(lambda: page.wider.isVisible(), timeout=30000)
     assert page.run.is_complete
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "examples"), [("search", load_examples), ("pairs", load_pair_examples)])
+def test_an_example_runs_at_once_where_that_is_wished(
+    qtbot: Any, window: MainWindow, name: str, examples: Callable[[], Any]
+) -> None:
+    window.settings.change(run_examples=True)
+    jobs: list[dict[str, Any]] = []
+    window.controller.queue.job_added.connect(lambda item: jobs.append(item.spec))
+    window.controller.open_example(name, next(iter(examples())))
+    qtbot.waitUntil(lambda: any("run" in job for job in jobs), timeout=30000)
