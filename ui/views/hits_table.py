@@ -60,7 +60,7 @@ FIRST_ROWS = 20
 class HitsTable(Table):
     """Rows of hits, of which several can be chosen."""
 
-    LEAST_FILLED = 100
+    MIN_FILLED_WIDTH = 100
 
     menu_asked = Signal(QPoint)
     copy_refused = Signal(str)
@@ -134,7 +134,7 @@ class HitsTable(Table):
         columns = [(place, column) for place, column in enumerate(self.kind.columns) if place != self.filled]
         widths = {place: max(column.width, self.widths.get(place, (0, 0))[1]) for place, column in columns}
         needed = sum(width for place, width in widths.items() if not self.isColumnHidden(place))
-        spare = max(0, self.viewport().width() - needed - self.LEAST_FILLED)
+        spare = max(0, self.viewport().width() - needed - self.MIN_FILLED_WIDTH)
         for place, column in columns:
             if column.key in NAMES and self.columnWidth(place) in (0, self._name_widths.get(place, column.width)):
                 self._name_widths[place] = self._name_width(place, column.width + min(MOST_WIDER, spare // 4))

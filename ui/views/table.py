@@ -29,7 +29,7 @@ class Table(QTableView):
         Whether it can be sorted.
     """
 
-    LEAST_FILLED = 0
+    MIN_FILLED_WIDTH = 0
     """Pixels of the column that takes the room the others leave, if they leave less."""
 
     def __init__(self, model: QAbstractItemModel, name: str, is_sorted: bool = True) -> None:
@@ -77,7 +77,7 @@ class Table(QTableView):
         """Give one column the room that the others leave; unlike Qt's stretching never less than it needs."""
         place, header = self.filled, self.horizontalHeader()
         if place is not None and not self.isColumnHidden(place):
-            least = max(self.LEAST_FILLED, self.title_width(place), self.widths.get(place, (0, 0))[0])
+            least = max(self.MIN_FILLED_WIDTH, self.title_width(place), self.widths.get(place, (0, 0))[0])
             others = header.length() - header.sectionSize(place)
             self.setColumnWidth(place, max(least, self.viewport().width() - others))
 
