@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +21,17 @@ ENDING = ".clalign"
 
 SIDE_FILES = {
     "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
-    "-shm": ((3007000).to_bytes(4, "little"), (3007000).to_bytes(4, "big")),
+    "-shm": (),
     "-journal": (b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",),
 }
-"""Endings that SQLite adds to the name of a database, and what each of these files begins with once it is in use."""
+"""Endings that SQLite adds to the name of a database, and what each of these files begins with once it is in use.
+
+The one that processes share is known by its size: who opens and closes it gives up the locks that his own connections
+hold on it, and another process then cuts it off under them (sqlite.org/howtocorrupt.html, section 2.2).
+"""
+
+SHARED_BYTES = 1 << 15
+"""What SQLite lengthens the shared file by; while it is made anew it has three bytes at most."""
 
 MOVE = "Move it elsewhere, or give the run another name."
 
@@ -40,8 +49,11 @@ def side_files(run: Path) -> Iterator[tuple[Path, tuple[bytes, ...]]]:
 
 def _is_of_sqlite(path: Path, beginnings: tuple[bytes, ...]) -> bool:
     """Tell whether SQLite made a file: it is empty or zero before it is in use."""
-    if not stat.S_ISREG(path.lstat().st_mode):
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
         return False
+    if not beginnings:
+        return status.st_size <= 3 or status.st_size % SHARED_BYTES == 0
     found = _first_bytes(path, len(beginnings[0]))
     return not any(found) or any(beginning.startswith(found) for beginning in beginnings)
 
@@ -93,7 +105,7 @@ def database_beside(path: str | Path) -> Path | None:
     place = os.path.realpath(path)
     for ending in SIDE_FILES:
         base = Path(place.removesuffix(ending))
-        if place.endswith(ending) and _begins_as_database(base):
+        if place.endswith(ending) and _is_database(base):
             return base
     return None
 
@@ -123,11 +135,16 @@ def check_output(path: str | Path, run: str | None = None) -> None:
         )
 
 
-def _begins_as_database(path: Path) -> bool:
-    try:
-        return path.is_file() and _first_bytes(path, len(_HEADER)) == _HEADER
-    except OSError:
+def _is_database(path: Path) -> bool:
+    """Tell whether a file is a database; SQLite is asked, which keeps the locks of other connections to it."""
+    if not path.is_file() or path.stat().st_size == 0:  # SQLite takes an empty file for an empty database
         return False
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+            database.execute("PRAGMA schema_version")
+    except sqlite3.Error:
+        return False
+    return True
 
 
 def what_is_there(path: Path) -> str | None:

@@ -6,6 +6,8 @@ import io
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -115,6 +117,39 @@ def test_what_sqlite_keeps_of_a_run_is_its_own(run: Path) -> None:
         assert found.facts.name == "first"
     assert main(["runs", "delete", "--yes", str(copy)]) == ExitCode.DONE
     assert [path for path in run.parent.iterdir() if path.name.startswith("copy")] == []
+
+
+WRITES = """
+import sys
+from pathlib import Path
+from clalign.runs.run_file import open_run
+
+with open_run(Path(sys.argv[1]), writable=True) as run:
+    run.set_facts(name="second")
+"""
+
+HOLDS = f"""
+import subprocess, sys
+from pathlib import Path
+from clalign.runs.run_file import open_run
+from clalign.runs.side_files import database_beside
+
+path = Path(sys.argv[1])
+with open_run(path) as held:
+    assert held.facts.name == "first"
+    open_run(path).close()
+    assert database_beside(f"{{path}}-wal") is not None
+    subprocess.run([sys.executable, "-c", {WRITES!r}, path], check=True)
+    print(held.facts.name, Path(f"{{path}}-wal").exists())
+"""
+
+
+def test_looking_at_a_run_leaves_the_locks_of_who_has_it_open(run: Path) -> None:
+    with open_run(run, writable=True) as first:
+        first.connection.execute("PRAGMA journal_mode = WAL")
+        first.set_facts(name="first")
+    done = subprocess.run([sys.executable, "-c", HOLDS, str(run)], stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (0, "second True\n")
 
 
 def test_only_runs_are_deleted(run: Path) -> None:
