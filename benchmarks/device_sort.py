@@ -34,7 +34,7 @@ from clalign.values.synthetic import swissprot_lengths
 
 GROUP = 256
 
-MOST_HITS = 500
+MAX_HITS = 500
 """Hits that a search reports of a query unless asked otherwise."""
 
 Keys = npt.NDArray[np.unsignedinteger[Any]]
@@ -123,10 +123,10 @@ def program_sorts(session: Any, n: int, rounds: int) -> list[dict[str, Any]]:
         return session.run(BITONIC_SORT, sortable(values, falling=True), None)
 
     def best_on_host() -> Any:
-        return np.sort(best_of(scores, order, MOST_HITS))
+        return np.sort(best_of(scores, order, MAX_HITS))
 
     def best_on_device() -> Any:
-        return np.sort(by_device(scores * np.int64(n) - order)[:MOST_HITS])
+        return np.sort(by_device(scores * np.int64(n) - order)[:MAX_HITS])
 
     cases: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         f"lengths of {n:,} sequences in {len(volumes):,} volumes": (
@@ -134,7 +134,7 @@ def program_sorts(session: Any, n: int, rounds: int) -> list[dict[str, Any]]:
             lambda: np.concatenate([by_device(volume) for volume in volumes]),
         ),
         f"lengths of {n:,} sequences at once": (lambda: longest_first(lengths), lambda: by_device(lengths)),
-        f"the {MOST_HITS} best of {n:,} scores": (best_on_host, best_on_device),
+        f"the {MAX_HITS} best of {n:,} scores": (best_on_host, best_on_device),
     }
     rows = []
     for name, ways_of in cases.items():

@@ -25,7 +25,7 @@ from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.rehearsal import Rehearsal, probe_batch
 from clalign.compute.sessions import ProgramChoice
 from clalign.databases.profile_library import load_library
-from clalign.engines.plan7.hmmer3_thresholds import filter_limits
+from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.values.devices import Device

@@ -20,8 +20,8 @@ from typing import Any
 
 from clalign.runs.pages import HitQuery
 from clalign.runs.run_file import create_run
-from clalign.ui.models.hit_filter import parse_filter
-from clalign.ui.models.hit_pages import HitPages
+from clalign.ui.models.results.hit_filter import parse_filter
+from clalign.ui.models.results.hit_pages import HitPages
 
 QUERIES: dict[str, dict[str, Any]] = {
     "original order": {},

@@ -404,7 +404,9 @@ def main() -> None:
         window = MainWindow(settings, default_worker())
         window.resize(1280, 800)
         window.show()
-        warm = importlib.import_module("clalign.ui.views.results_page")  # as `open_window` does soon after the start
+        warm = importlib.import_module(
+            "clalign.ui.views.results.results_page"
+        )  # as `open_window` does soon after the start
         assert warm
         for name, n_hits in (("hits", options.hits), ("rows", 2 * options.rows)):
             path = (options.folder or Path(folder)) / f"{name}{n_hits}.clalign"

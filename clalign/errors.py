@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 
 LONGEST_QUOTE = 60
 """Characters of a file that a message repeats."""
@@ -43,7 +43,7 @@ def quoted(text: str, most: int = LONGEST_QUOTE) -> str:
     return f'"{text}"' if len(text) <= most else f'"{text[: most - 3]}..."'
 
 
-MOST_NUMBERS = 5
+MAX_NUMBERS = 5
 """Places that a message lists."""
 
 
@@ -97,7 +97,7 @@ class OptionError(ClalignError):
 
 def several_named(where: object, what: str, name: str, numbers: Sequence[int]) -> OptionError:
     """Return what is said of a name that several profiles or queries have, whose places count from 0."""
-    some = ", ".join(f"{number + 1:,}" for number in numbers[:MOST_NUMBERS]) + ", ..." * (len(numbers) > MOST_NUMBERS)
+    some = ", ".join(f"{number + 1:,}" for number in numbers[:MAX_NUMBERS]) + ", ..." * (len(numbers) > MAX_NUMBERS)
     plural = "queries" if what == "query" else f"{what}s"
     return OptionError(f"{where} holds {len(numbers):,} {plural} named {quoted(name)}.", f"Choose by number: {some}.")
 

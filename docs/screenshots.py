@@ -40,15 +40,15 @@ from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
 from clalign.ui.engines.plan7.profile_view import ProfileView
-from clalign.ui.models.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hit_pages import ALL_PROFILES
 from clalign.ui.settings import Settings
 from clalign.ui.shell.app import make_application, open_window
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.comparison_page import ComparisonPage
-from clalign.ui.views.explain_sheet import ExplainSheet
-from clalign.ui.views.parts import AskedView, Later
-from clalign.ui.views.results_page import ResultsPage
-from clalign.ui.views.rung_page import RungPage
+from clalign.ui.views.laboratory.comparison_page import ComparisonPage
+from clalign.ui.views.laboratory.rung_page import RungPage
+from clalign.ui.views.results.explain_sheet import ExplainSheet
+from clalign.ui.views.results.results_page import ResultsPage
+from clalign.ui.views.widgets.parts import AskedView, Later
 from clalign.ui.worker_process import default_worker
 
 WAIT_SECONDS = 600

@@ -2,7 +2,7 @@
 
    An item is a key and its place in the input, so that no two are equal and equal keys stay in order. In a round
    either each tile, which fits local memory, is sorted or merged, or items that are further apart are compared in up to
-   MOST_STEPS steps of the network at once. All comparisons put the lesser item first: the first step of each merge compares
+   MAX_STEPS steps of the network at once. All comparisons put the lesser item first: the first step of each merge compares
    an item with its mirror image. So what would lie behind the last item stays there and need not be in memory.
 
    Buffers
@@ -19,7 +19,7 @@
 
    Macros
      KEY_BITS  32 or 64
-     TILE_LOG  binary logarithm of the items of a tile, at least MOST_STEPS - 1
+     TILE_LOG  binary logarithm of the items of a tile, at least MAX_STEPS - 1
      SABOTAGE  1 plants a fault, for the test of the tests
 
    Geometry: any number of groups of any size. */
@@ -38,8 +38,8 @@
 #endif
 
 /* Most steps of a round, and the items that a work-item has in registers. */
-#define MOST_STEPS 3
-#define IN_REGISTERS (1u << MOST_STEPS)
+#define MAX_STEPS 3
+#define IN_REGISTERS (1u << MAX_STEPS)
 
 #if KEY_BITS == 64
 typedef ulong sort_key_t;
@@ -125,7 +125,7 @@ void round_of_tiles(const meeting_t *meeting, GROUPS_SHARE item_t *items, uint n
    upper half of a set is taken from the end of the span, so that there the lesser one comes last. */
 void round_of_steps(const meeting_t *meeting, GROUPS_SHARE item_t *items, uint n, uint span_log, uint steps, int mirrors)
 {
-    const uint upper = 1u << steps - 1, far_log = span_log - steps, sets_log = MOST_STEPS - steps;
+    const uint upper = 1u << steps - 1, far_log = span_log - steps, sets_log = MAX_STEPS - steps;
     const uint end = ((n - 1) >> span_log) + 1 << far_log - sets_log, stride = meeting->n * get_local_size(0);
     for (uint turn = meeting->group * get_local_size(0) + get_local_id(0); turn < end; turn += stride) {
         item_t x[IN_REGISTERS];

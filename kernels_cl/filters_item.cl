@@ -21,7 +21,7 @@
 
 #include "common/msv.h"
 
-#define MOST_ENTRY 127
+#define MAX_ENTRY 127
 
 #define EACH(p, n) for (uint p = get_global_id(0); p < (n); p += get_global_size(0))
 
@@ -64,7 +64,7 @@ __kernel void after_ssv(__global const int *extremes, __global const int *unscor
             if (offsets[row] == offsets[row + 1]) continue;
             const int move = moves[row];
             int level = -1;
-            if (!unscored[row] && move + model.into + MSV_E_MOVE + model.bias < MOST_ENTRY)
+            if (!unscored[row] && move + model.into + MSV_E_MOVE + model.bias < MAX_ENTRY)
                 level = level_of(extremes[place], move, model.into, model.bias);
             if (level < 0) {
                 append(open + first, n_open + m, row);
@@ -89,7 +89,7 @@ __kernel void after_msv(__global const int *open, __global const uint *n_open, _
             const int row = open[first + p], move = moves[row];
             const int floor = MSV_BASE - move - model.into - MSV_E_MOVE;
             int level = levels[first + p];
-            if (level < floor && move + model.into + MSV_E_MOVE + model.bias < MOST_ENTRY) level = floor;
+            if (level < floor && move + model.into + MSV_E_MOVE + model.bias < MAX_ENTRY) level = floor;
             const float score = score_of(level, move, nats);
             msv[first + row] = score;
             if (score - null[row] >= model.msv) append(passed + first, n_passed + m, row);

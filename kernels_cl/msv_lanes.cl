@@ -31,7 +31,7 @@
 #endif
 
 #define NODE_FOURS ((NODES + 3) / 4)
-#define MOST_UNROLLED_NODES 32
+#define MAX_UNROLLED_NODES 32
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) LANE_ATTRIBUTES
 void msv_score(__global const uchar *codes, __global const int *offsets, __global const uchar *moves,
@@ -56,7 +56,7 @@ void msv_score(__global const uchar *codes, __global const int *offsets, __globa
             __global const uint *cost = costs + (uint)code[i] * NODE_FOURS * LANES + lane;
             int left = shuffle_up(cells[NODES - 1], 1 + SABOTAGE, 0, lane, scratch), best = 0;
             uint four = 0;
-#if NODES <= MOST_UNROLLED_NODES
+#if NODES <= MAX_UNROLLED_NODES
 #pragma unroll
 #endif
             for (int k = 0; k < NODES; k++) {

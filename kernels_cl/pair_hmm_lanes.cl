@@ -119,7 +119,7 @@ CALL void backward_strip(const hmm_team_t *p, const lane_steps_t *f, int strip, 
         if (j == p->width - 1) unit = taken[N_EDGES - 1];
         const float ratio = power_of_2(taken[N_EDGES - 1] - unit);
         const int unit_ahead = ((__global const int *)states)[ROWS * N_STATES * LANES];
-        const int by = min(unit_ahead + unit - exponent, MOST_SCALE);
+        const int by = min(unit_ahead + unit - exponent, MAX_SCALE);
         const float ahead = power_of_2(by >> 1), scale = power_of_2(by - (by >> 1)) * over_total;
         float diagonal = corner, v[SETS], extended[SETS] = {0}, closing[SETS] = {0}, largest = 0.0f;
         corner = is_inside ? as_float(taken[0]) * ratio : 0.0f;
@@ -206,9 +206,9 @@ void pair_hmm(PAIR_HMM_PARAMETERS(float))
 {
     __local int exchange[LANES], n_found;
     __local uint taken, first;
-    __local float table[(MOST_LETTERS + 2) * ODDS_COLUMNS];
+    __local float table[(MAX_LETTERS + 2) * ODDS_COLUMNS];
     __local int shares[COUNTS ? ROWS * ODDS_COLUMNS * LANES : 1];
-    __local long of_letters[COUNTS ? MOST_LETTERS * MOST_LETTERS : 1], of_lanes[LANES];
+    __local long of_letters[COUNTS ? MAX_LETTERS * MAX_LETTERS : 1], of_lanes[LANES];
     const uint lane = get_local_id(0);
     for (;;) {
         TEAM_BARRIER; /* all have read what was taken last */

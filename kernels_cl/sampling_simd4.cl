@@ -21,7 +21,7 @@
      factors     float[]                         out: sums over the samples of the ratios of each residue
      counts      int[n][2]                       out: segments, and envelopes; none of these if those are more than
                                                  `most`
-     envelopes   int[n][most / LEAST_SAMPLES][3]   out: first residue, one past the last (from the region's), samples
+     envelopes   int[n][most / MIN_SAMPLES][3]   out: first residue, one past the last (from the region's), samples
 
    Macros
      LANES, LANE_BACKEND   see common/simd4.h
@@ -79,7 +79,7 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
                           ratios + (size_t)model[VECTORS_BEFORE] * 4 * N_KINDS, members, t.codes[s], residues,
                           factors + residue_at[place], columns, tallies, most, 0, team.vectors, t.length[s], 0,
                           OF_PROBLEM(move, s), OF_PROBLEM(loop, s), states[place]};
-            __global int *found = envelopes + 3 * place * (most / LEAST_SAMPLES);
+            __global int *found = envelopes + 3 * place * (most / MIN_SAMPLES);
             draw_paths(&r);
             counts[2 * place] = r.n_segments;
             counts[2 * place + 1] = r.n_segments > most ? 0

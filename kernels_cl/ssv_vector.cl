@@ -42,7 +42,7 @@
 #include "common/vectors.h"
 
 #define BEGIN_CELLS ((chars)(-128))
-#define MOST_UNROLLED_VECTORS 16
+#define MAX_UNROLLED_VECTORS 16
 
 typedef char chars __attribute__((ext_vector_type(LANES)));
 typedef char half_chars __attribute__((ext_vector_type(LANES / 2)));
@@ -97,7 +97,7 @@ void next_row(row_place_t *place, __global const chars *biased_score)
     chars *cells = place->cells, best = place->best;
     const chars first = SABOTAGE ? cells[VECTORS - 1] : CELLS_UP(cells[VECTORS - 1]);
     /* Downwards, so that each cell still finds its neighbor of the row before. */
-#if VECTORS <= MOST_UNROLLED_VECTORS
+#if VECTORS <= MAX_UNROLLED_VECTORS
 #pragma unroll
 #endif
     for (int q = VECTORS - 1; q > 0; q--) {

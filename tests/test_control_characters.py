@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import streams
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 from clalign.errors import InputError
 from clalign.formats.writers import whole_file
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clalign.sizes import size_text
+from clalign.common.amounts import size_text
 from clalign.ui import formatting
 
 ROOT = Path(__file__).resolve().parents[1]

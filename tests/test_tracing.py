@@ -65,7 +65,7 @@ def test_a_span_is_recorded_when_its_block_fails(recording: tracing.Recording) -
 
 
 def test_beyond_a_limit_spans_are_counted_alone(recording: tracing.Recording, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracing, "MOST_SPANS", 3)
+    monkeypatch.setattr(tracing, "MAX_SPANS", 3)
     for _ in range(5):
         with tracing.span("a"):
             pass

@@ -12,8 +12,8 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from clalign import sizes
-from clalign.control_characters import escaped
+from clalign.common import amounts as sizes
+from clalign.common.escapes import escaped
 from clalign.engines.engine import Engine, engines
 from clalign.errors import ClalignError
 from clalign.values import sequences

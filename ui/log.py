@@ -16,7 +16,7 @@ import clalign
 
 LOG = logging.getLogger("clalign.window")
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 OLD_FILES = 3
 
@@ -43,7 +43,7 @@ def start_log(folder: Path) -> Path:
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         handler = logging.handlers.RotatingFileHandler(
-            path, maxBytes=MOST_BYTES, backupCount=OLD_FILES, encoding="utf-8", delay=True
+            path, maxBytes=MAX_BYTES, backupCount=OLD_FILES, encoding="utf-8", delay=True
         )
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(process)d %(message)s"))
         LOG.setLevel(logging.INFO)

@@ -238,7 +238,7 @@ def palette(tokens: Tokens) -> QPalette:
 
 _current = LIGHT
 
-LEAST_CONTRAST = 2.2
+MIN_CONTRAST = 2.2
 """Of colored letters in a logo."""
 
 
@@ -357,7 +357,7 @@ def contrast(one: str, other: str) -> float:
 def strong(color: str, tokens: Tokens) -> QColor:
     """Return a color that can be told from the surface, as letters must: the given one, or a darker or paler one."""
     made = QColor(color)
-    while contrast(made.name(), tokens.surface) < LEAST_CONTRAST:
+    while contrast(made.name(), tokens.surface) < MIN_CONTRAST:
         made = made.darker(106) if tokens.name == "light" else made.lighter(106)
     return made
 

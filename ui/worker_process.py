@@ -9,9 +9,9 @@ from typing import Any
 
 from PySide6.QtCore import QMetaObject, QObject, QProcess, QTimer, Signal
 
-from clalign.children import own_command
 from clalign.errors import ExitCode
 from clalign.jobs import LAST, Event
+from clalign.jobs.processes import own_command
 
 END_SECONDS = 5
 """A worker that was told that nobody listens any more has this long to end by itself."""

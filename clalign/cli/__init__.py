@@ -11,13 +11,13 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from clalign.children import INNER_COMMANDS, settle_child
 from clalign.cli import starting
 from clalign.cli.environment import leave_threads_out
 from clalign.cli.streams import drop_unwritten, prepare_streams, tell
 from clalign.databases.cache_root import settle_cache
 from clalign.engines import COMMANDS
 from clalign.errors import ExitCode
+from clalign.jobs.processes import INNER_COMMANDS, settle_child
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
-from clalign.sizes import size_text
+from clalign.common.amounts import size_text
 
 EXAMPLES = ("clalign cache", "clalign cache --clear")
 

@@ -14,12 +14,12 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from clalign.children import own_command
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show, tell
 from clalign.databases.cache_root import write_whole
 from clalign.errors import ClalignError, ExitCode, OutputError
 from clalign.formats.small_files import read_small_file
+from clalign.jobs.processes import own_command
 
 EXAMPLES = ("clalign desktop install", "clalign desktop remove")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
-from clalign.sizes import rate_text, size_text
+from clalign.common.amounts import rate_text, size_text
 from clalign.values.devices import Device
 
 EXAMPLES = (

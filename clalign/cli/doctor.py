@@ -18,12 +18,16 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 import clalign
-from clalign.children import ProcessNotStarted, ask, own_command
 from clalign.cli.gui import has_display
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
+from clalign.common.amounts import size_text
 from clalign.errors import ClalignError, ExitCode
-from clalign.sizes import size_text
+from clalign.jobs.processes import (
+    ProcessNotStarted,
+    ask,
+    own_command,
+)
 from clalign.tools.painting import LIBRARIES
 
 EXAMPLES = ("clalign doctor", "clalign doctor --json")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clalign.cli.run_places import RunPlace
 
 
-MOST_SHOWN = 16
+MAX_SHOWN = 16
 """Devices of a cluster."""
 
 
@@ -63,7 +63,7 @@ def lines_of(found: dict[str, Any], files: list[tuple[str, str]]) -> Iterator[st
     files : list of (str, str)
         What would be written, and where.
     """
-    from clalign.sizes import rate_text, size_text
+    from clalign.common.amounts import rate_text, size_text
 
     yield "Nothing was computed (--dry-run). This would be:"
     yield f"queries:   {found['queries']}"
@@ -71,7 +71,7 @@ def lines_of(found: dict[str, Any], files: list[tuple[str, str]]) -> Iterator[st
     yield f"cells:     {found['cells']:.3g}"
     if found["done"]:
         yield f"done:      {100 * found['done']:.3g} % of all cells, which are not counted here"
-    shown, n_more = found["devices"][:MOST_SHOWN], len(found["devices"]) - MOST_SHOWN
+    shown, n_more = found["devices"][:MAX_SHOWN], len(found["devices"]) - MAX_SHOWN
     for device in shown:
         speed = f", {rate_text(device['gcups'])} in its self-test" if device["gcups"] else ""
         yield f"device:    {device['name']} ({device['id']}){speed}"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from clalign import tracing
 from clalign.cli.environment import begin_loading, end_loading, log_level
 from clalign.cli.starting import forget_marks
-from clalign.cli.staying import Ahead
 from clalign.cli.streams import private_stdout
+from clalign.cli.worker_loop import Ahead
 from clalign.errors import ExitCode
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from clalign.children import end_when_left, settle_child
 from clalign.cli.streams import private_stdout
+from clalign.jobs.processes import end_when_left, settle_child
 
 
 def add_parser(subparsers: Any) -> None:

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, Any
 
-from clalign.children import ProcessNotStarted
 from clalign.cli import starting
 from clalign.cli.environment import LOG_VARIABLE
 from clalign.cli.streams import tell
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
+from clalign.jobs.processes import ProcessNotStarted
 
 LAST_KINDS = ("finished", "cancelled", "failed")
 """A worker's last event is one of these; one that ends without them was lost."""

@@ -9,7 +9,6 @@ import shlex
 import traceback
 
 import clalign
-from clalign.children import INNER_COMMANDS
 from clalign.cli import starting
 from clalign.cli.environment import begin_loading, check_environment, end_at_once, end_loading, leave_threads_out
 from clalign.cli.interruptions import Ended, endings_raised
@@ -18,6 +17,7 @@ from clalign.cli.streams import drop_unread_stdout, enough_read, flush_stdout, s
 from clalign.cli.suggestions import command_meant
 from clalign.engines.engine import engine_with, engines
 from clalign.errors import ClalignError, ExitCode
+from clalign.jobs.processes import INNER_COMMANDS
 
 TOOLS = {
     "add": "add sequences to a finished alignment",

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from clalign.cli.options import ProgressMode
 from clalign.cli.streams import tell
+from clalign.common.amounts import rate_text
 from clalign.jobs import BUILD, TEST, Event
-from clalign.sizes import rate_text
 
 PLAIN_SECONDS = 10.0
 BAR_SECONDS = 0.1

@@ -11,8 +11,8 @@ from typing import Any
 
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show, tell
+from clalign.common.amounts import size_text
 from clalign.errors import InputError
-from clalign.sizes import size_text
 
 EXAMPLES = (
     "clalign runs list",

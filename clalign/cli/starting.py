@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from clalign.children import own_command
+from clalign.jobs.processes import own_command
 
 NEW_PROCESS_GROUP = 0x200
 """Windows' flag for the same."""
@@ -86,20 +86,20 @@ def wake_drivers(device: str) -> None:
 
     if not needs_drivers(device):
         return
-    from clalign.compute.opencl import waking
+    from clalign.compute.opencl import driver_warmup
     from clalign.databases.cache_root import cache_root
 
     with contextlib.suppress(OSError):
-        waking.wake_ahead(waking.verdicts_path(cache_root()), device)
+        driver_warmup.wake_ahead(driver_warmup.verdicts_path(cache_root()), device)
 
 
 def forget_marks(process: int) -> None:
     """Let nobody distrust the drivers because of a worker that is ended on purpose."""
-    from clalign.compute.opencl import waking
+    from clalign.compute.opencl import driver_warmup
     from clalign.databases.cache_root import cache_root
 
     with contextlib.suppress(OSError):
-        waking.forget_marks(cache_root(), process)
+        driver_warmup.forget_marks(cache_root(), process)
 
 
 def device_in(words: list[str]) -> str:

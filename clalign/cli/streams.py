@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 from clalign.errors import OutputError
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
-from clalign.cli.ahead import Ahead
+from clalign.cli.early_outputs import Ahead
 from clalign.cli.environment import end_loading
 from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import ProgressMode
@@ -20,11 +20,11 @@ from clalign.cli.profiling import NO_PROFILE, ProfileWish, profiled
 from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, duration, progress_display
 from clalign.cli.run_places import RunPlace, add_advice, continuation, has_results
 from clalign.cli.streams import enough_read
+from clalign.common.amounts import rate_text
 from clalign.engines.engine import engine_for
 from clalign.engines.parts import part_at
 from clalign.errors import ClalignError, ExitCode, command_for
 from clalign.jobs import Event, WarningContext
-from clalign.sizes import rate_text
 
 if TYPE_CHECKING:
     from clalign.engines.engine import Engine

@@ -3,7 +3,7 @@
 A driver that crashes or hangs ends this process, never the one that a user looks at. The job comes
 as one JSON object on the first line of standard input, commands on the lines after it; events leave
 on standard output, one JSON object a line. One that stays waits for another job after that (see
-`clalign.cli.staying`).
+`clalign.cli.worker_loop`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
 from clalign.cli.environment import begin_loading, log_level
-from clalign.cli.orders import Orders
 from clalign.cli.profiling import record_start, worker_profiled
 from clalign.cli.starting import forget_marks
-from clalign.cli.staying import Ahead, serve
 from clalign.cli.streams import private_stdout
+from clalign.cli.worker_commands import Orders
+from clalign.cli.worker_loop import Ahead, serve
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError, RunExists
 from clalign.jobs import TEST, Event, Job
 from clalign.values.checked import plain

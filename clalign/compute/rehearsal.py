@@ -34,9 +34,9 @@ class _NoBuffer(Struct, frozen=True):
     size: int
 
 
-MOST_MODELS = 2**16
+MAX_MODELS = 2**16
 
-NO_TABLES = AllTables(_NoBuffer(0), np.zeros((MOST_MODELS, 0), np.uint32))
+NO_TABLES = AllTables(_NoBuffer(0), np.zeros((MAX_MODELS, 0), np.uint32))
 """Of so many models; they take no memory."""
 
 

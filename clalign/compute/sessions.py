@@ -55,7 +55,7 @@ Building = Callable[[int, int], None]
 That is told again and again while the host waits for a compiler; equal numbers mean that it waits no longer.
 """
 
-MOST_COMPILERS, MOST_BUILDERS = 4, 8
+MAX_COMPILERS, MAX_BUILDERS = 4, 8
 """Children that compile for a processor at a time, of which each takes as much memory as all else; and for a card."""
 
 FEW_NEW = 3

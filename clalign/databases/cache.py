@@ -40,10 +40,10 @@ SETTLED_SECONDS = 2.0
 LIMIT_SECONDS = 60.0
 """To add up a large cache takes longer than to open what is in it."""
 
-MOST_INDEXED = 4096
+MAX_INDEXED = 4096
 """Files whose checksum is remembered; beyond this the older half is forgotten."""
 
-MOST_KERNELS = 4096
+MAX_KERNELS = 4096
 """Compiled kernels, and lists of those that work needs; beyond this the least recently used half goes."""
 
 _LEAVING = "old-"
@@ -84,7 +84,7 @@ def keep_kernel(place: Path, data: bytes) -> None:
     """
     make_folder(place.parent)
     write_whole(place, data)
-    limit_number(place.parent, MOST_KERNELS, MOST_KERNELS // 2)
+    limit_number(place.parent, MAX_KERNELS, MAX_KERNELS // 2)
 
 
 def profile_folder() -> Path:
@@ -196,7 +196,7 @@ def checksums_of(source: Source, context: JobContext) -> Checksums:
         with suppress(OSError):
             make_folder(place.parent)
             write_whole(place, checked_json({"stamp": before, "checksums": asdict(found)}))
-            limit_number(place.parent, MOST_INDEXED, MOST_INDEXED // 2)
+            limit_number(place.parent, MAX_INDEXED, MAX_INDEXED // 2)
     return found
 
 

@@ -23,7 +23,7 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.values.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
 from clalign.values.sequences import SequenceDatabase
 
-MOST_REBUILDS = 3
+MAX_REBUILDS = 3
 """So often an entry of the cache is made again before the disk is to blame."""
 
 HMMERS_NAMES = {
@@ -159,7 +159,7 @@ class _Rebuilding:
 
     def __call__(self) -> None:
         self._n += 1
-        if self._n > MOST_REBUILDS or not cache.discard(self._entry):
+        if self._n > MAX_REBUILDS or not cache.discard(self._entry):
             raise OutputError(
                 f"What was written to {self._entry} is damaged when it is read.",
                 f"Check that disk, or set {FOLDER_VARIABLE} to a folder on another one.",

@@ -29,7 +29,7 @@ from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Calibration, Cut
 VERSION = 2
 """Of the decoded form; another one is made anew."""
 
-MOST_LIBRARIES = 64
+MAX_LIBRARIES = 64
 """Beyond this the least recently used go."""
 
 _ARRAYS = ("match", "insert", "transitions", "composition")
@@ -166,7 +166,7 @@ class _Keeper:
         cache.discard(self._place)
         self._working.rename(self._place)
         self._working = None
-        cache.limit_number(self._place.parent, MOST_LIBRARIES)
+        cache.limit_number(self._place.parent, MAX_LIBRARIES)
 
     def give_up(self) -> None:
         """Leave nothing behind, unless it is finished."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import clalign
-from clalign.control_characters import in_one_line
+from clalign.common.escapes import in_one_line
 from clalign.databases.loading import load_database
 from clalign.engines.columns import Column, species_column, table_lines
 from clalign.engines.engine import engine_of, spec_of

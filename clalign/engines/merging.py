@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from clalign.common.amounts import rate_of_run
 from clalign.databases.reports import InputReport
 from clalign.engines.engine import engine_of, spec_of
 from clalign.errors import DamagedRun, InputError, OptionError, OutputError, command_for
@@ -20,7 +21,6 @@ from clalign.runs.inputs import relocate
 from clalign.runs.merging import add_results, cards_of
 from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.runs.side_files import remove_run
-from clalign.sizes import rate_of_run
 from clalign.values.devices import Device
 from clalign.values.shards import FLAG, Shard, ShardRows
 from clalign.values.specs import Spec, flag_of

@@ -12,13 +12,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from clalign.children import ProcessNotStarted, n_cores
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session, nothing_to_check
 from clalign.engines.verification import CELLS_PER_SECOND, Findings, ProgressReporter
 from clalign.errors import WorkerLost
 from clalign.execution.failures import Failure
 from clalign.jobs import JobContext, QuietContext
+from clalign.jobs.processes import ProcessNotStarted, n_cores
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.devices import REFERENCE
 

@@ -20,16 +20,16 @@ from clalign.formats.tables import digits
 from clalign.values.architectures import Architecture, grouped
 from clalign.values.charts import Bar, BarChart, FitChart
 
-MOST_QUERIES = 1000
+MAX_QUERIES = 1000
 """Queries that the table of them has: those with most hits."""
 
 HITS_OF_QUERY, USUAL_HITS = 200, 5000
 """Hits of each query that are listed, the best, and of all queries together, unless the user says how many."""
 
-MOST_HITS = 50_000
+MAX_HITS = 50_000
 """No report lists more."""
 
-MOST_BARS = 30
+MAX_BARS = 30
 """Queries, and architectures, that a picture has."""
 
 MAX_BINS = 4096
@@ -150,7 +150,7 @@ def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
             drawing = drawing_svg(chart_drawing(chart, PICTURE_SIZE[0], 280.0), tips=True)
             yield from _figure(drawing, f"Scores of all {found}; the axis of counts is logarithmic.")
         return
-    best = sorted((line for line in lines if line.n_hits), key=lambda line: -line.n_hits)[:MOST_BARS]
+    best = sorted((line for line in lines if line.n_hits), key=lambda line: -line.n_hits)[:MAX_BARS]
     if best:
         hits = BarChart("Hits", "hits", tuple(Bar(line.name, line.n_hits, text=f"{line.n_hits:,}") for line in best))
         bars = drawing_svg(chart_drawing(hits, PICTURE_SIZE[0], 0.0), tips=True)
@@ -168,7 +168,7 @@ def _domains(source: Source, n_queries: int) -> Iterator[str]:
     if not groups:
         return
     examples = [
-        (len(group.members), _typical([found[place] for place in group.members])) for group in groups[:MOST_BARS]
+        (len(group.members), _typical([found[place] for place in group.members])) for group in groups[:MAX_BARS]
     ]
     from clalign.engines.pictures.domains import architecture_drawing
     from clalign.formats.drawing_svg import drawing_svg
@@ -212,7 +212,7 @@ QUERY_HEADS: tuple[tuple[str, bool, Callable[[QueryLine], str]], ...] = (
 def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     engine = engine_of(source.run)
     yield f"<h2>{engine.queries.capitalize()}</h2>\n"
-    shown = sorted(lines, key=lambda line: -line.n_hits)[:MOST_QUERIES]
+    shown = sorted(lines, key=lambda line: -line.n_hits)[:MAX_QUERIES]
     if len(shown) < len(lines):
         yield f'<p class="muted">The {len(shown)} of {len(lines):,} with most hits.</p>\n'
     columns = [column for column in QUERY_HEADS if source.judges or column[0] != "Significant"]
@@ -239,7 +239,7 @@ def _best(source: Source, n_hits: int) -> tuple[Source, str]:
     n_with = source.keys.n_with_hits(by_target=source.is_scan)
     if n_each is None:
         n_each = max(1, min(HITS_OF_QUERY, USUAL_HITS // max(1, n_with)))
-    most = USUAL_HITS if source.choice.listed is None else MOST_HITS
+    most = USUAL_HITS if source.choice.listed is None else MAX_HITS
     ids = source.keys.best_of_each(n_each or n_hits, most, by_target=source.is_scan)
     if len(ids) == n_hits:
         return source, ""
@@ -247,7 +247,7 @@ def _best(source: Source, n_hits: int) -> tuple[Source, str]:
     limits = [f"of each {whose} the best {n_each:,}"] if n_each else []
     limits += [f"no more than {most:,} in all"] if len(ids) == most else []
     words = (
-        f"Listed are {len(ids):,} of {n_hits:,} hits, {', '.join(limits)}. More, up to {MOST_HITS:,}: clalign export"
+        f"Listed are {len(ids):,} of {n_hits:,} hits, {', '.join(limits)}. More, up to {MAX_HITS:,}: clalign export"
         " --html F --html-hits N RUN; all of them: clalign export --tsv F RUN."
     )
     return engine.source(source.run, replace(source.choice, hits=ids), source.context), words

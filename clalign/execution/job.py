@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 import clalign
 from clalign import tracing
+from clalign.common.amounts import rate_of_run
 from clalign.compute.opening import LISTEN_SECONDS, Opening, Rehearse, opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.packed import VERSION as PACKING
@@ -38,7 +39,6 @@ from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
-from clalign.sizes import rate_of_run
 from clalign.values.devices import Device, cluster_of, names_several, told_apart
 from clalign.values.sequences import Column
 from clalign.values.shards import ShardRows, shard_of

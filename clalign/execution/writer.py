@@ -10,12 +10,12 @@ from typing import Any, Generic
 from msgspec import Struct
 
 from clalign import tracing
+from clalign.common.amounts import rate_of_run
 from clalign.execution.planner import Planner
 from clalign.execution.units import Batch, Finished, Query, Storing, Unit
 from clalign.jobs import JobContext
 from clalign.runs.batches import BatchResult, pack_scores
 from clalign.runs.run_file import RunFile
-from clalign.sizes import rate_of_run
 from clalign.values.devices import Device, told_apart
 from clalign.values.profiles import IMPOSSIBLE
 

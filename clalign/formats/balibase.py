@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NoReturn
 from xml.parsers import expat
 
+from clalign.common.amounts import size_text
 from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Reading
 from clalign.formats.sources import LINE_BYTES
-from clalign.sizes import size_text
 
 NAME, LETTERS = "seq-name", "seq-data"
 SCORE_NAME, SCORES = "colsco-name", "colsco-data"

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
+from clalign.common.amounts import size_text
 from clalign.errors import InputError, OptionError
 from clalign.formats import hmmer3
 from clalign.formats.numbers import whole
 from clalign.formats.recognize import HMMER3_BINARY, identify
 from clalign.formats.sources import CHUNK, LONGEST_PROFILE_LINE, RawReader, Source, decoded, opened
 from clalign.formats.writers import whole_file
-from clalign.sizes import size_text
 from clalign.values.profiles import Calibration
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

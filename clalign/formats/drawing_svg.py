@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 from clalign.values.drawings import PALETTES, Box, Dot, Drawing, Line, Picks, Shape, Words, shortened
 
 LOWER = 0.35

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.amounts import size_text
 from clalign.errors import InputError
 from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import CODES, DROPPED, Block, Reading, record_text, text_of
 from clalign.formats.sources import CHUNK, LONGEST_HEADER, TextReader, count_byte, decoded
 from clalign.formats.tally import DIGITS
-from clalign.sizes import size_text
 
 Integers = npt.NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from clalign.formats.writers import line_name
 
 GFF3_HEAD = "##gff-version 3"
 
-MOST_BED = 1000
+MAX_BED = 1000
 """The highest score in BED."""
 
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9.:^*$@!+_?|-]")
@@ -61,7 +61,7 @@ def bed_line(name: str, spans: Iterable[tuple[int, int]], what: str, score: floa
     """Return a line of BED: six columns, or twelve with `blocks`; the score is the bits, at most 1000."""
     parts = list(spans)
     start, end = parts[0][0], parts[-1][1]
-    columns = [line_name(name), start, end, line_name(what), max(0, min(MOST_BED, round(score))), strand]
+    columns = [line_name(name), start, end, line_name(what), max(0, min(MAX_BED, round(score))), strand]
     if blocks:
         sizes = ",".join(str(stop - begin) for begin, stop in parts)
         starts = ",".join(str(begin - start) for begin, _ in parts)

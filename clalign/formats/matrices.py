@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from clalign.common.amounts import size_text
 from clalign.errors import InputError, OptionError, quoted
 from clalign.formats.numbers import whole
 from clalign.formats.sources import decoded, head_of, opened
-from clalign.sizes import size_text
 from clalign.values.alphabets import code_of
 from clalign.values.karlin_altschul import (
     blast_parameters,
@@ -26,7 +26,7 @@ from clalign.values.karlin_altschul import (
     ungapped_parameters,
 )
 from clalign.values.karlin_altschul_tables import CUSTOMARY, NUCLEIC
-from clalign.values.scoring import MOST_SCORE, GapCosts, SubstitutionMatrix
+from clalign.values.scoring import MAX_SCORE, GapCosts, SubstitutionMatrix
 
 NUCLEIC_NAMES = ("BLASTN", "HOXD70", "MEGABLAST", "NUC.4.4", "TRANS")
 
@@ -126,7 +126,7 @@ def _known(name: str) -> SubstitutionMatrix:
 
 def _factor(table: npt.NDArray[np.float64]) -> int:
     """Return by what to multiply fractions, so that whole numbers come out that fit a byte."""
-    fitting = [factor for factor in FACTORS if np.rint(np.abs(table).max() * factor) <= MOST_SCORE]
+    fitting = [factor for factor in FACTORS if np.rint(np.abs(table).max() * factor) <= MAX_SCORE]
     whole = [factor for factor in fitting if np.allclose(np.rint(table * factor), table * factor, atol=1e-6)]
     return next(iter(whole), max(fitting))
 
@@ -211,8 +211,8 @@ def _row(path: str, number: int, words: list[str], columns: list[str]) -> tuple[
         if score is None:
             hint = "Multiply fractions, such as by 10, and round."
             raise InputError(path, f"{quoted(value)} is no whole number.", hint, number)
-        if abs(score) > MOST_SCORE:
-            reason = f"the score {value} does not lie between -{MOST_SCORE} and {MOST_SCORE}."
+        if abs(score) > MAX_SCORE:
+            reason = f"the score {value} does not lie between -{MAX_SCORE} and {MAX_SCORE}."
             raise InputError(path, reason, "Scale all.", number)
         scores.append(score)
     return letter, scores

@@ -10,10 +10,10 @@ import numpy as np
 LARGEST = float(np.finfo(np.float32).max)
 """Numbers of profiles are kept as float32."""
 
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 """Of a whole number; more do not fit 64 bits."""
 
-_WHOLE = re.compile(rf"[-+]?[0-9]{{1,{MOST_DIGITS}}}")
+_WHOLE = re.compile(rf"[-+]?[0-9]{{1,{MAX_DIGITS}}}")
 
 
 def finite(word: str) -> float | None:

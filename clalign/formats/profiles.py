@@ -13,7 +13,7 @@ from clalign.formats.recognize import HMMER3_BINARY, identify
 from clalign.formats.sources import LONGEST_PROFILE_LINE, RawReader, TextReader, decoded, opened
 from clalign.values.profiles import Hmm, Hmmer3Settings
 
-MOST_NODES = 16_000_000
+MAX_NODES = 16_000_000
 """Nodes of all models of a file, four times those of Pfam; more are refused rather than kept in memory."""
 
 CHECKED_LINES = 1 << 14
@@ -49,8 +49,8 @@ def models_in(reader: TextReader, check: Callable[[], None] = lambda: None) -> I
     for number, hmm in _binary_models(reader, check) if is_binary else _text_models(reader, check):
         first = first or hmm
         n_nodes += hmm.length
-        if n_nodes > MOST_NODES:
-            reason = f"its models have more than {MOST_NODES:,} nodes together, which is more than is kept in memory."
+        if n_nodes > MAX_NODES:
+            reason = f"its models have more than {MAX_NODES:,} nodes together, which is more than is kept in memory."
             raise InputError(path, reason, "Split the library into parts.", number)
         if hmm.alphabet != first.alphabet:
             raise InputError(

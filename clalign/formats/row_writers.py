@@ -29,7 +29,7 @@ MARKED = 512
 
 MSF_WIDTH = 50
 
-MOST_GAPS = 0.5
+MAX_GAPS = 0.5
 """Columns with a larger share of gaps are inserts, where an alignment does not say so by small letters."""
 
 _GAP, _PAD, _SMALL = np.uint8(ord("-")), np.uint8(ord(".")), np.uint8(0x20)
@@ -192,7 +192,7 @@ def insert_columns(cells: Bytes) -> npt.NDArray[np.bool_]:
     told = (small.any(axis=0) | (cells == _PAD).any(axis=0)) & ~has_capital
     if not len(cells) or (told.any() and has_capital.any()):
         return np.asarray(told, bool)
-    few: npt.NDArray[np.bool_] = _is_held(cells).mean(axis=0) < 1.0 - MOST_GAPS
+    few: npt.NDArray[np.bool_] = _is_held(cells).mean(axis=0) < 1.0 - MAX_GAPS
     return few
 
 

@@ -17,12 +17,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from msgspec import Struct, field
 
+from clalign.common.amounts import size_text
 from clalign.errors import InputError, OutputError, named, typed
 from clalign.formats.checksums import crc32
 from clalign.formats.compression import Compression, compression_of, damages, decompressed, readable
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
-from clalign.sizes import size_text
 
 CHUNK = 2 << 20
 """Bytes of text that are looked at together."""

@@ -16,7 +16,7 @@ from typing import Any, TextIO, cast
 
 from msgspec import Struct
 
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 from clalign.errors import OutputError
 
 FASTA_WIDTH = 60
@@ -38,7 +38,7 @@ _ADVICE = {
 """What to do where a file cannot be written, by what the system says."""
 
 
-MOST_LINKS = 40
+MAX_LINKS = 40
 """So many links the system follows, too."""
 
 _SLASHES = tuple({os.sep, os.altsep or os.sep})
@@ -94,7 +94,7 @@ def has_neighbors(path: str) -> bool:
 def _destination(path: str | Path) -> Path | int:
     """Return the file that is written through all links; the number of a descriptor for such as ``/dev/stdout``."""
     place = os.fspath(path)
-    for _ in range(MOST_LINKS):
+    for _ in range(MAX_LINKS):
         if found := _DESCRIPTOR.fullmatch(place):
             return {"stdout": 1, "stderr": 2}.get(found[1] or "") or int(found[2] or found[3])
         if not os.path.islink(place):

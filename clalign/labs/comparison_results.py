@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clalign.common.amounts import THIN, seconds_text
 from clalign.execution.estimate import counted
 from clalign.labs.comparison_documents import line_of, row_names
 from clalign.labs.laboratory import (
@@ -17,7 +18,6 @@ from clalign.labs.laboratory import (
     seconds,
     text_of,
 )
-from clalign.sizes import THIN, seconds_text
 from clalign.values.charts import Bar, BarChart, Chart, Line, LineChart, Mark, Point
 from clalign.values.text_columns import Row, TextColumn, text_lines
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clalign.sizes import THIN, seconds_text
+from clalign.common.amounts import THIN, seconds_text
 from clalign.values.charts import Chart
 from clalign.values.text_columns import Row, TextColumn, text_line, text_lines
 

@@ -19,7 +19,7 @@ SHORTEST, LONGEST = 550, 1500
 MAX_SEQUENCES = 70_000
 """The published experiments took 70,000 sequences of 550 to 1500 residues."""
 
-LEAST_SEQUENCES = 64
+MIN_SEQUENCES = 64
 
 Rng = np.random.Generator
 
@@ -103,7 +103,7 @@ def ladder_data(
 
 
 def _fitting(n_residues: float, mean: float, step: int) -> int:
-    n = max(LEAST_SEQUENCES, min(MAX_SEQUENCES, int(n_residues / mean)))
+    n = max(MIN_SEQUENCES, min(MAX_SEQUENCES, int(n_residues / mean)))
     return max(1, round(n / step)) * step
 
 
@@ -136,7 +136,7 @@ def divergence_sets(rng: Rng, n_residues: float) -> dict[str, tuple[str, Sequenc
     Equal sequences of 32 residues; different ones; groups of 32 sequences of the same length, the
     lengths rising from 10 to 499; the same shuffled.
     """
-    n = max(LEAST_SEQUENCES, min(MAX_SEQUENCES, int(n_residues / 32)))
+    n = max(MIN_SEQUENCES, min(MAX_SEQUENCES, int(n_residues / 32)))
     same = np.full(n, 32, np.int64)
     n_groups = max(4, min(313, int(n_residues / (32 * 254.5))))
     rising = np.repeat(np.round(np.linspace(10, 499, n_groups)).astype(np.int64), 32)

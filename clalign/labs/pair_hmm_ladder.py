@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from clalign.common.amounts import THIN
 from clalign.errors import OptionError
 from clalign.jobs import JobContext
 from clalign.labs import rung_columns as of_rungs
@@ -42,13 +43,12 @@ from clalign.labs.pair_hmm_rungs import (
     X,
     Y,
 )
-from clalign.sizes import THIN
 from clalign.stages.pairhmm.pair_hmm_ladder import BothWays, SequentialStage
 from clalign.values.alphabets import AMINO
 from clalign.values.charts import Bar, BarChart, Chart
 from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
-from clalign.values.pair_hmm import LEAST_POSTERIOR, SEED_GAPS, ExpectedCounts, PairHmm, PairHmms, fixed_emissions
+from clalign.values.pair_hmm import MIN_POSTERIOR, SEED_GAPS, ExpectedCounts, PairHmm, PairHmms, fixed_emissions
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_codes
 from clalign.values.text_columns import TextColumn
@@ -56,7 +56,7 @@ from clalign.values.text_columns import TextColumn
 TOLERANCE = 1e-5
 """Of a posterior, and of a count in the residues of its pair: single precision, along thousands of residues."""
 
-MOST_CELLS = 2**24
+MAX_CELLS = 2**24
 """Of a pair: for each the plain reference takes some 100 bytes of the host's memory."""
 
 N_DIFFERENT = 2
@@ -110,10 +110,10 @@ def run_pair_hmm_ladder(spec: PairHmmLadderSpec, context: JobContext) -> Row:
     OptionError
         If the sequences are too long to be compared with the plain reference.
     """
-    if spec.x * spec.y > MOST_CELLS:
+    if spec.x * spec.y > MAX_CELLS:
         raise OptionError(
             f"A pair of {spec.x:,} x {spec.y:,} residues is more than can be compared with the plain reference.",
-            f"Give shorter sequences: {MOST_CELLS:,} pairs of residues at most.",
+            f"Give shorter sequences: {MAX_CELLS:,} pairs of residues at most.",
         )
     rungs, experiments = LADDER.chosen(spec.variants)
     device = measurable_device(spec.device)
@@ -157,7 +157,7 @@ def _difference(found: BothWays, row: int, expected: BothWays, other: int) -> fl
     """Return the largest difference of two pairs; what only one of both keeps counts from the limit on."""
     a, b = (_entries(of, place) for of, place in ((found, row), (expected, other)))
     keys = np.union1d(a[0], b[0])
-    dense = np.full((2, len(keys)), LEAST_POSTERIOR)
+    dense = np.full((2, len(keys)), MIN_POSTERIOR)
     for values, (places, posteriors) in zip(dense, (a, b), strict=True):
         values[np.searchsorted(keys, places)] = posteriors
     n_residues = sum(np.diff(offsets)[row] for offsets in (found.posteriors.x_offsets, found.posteriors.y_offsets))

@@ -37,7 +37,7 @@ WAYS = {
 
 USUAL_WAYS = (*METHODS, "discovered")
 
-MOST_GROUPS = 4096
+MAX_GROUPS = 4096
 
 CELL_SECONDS = 10.0
 """A measurement is not repeated once it took this long."""
@@ -97,10 +97,10 @@ def numbers_of_groups(text: str) -> list[int]:
     for part in text.split(","):
         words = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part)
         first, last = (int(words[1]), int(words[2] or words[1])) if words else (1, 0)
-        if not 1 <= first <= last <= MOST_GROUPS:
+        if not 1 <= first <= last <= MAX_GROUPS:
             raise OptionError(
                 f'"{text[:40]}" are no numbers of groups.',
-                f"Give 1 to {MOST_GROUPS:,} of them, as in 7-60 or 1,2,8-12.",
+                f"Give 1 to {MAX_GROUPS:,} of them, as in 7-60 or 1,2,8-12.",
             )
         found.update(range(first, last + 1))
     return sorted(found)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from clalign.common.amounts import THIN, seconds_text
 from clalign.labs.laboratory import Cell, Document, Experiment, Laboratory, Verdict, number, paragraphs, seconds
 from clalign.labs.synchronization import USUAL_WAYS, WAYS, wrong_cells
-from clalign.sizes import THIN, seconds_text
 from clalign.values.charts import Bar, BarChart, Chart, Line, LineChart, Mark
 from clalign.values.text_columns import Row, TextColumn, text_line
 

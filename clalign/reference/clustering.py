@@ -20,7 +20,7 @@ OVERLAP = 4, 5
 FARTHEST_DIAGONAL = 4
 """And if one of their two ends lies on diagonals no further apart."""
 
-LEAST_SHARE = 0.25
+MIN_SHARE = 0.25
 """Share of the samples that a domain must occur in."""
 
 SAMPLES_AN_END = 50
@@ -47,10 +47,10 @@ def domains_of(segments: Segments, n_samples: int) -> list[tuple[int, int]]:
     alone = np.flatnonzero(~linked.diagonal()[which])
     labels[alone] = len(places) + alone
     found = []
-    for label in np.flatnonzero(np.bincount(labels) >= LEAST_SHARE * n_samples):
+    for label in np.flatnonzero(np.bincount(labels) >= MIN_SHARE * n_samples):
         members = segments[labels == label]
         n = len(np.unique(members[:, 0]))
-        place = _place(members, n) if n / n_samples >= LEAST_SHARE else None
+        place = _place(members, n) if n / n_samples >= MIN_SHARE else None
         if place is not None:
             found.append((place, n / n_samples))
     found.sort(key=lambda cluster: cluster[0])

@@ -39,7 +39,7 @@ LARGEST_SUM = np.float32(1e4)
 LARGEST_BEGIN = np.float32(1e16)
 """Once B of a Backward row is larger, Backward divides its rows by terms of its own."""
 
-LEAST_NORMAL = np.finfo(np.float32).tiny
+MIN_NORMAL = np.finfo(np.float32).tiny
 """What is less counts as 0."""
 
 ROWS_BETWEEN_CHECKS = 200
@@ -52,7 +52,7 @@ def normal(values: Any) -> Any:
 
     It matters: what is too small next to a great score may be what a later one begins with.
     """
-    return values * (values >= LEAST_NORMAL)
+    return values * (values >= MIN_NORMAL)
 
 
 def times(a: Any, b: Any) -> Any:

@@ -27,7 +27,7 @@ Directions of r rows and every r-th of m rows, kept in 8 bytes a cell (16 where 
 they take the same, r being the root of 8 m: for 2,000 times 5 million residues 0.6 GB each.
 """
 
-MOST_IN_32_BITS = 1 << 30
+MAX_IN_32_BITS = 1 << 30
 """Scores that cannot get further from 0 are kept in 32 bits; what never occurs is below them by as much again."""
 
 CELLS_BETWEEN_WORDS = 1 << 21
@@ -81,7 +81,7 @@ class _Pair:
         self._untold = 0
         scores, gaps = query.scoring.matrix.scores, query.scoring.gaps
         farthest = (self.m + self.n) * max(int(np.abs(scores.astype(np.int64)).max()), gaps.first, gaps.next)
-        self._kept_type = np.dtype(np.int32 if farthest < MOST_IN_32_BITS else np.int64)
+        self._kept_type = np.dtype(np.int32 if farthest < MAX_IN_32_BITS else np.int64)
         kept_bytes = len(Row._fields) * self._kept_type.itemsize
         self.n_rows = max(math.isqrt(kept_bytes * self.m), BLOCK_CELLS // (self.n + 1), 1)
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.values.pair_hmm import (
-    LEAST_POSTERIOR,
+    MIN_POSTERIOR,
     TO_END,
     ExpectedCounts,
     Numbers,
@@ -168,7 +168,7 @@ def match_posteriors(x: Codes, y: Codes, model: PairHmm, check: Check = lambda: 
 
 
 def sparse_posteriors(
-    x: Codes, y: Codes, model: PairHmm, check: Check = lambda: None, least: float = LEAST_POSTERIOR
+    x: Codes, y: Codes, model: PairHmm, check: Check = lambda: None, least: float = MIN_POSTERIOR
 ) -> PosteriorBatch:
     """Return the posteriors of one pair that are kept, and those of gaps."""
     whole, total = match_posteriors(x, y, model, check)

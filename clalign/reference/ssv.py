@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clalign.values.local_profiles import MOST_COST, ByteScores
+from clalign.values.local_profiles import MAX_COST, ByteScores
 
 BEGIN = -128
 """What every cell holds at least: the score of beginning there."""
@@ -30,7 +30,7 @@ def ssv_extreme(codes: npt.NDArray[np.uint8], scores: ByteScores) -> int:
     Eddy, PLoS Comput. Biol. 7, e1002195 (2011): MSV, of which this is the form with one segment.
     """
     gains = scores.bias - scores.costs[:, 1:].astype(np.int64)
-    gains = np.maximum(gains, -MOST_COST)
+    gains = np.maximum(gains, -MAX_COST)
     row = np.full(scores.costs.shape[1], BEGIN, np.int64)
     best = BEGIN
     for code in codes:

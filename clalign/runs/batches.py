@@ -21,14 +21,14 @@ BIN = 250
 NO_SCORE = -1e5
 """A sequence without residues has a score far below any real one; pictures of scores leave it out."""
 
-MOST_BINS = 2**20
+MAX_BINS = 2**20
 
 Kept = Mapping[str, tuple[Any, ...] | list[tuple[Any, ...]]]
 
-MOST_ROWS = 2**28
+MAX_ROWS = 2**28
 """Sequences of a batch: none has more residues (`clalign.compute.batching.MAX_RESIDUES`)."""
 
-LEAST_UNPACKED, MOST_RATIO = 2**26, 200
+MIN_UNPACKED, MAX_RATIO = 2**26, 200
 """Packed numbers may take so many bytes in any case, and so many times their size: real scores are packed 2:1."""
 
 try:  # several times as fast, and what it writes zlib reads
@@ -76,7 +76,7 @@ def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> byte
 
 def unpacked(blob: bytes, most: int, path: Path) -> bytes:
     """Return what a blob holds: at most so many bytes, and not a thousand times its own size."""
-    most, unpacking = min(most, max(LEAST_UNPACKED, MOST_RATIO * len(blob))), zlib.decompressobj()
+    most, unpacking = min(most, max(MIN_UNPACKED, MAX_RATIO * len(blob))), zlib.decompressobj()
     try:
         data = unpacking.decompress(blob, most + 1)
     except zlib.error as error:
@@ -106,7 +106,7 @@ def unpack_scores(blob: bytes, first: int, last: int, path: Path) -> npt.NDArray
 
 def n_rows_of(first: int, last: int, path: Path) -> int:
     """Return how many rows a batch has; raise `DamagedRun` if it cannot have so many."""
-    if not 0 <= last - first <= MOST_ROWS:
+    if not 0 <= last - first <= MAX_ROWS:
         raise DamagedRun(path, f"a batch of {last - first} sequences")
     return last - first
 
@@ -169,7 +169,7 @@ def _binned(scores: npt.NDArray[np.int32], width: int) -> tuple[npt.NDArray[np.i
     if not len(bins):
         return bins.astype(np.int64), bins.astype(np.int64)
     least = int(bins.min())
-    if int(bins.max()) - least > MOST_BINS:
+    if int(bins.max()) - least > MAX_BINS:
         found, n = np.unique(bins, return_counts=True)
         return found.astype(np.int64), n.astype(np.int64)
     counts = np.bincount(bins - np.int32(least))

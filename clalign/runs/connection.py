@@ -48,7 +48,7 @@ ROWS_AT_ONCE = 8192
 """Rows that are read together where all are: to take them apart holds other threads up for some milliseconds."""
 
 STEPS_AT_ONCE = 200_000
-LEAST_STEPS = 100_000_000
+MIN_STEPS = 100_000_000
 STEPS_PER_BYTE = 100
 """Instructions of SQLite's machine that a question may take: at least so many, and for each byte of the file. A
 question of a sound file takes some hundreds for each row, and no row has fewer than ten bytes."""
@@ -84,7 +84,7 @@ class RunConnection(sqlite3.Connection):
     """Tells whether nobody waits any more for the question that is being answered; it then ends with an error."""
 
     _n_rows: int | None = None
-    _steps_left: float = LEAST_STEPS
+    _steps_left: float = MIN_STEPS
     _is_sized = False
     _is_writing = False
     _last_type: tuple[Any, Any] = (None, None)
@@ -92,7 +92,7 @@ class RunConnection(sqlite3.Connection):
 
     def execute(self, *question: Any) -> sqlite3.Cursor:
         """Ask, or write; each question has its own time."""
-        self._steps_left, self._is_sized = LEAST_STEPS, False
+        self._steps_left, self._is_sized = MIN_STEPS, False
         try:
             return super().execute(*question)
         except UnicodeDecodeError:  # SQLite quotes what is damaged in what it says

@@ -16,7 +16,7 @@ from clalign.runs.schema import ORDER, TABLES
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit, covered
 
-MOST_CARDS = 1024
+MAX_CARDS = 1024
 """Queries whose cards are kept at hand: of a million there is no room for all."""
 
 HITS_AT_ONCE = 256
@@ -99,7 +99,7 @@ class HitRows:
         if number not in self._queries:
             self._check_file()
             card = self.card(number)
-            if len(self._queries) >= MOST_CARDS:
+            if len(self._queries) >= MAX_CARDS:
                 self._queries.clear()
             self._queries[number] = _Query(card, self._connection.declared.judge(card, self._spec))
         return self._queries[number]

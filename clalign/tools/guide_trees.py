@@ -18,7 +18,7 @@ from clalign.values.trees import Tree
 KINDS = (*DISTANCES, "posterior")
 """Distances that can be asked for."""
 
-MOST_SEQUENCES = 10_000
+MAX_SEQUENCES = 10_000
 """Their distances take 800 MB."""
 
 
@@ -64,10 +64,10 @@ def guide_tree(
         raise OptionError("Distances by posteriors need a file of them, and others need none.",
                           "Give --distance posterior together with --probs FILE.")  # fmt: skip
     rows = read_alignment(alignment, context)
-    if len(rows) > MOST_SEQUENCES:
+    if len(rows) > MAX_SEQUENCES:
         raise InputError(
             alignment, f"{len(rows):,} sequences are too many for a table of all distances.",
-            f"Make a tree of at most {MOST_SEQUENCES:,}.",
+            f"Make a tree of at most {MAX_SEQUENCES:,}.",
         )  # fmt: skip
     names, texts = tuple(row.name for row in rows), [row.text for row in rows]
     if posteriors is None:

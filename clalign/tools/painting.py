@@ -141,4 +141,4 @@ def write_picture(run: RunFile, asked: Asked, path: str, millimeters: float = WI
             with replaced_file(path) as file:
                 file.write(drawing_svg(picture.whole(), millimeters, provenance(run).comments()))
         else:
-            painter_of("clalign.ui.views.painting").write_drawing(picture.whole(), path, millimeters)
+            painter_of("clalign.ui.views.charts.painting").write_drawing(picture.whole(), path, millimeters)

@@ -51,7 +51,7 @@ SEED = 6
 RUNS = 3
 TURNS = 3
 TRIAL_SECONDS = 0.05
-LEAST_SEQUENCES = 64
+MIN_SEQUENCES = 64
 
 WORTH = 1.03
 """Another choice must be so many times faster than the one in use; less may be chance."""
@@ -102,7 +102,7 @@ class Tuner(ABC):
         n = int(rate * TRIAL_SECONDS / (MEAN_RESIDUES * statistics.mean(self.lengths)))
         if device.kind != "cpu":
             n = max(n, self.least_per_unit * device.n_compute_units)
-        self.batch = swissprot_batch(rng, min(max(n, LEAST_SEQUENCES), self.most_sequences))
+        self.batch = swissprot_batch(rng, min(max(n, MIN_SEQUENCES), self.most_sequences))
         self.models = self._models(rng)
         self.truth: list[npt.NDArray[Any]] = []
 

@@ -30,7 +30,7 @@ Category = Literal[
 ]
 """What time is spent on. ``kernels`` and ``copying`` are commands of a device, all else is the host's."""
 
-MOST_SPANS = 1_000_000
+MAX_SPANS = 1_000_000
 """Beyond so many spans of a process none is recorded: a viewer would not open them."""
 
 HOST = "host"
@@ -101,7 +101,7 @@ class Recording:
 
     def add(self, track: Track | None, span: Span) -> None:
         """Add a span of a track, or of the thread that calls."""
-        if len(self.spans) >= MOST_SPANS:
+        if len(self.spans) >= MAX_SPANS:
             self.n_left_out += 1
             return
         self.spans.append((track or (threading.get_ident(), threading.current_thread().name), span))

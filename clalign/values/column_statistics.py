@@ -13,7 +13,7 @@ N_LETTERS = 26
 Counts = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float32]
 
-MOST_ROWS = 255
+MAX_ROWS = 255
 """Rows that are counted together, so that a byte holds their sum."""
 
 AMINO_LETTERS, NUCLEIC_LETTERS = "ACDEFGHIKLMNPQRSTVWY", "ACGTU"
@@ -31,7 +31,7 @@ NO_RESIDUE = ord("-")
 
 
 def count_letters(cells: Bytes, counts: Counts, lengths: npt.NDArray[np.int64]) -> None:
-    """Add the letters of at most `MOST_ROWS` rows to the counts of their columns, and the residues to their lengths.
+    """Add the letters of at most `MAX_ROWS` rows to the counts of their columns, and the residues to their lengths.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from clalign.values.karlin_altschul import ungapped_parameters
 from clalign.values.scoring import SubstitutionMatrix
 from clalign.values.sequences import SequenceBatch
 
-LEAST_FACTOR = 0.5
+MIN_FACTOR = 0.5
 """As in BLAST."""
 
 COUNTED_AS = {"U": "C", "O": "K"}
@@ -61,7 +61,7 @@ def lambda_factors(
     Returns
     -------
     float64[n]
-        Between `LEAST_FACTOR` and 1; 1 where a sequence has none of the twenty amino acids.
+        Between `MIN_FACTOR` and 1; 1 where a sequence has none of the twenty amino acids.
     """
     usual = ungapped_parameters(matrix)
     assert usual is not None
@@ -85,11 +85,11 @@ def lambda_factors(
         above: npt.NDArray[np.bool_] = np.einsum("ns,ns->n", chances, powers) > 1.0
         return above
 
-    low, high = np.full(int(known.sum()), LEAST_FACTOR), np.ones(int(known.sum()))
+    low, high = np.full(int(known.sum()), MIN_FACTOR), np.ones(int(known.sum()))
     least, most = is_above(low), ~is_above(high)
     for _ in range(N_STEPS):
         middle = (low + high) / 2.0
         above = is_above(middle)
         low, high = np.where(above, low, middle), np.where(above, middle, high)
-    factors[known] = np.where(most, 1.0, np.where(least, LEAST_FACTOR, (low + high) / 2.0))
+    factors[known] = np.where(most, 1.0, np.where(least, MIN_FACTOR, (low + high) / 2.0))
     return factors

@@ -16,7 +16,7 @@ EVD_CERTAIN = -math.log(-math.log(2.22e-16))
 EVD_NEVER = 2.3 * 308
 SMALL = 1e-7
 
-LEAST_NORMAL = sys.float_info.min
+MIN_NORMAL = sys.float_info.min
 """HMMER3 takes smaller numbers for 0: it switches the processor to that for speed."""
 
 SMALL_SURVIVAL = 5e-9
@@ -29,7 +29,7 @@ MIN_FIT = 500
 
 MAX_REFITS = 20
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 """Of Newton's method."""
 
 POOR_DISTANCE = 0.2
@@ -38,7 +38,7 @@ POOR_DISTANCE = 0.2
 
 def flushed(value: float) -> float:
     """Return a number that is not negative as HMMER3 has it: 0 if it is below the smallest normal one."""
-    return value if value >= LEAST_NORMAL else 0.0
+    return value if value >= MIN_NORMAL else 0.0
 
 
 def hmmer3_evalue(log_pvalue: float, n_targets: float) -> float:
@@ -135,7 +135,7 @@ def hmmer3_gumbel(scores: npt.NDArray[np.float32], calibration: Calibration) -> 
     mu, slope = _as_read(calibration)
     with np.errstate(over="ignore"):
         y = np.exp(-slope * (scores.astype(np.float64) - mu))
-    y = np.where(y < LEAST_NORMAL, 0.0, y)
+    y = np.where(y < MIN_NORMAL, 0.0, y)
     pvalues: npt.NDArray[np.float64] = np.where(y < SMALL_SURVIVAL, y, 1.0 - np.exp(-y))
     return pvalues
 
@@ -275,11 +275,11 @@ class CensoredFit(Struct, frozen=True):
 PEAK_ODDS = 0.58198
 """How many scores lie below the mode of a Gumbel distribution for each one above it: 1 / (e - 1)."""
 
-LEAST_BINS = 5
+MIN_BINS = 5
 """From the fullest one on: fewer hmmcalibrate does not fit (seen in its answers on narrow histograms)."""
 
 FIRST_SLOPE = 0.2
-LEAST_SLOPE = 0.001
+MIN_SLOPE = 0.001
 NEAR_ROOT = 1e-5
 """Where hmmcalibrate begins to look for a slope, where it goes on from one that is not positive, and the value of the
 likelihood equation at which it stops."""
@@ -340,13 +340,13 @@ def _censored_likelihood(
     Newton's method; its first and last slope are hmmcalibrate's, and both results in single precision, since printed
     digits depend on them.
     """
-    if len(counts) < LEAST_BINS:
+    if len(counts) < MIN_BINS:
         return None
     n, mean = float(counts.sum()), float((counts * scores).sum() / counts.sum())
     # In the sums over exp(-slope s) a censored score counts as one at the edge; it has no density.
     weights, centered = np.append(counts / n, n_censored / n), np.append(scores, edge) - mean
     shift, slope = float(centered.min()), FIRST_SLOPE
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         powers = weights * np.exp(-slope * (centered - shift))
         total, first, second = (float((powers * centered**k).sum()) for k in range(3))
         value = 1.0 / slope + first / total
@@ -355,7 +355,7 @@ def _censored_likelihood(
             total = float((weights * np.exp(-slope * (centered - shift))).sum())
             return float(np.float32(mean + shift - math.log(total) / slope)), slope
         slope -= value / (-1.0 / slope**2 - second / total + (first / total) ** 2)
-        slope = slope if slope > 0.0 else LEAST_SLOPE
+        slope = slope if slope > 0.0 else MIN_SLOPE
     return None
 
 
@@ -391,7 +391,7 @@ def _maximum_likelihood(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.
     slope = math.pi / (deviation * math.sqrt(6.0))
     low, high = slope / 100.0, slope * 100.0
     shift = float(centered.min())
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         powers = weights * np.exp(-slope * (centered - shift))
         total, first, second = (float((powers * centered**k).sum()) for k in range(3))
         value = 1.0 / slope + first / total

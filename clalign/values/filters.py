@@ -7,7 +7,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from clalign.values.evalues import LEAST_NORMAL, exponential_survival, gumbel_survival
+from clalign.values.evalues import MIN_NORMAL, exponential_survival, gumbel_survival
 from clalign.values.local_profiles import LN_2
 from clalign.values.profiles import Calibration
 
@@ -49,8 +49,8 @@ def least_difference(calibration: Calibration, limit: float) -> np.float32:
     """
     if limit >= 1.0:
         return np.float32(-np.inf)
-    if limit < LEAST_NORMAL:  # where P-values are taken for 0
-        depth = -math.log(LEAST_NORMAL)
+    if limit < MIN_NORMAL:  # where P-values are taken for 0
+        depth = -math.log(MIN_NORMAL)
     else:
         depth = -math.log(-math.log1p(-limit)) if calibration.kind == "gumbel" else -math.log(limit)
     least = np.float32((calibration.location + depth / calibration.slope) * LN_2)

@@ -44,7 +44,7 @@ SAME_LAMBDA = 1e-8
 """A matrix is the one of the tables if its lambda without gaps differs by no larger share; a change of one score by 1
 makes more."""
 
-MOST_STEPS = 400
+MAX_STEPS = 400
 SMALL_TERM = 1e-7
 
 CURVE_LENGTHS = 256
@@ -130,7 +130,7 @@ def ungapped_parameters(matrix: SubstitutionMatrix) -> Parameters | None:
 def _sigma(low: int, p: npt.NDArray[np.float64], lambda_: float) -> float:
     """Return the sum over j of (1 / j) (P(S_j >= 0) + E(exp(lambda S_j); S_j < 0)) of sums of j scores."""
     total, sums, first = 0.0, np.ones(1), 0
-    for j in range(1, MOST_STEPS + 1):
+    for j in range(1, MAX_STEPS + 1):
         sums, first = np.convolve(sums, p), first + low
         values = np.arange(first, first + len(sums))
         term = float((sums * np.exp(lambda_ * np.minimum(values, 0))).sum()) / j

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from clalign.values.karlin_altschul import Parameters, Statistics
 
-LEAST_SCORES = 200
+MIN_SCORES = 200
 """Fewer sequences are not fitted."""
 
 FEW_SCORES = 1000
@@ -21,29 +21,29 @@ OUTLIER_EVALUE = 0.1
 FIRST_SHARE = 0.9
 """Share of the lowest scores, corrected for length, that the first fit rests on."""
 
-MOST_REFITS = 30
+MAX_REFITS = 30
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 """Of Newton's method, which needs about five."""
 
-MOST_LOG_MASS = 100.0
+MAX_LOG_MASS = 100.0
 """Of K m. Chance gives 10 or 20; scores all high and close together, as of copies of a sequence, more."""
 
 MISFIT = 3.0
 """E-values that differ from those of a fit by a greater factor are told of."""
 
-MOST_FITTED = 10_000
+MAX_FITTED = 10_000
 """Of more sequences so many are drawn at random for the fit; lambda is known to 1 % then."""
 
 FIT_SEED = 42
 
 
 def rows_to_fit(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the rows of a database whose scores are fitted: those with residues, or `MOST_FITTED` drawn of them."""
+    """Return the rows of a database whose scores are fitted: those with residues, or `MAX_FITTED` drawn of them."""
     rows = np.flatnonzero(lengths > 0)
-    if len(rows) <= MOST_FITTED:
+    if len(rows) <= MAX_FITTED:
         return rows
-    return np.sort(np.random.default_rng(FIT_SEED).choice(rows, MOST_FITTED, replace=False))
+    return np.sort(np.random.default_rng(FIT_SEED).choice(rows, MAX_FITTED, replace=False))
 
 
 def fitted_statistics(
@@ -70,12 +70,12 @@ def fitted_statistics(
     for length and for homologs as in Pearson, J. Mol. Biol. 276, 71 (1998).
     """
     scores, weights, n = raws + 0.5, lengths.astype(np.float64), len(raws)
-    if n < LEAST_SCORES or query_length == 0 or scores.min() == scores.max():
+    if n < MIN_SCORES or query_length == 0 or scores.min() == scores.max():
         return None
     corrected = scores - np.log(weights) * scores.std() * math.sqrt(6.0) / math.pi
     inside = corrected <= np.quantile(corrected, FIRST_SHARE)
     fit = _fit(scores[inside], weights[inside])
-    for _ in range(MOST_REFITS):
+    for _ in range(MAX_REFITS):
         if fit is None:
             return None
         lambda_, mass = fit
@@ -126,12 +126,12 @@ def misfit(known: Statistics, fitted: Statistics | None, evalue: float) -> str:
 def _fit(scores: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> tuple[float, float] | None:
     """Return lambda, and K m, of highest likelihood; None if these are no scores of chance."""
     deviation = float(scores.std())
-    if len(scores) < LEAST_SCORES // 2 or deviation == 0.0:
+    if len(scores) < MIN_SCORES // 2 or deviation == 0.0:
         return None
     mean, least = float(scores.mean()), float(scores.min())
     above = scores - mean  # of high scores that lie close together the mean would leave few digits
     low, lambda_, high = 0.0, math.pi / (deviation * math.sqrt(6.0)), math.inf
-    for _ in range(MOST_STEPS):  # the slope of the likelihood only falls, so there is one maximum
+    for _ in range(MAX_STEPS):  # the slope of the likelihood only falls, so there is one maximum
         powers = weights * np.exp(-lambda_ * (scores - least))
         mass = float(powers.sum())
         expected = float((powers * above).sum()) / mass
@@ -145,4 +145,4 @@ def _fit(scores: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> t
         if not low < lambda_ < high:
             lambda_ = (low + min(high, 3.0 * low or high)) / 2.0  # halved or doubled where only one bound is known
     log_mass = math.log(len(scores)) - math.log(mass) + lambda_ * least
-    return (lambda_, math.exp(log_mass)) if log_mass <= MOST_LOG_MASS else None
+    return (lambda_, math.exp(log_mass)) if log_mass <= MAX_LOG_MASS else None

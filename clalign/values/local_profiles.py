@@ -54,7 +54,7 @@ NEVER_WORD, HIGHEST_WORD = -32768, 32767
 NEVER_BYTE = 255
 """The cost of what cannot be, among the 8-bit scores."""
 
-MOST_COST = 127
+MAX_COST = 127
 """The 8-bit form of HMMER of SSV takes no more off."""
 
 AMINO_BACKGROUND = np.array(

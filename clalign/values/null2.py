@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float32]
 FEW = 12
 """So many rows are summed one by one rather than side by side."""
 
-_LEAST_MANTISSA = np.uint32(0x3F330000)
+_MIN_MANTISSA = np.uint32(0x3F330000)
 """Mantissas are taken from 0.69921875 (this number's bits) to twice that, in 16 parts."""
 
 _POLYNOMIAL = (-0.25089342214237154, 0.333456765744066, -0.4999997485802103)
@@ -24,7 +24,7 @@ _POLYNOMIAL = (-0.25089342214237154, 0.333456765744066, -0.4999997485802103)
 
 def _inverses() -> npt.NDArray[np.float64]:
     """Return of each part 1 by the number that its logarithms are taken from: the middle of all its numbers."""
-    ends = (_LEAST_MANTISSA + np.arange(17, dtype=np.uint32) * np.uint32(1 << 19)).view(np.float32)
+    ends = (_MIN_MANTISSA + np.arange(17, dtype=np.uint32) * np.uint32(1 << 19)).view(np.float32)
     last = np.nextafter(ends[1:], np.float32(0))
     inverses: npt.NDArray[np.float64] = 2 / (ends[:-1].astype(np.float64) + last)
     inverses[9:11] = 1.0, 0.9492859795739057  # the logarithm of the one is exact, that of the other all but exact
@@ -58,7 +58,7 @@ def null2_scores(ratios: Floats) -> Floats:
     Tang, ACM Trans. Math. Softw. 16, 378-400 (1990): logarithms by a table.
     """
     bits = np.ascontiguousarray(ratios).view(np.uint32)
-    beyond = bits - _LEAST_MANTISSA
+    beyond = bits - _MIN_MANTISSA
     part = (beyond >> np.uint32(19)) & np.uint32(15)
     exponent = beyond.view(np.int32) >> 23
     mantissa = (bits - (beyond & np.uint32(0xFF800000))).view(np.float32).astype(np.float64)

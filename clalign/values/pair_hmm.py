@@ -257,17 +257,17 @@ class PosteriorBatch(Struct, frozen=True, eq=False):
         return len(self.log_likelihoods)
 
 
-LEAST_POSTERIOR = 0.01
+MIN_POSTERIOR = 0.01
 """What is less probable is not kept."""
 
-LEAST_GAP_POSTERIOR = np.float32(1e-4)
+MIN_GAP_POSTERIOR = np.float32(1e-4)
 
 
 def gap_posteriors(places: npt.NDArray[np.integer], values: npt.NDArray[np.float32], n: int) -> npt.NDArray[np.float32]:
     """Return what is left of 1 for each of n residues, given the entries of the kept posteriors, in their order."""
     left = np.ones(n, np.float32)
     np.subtract.at(left, places, values)
-    return np.maximum(left, LEAST_GAP_POSTERIOR)
+    return np.maximum(left, MIN_GAP_POSTERIOR)
 
 
 SEED_GAPS = {

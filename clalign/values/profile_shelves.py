@@ -46,10 +46,10 @@ from clalign.values.profiles import DM, II, IM, MI, MM, Hmm, Hmmer3Settings
 
 Places = npt.NDArray[np.int64]
 
-MOST_NODES = 1 << 15
+MAX_NODES = 1 << 15
 """Nodes that stand on a shelf: some 20 MB of all kinds of scores."""
 
-MOST_MODELS = 512
+MAX_MODELS = 512
 
 KEPT_SHELVES = 2
 """Besides those that someone has: units of two models that follow each other may be asked for in turns."""
@@ -216,7 +216,7 @@ class Shelves:
             n_nodes += hmm.length + 1
             before = hmms[max(0, place - 1)]
             is_other = hmm.origin != before.origin or hmm.alphabet != before.alphabet
-            if place > self.firsts[-1] and (n_nodes > MOST_NODES or place - self.firsts[-1] == MOST_MODELS or is_other):
+            if place > self.firsts[-1] and (n_nodes > MAX_NODES or place - self.firsts[-1] == MAX_MODELS or is_other):
                 self.firsts.append(place)
                 n_nodes = hmm.length + 1
 

@@ -18,10 +18,10 @@ overhangs at either end. ``ungapped``: the best parts of both, without gaps."""
 
 MODES: tuple[Mode, ...] = ("local", "global", "semiglobal", "ungapped")
 
-MOST_SCORE = 127
+MAX_SCORE = 127
 """Entries of a matrix lie between this and its negative, so that a byte holds them."""
 
-MOST_GAP_COST = 1000
+MAX_GAP_COST = 1000
 
 UNKNOWN = "*"
 """The letter whose scores stand for those of letters that a matrix does not have."""
@@ -76,10 +76,10 @@ class SubstitutionMatrix(Struct, frozen=True, eq=False, weakref=True):
             If a score does not fit a byte, or none is above 0.
         """
         values = np.asarray(table, np.int64)
-        if abs(values).max(initial=0) > MOST_SCORE:
+        if abs(values).max(initial=0) > MAX_SCORE:
             raise OptionError(
                 f"The matrix {name} has a score of {values.flat[np.abs(values).argmax()]}.",
-                f"Scores must lie between -{MOST_SCORE} and {MOST_SCORE}; scale them.",
+                f"Scores must lie between -{MAX_SCORE} and {MAX_SCORE}; scale them.",
             )
         if values.max(initial=0) <= 0:
             raise OptionError(f"The matrix {name} has no score above 0.", "Give one where likely pairs score above 0.")
@@ -124,10 +124,10 @@ class GapCosts(Struct, frozen=True):
     next: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.next <= self.first <= MOST_GAP_COST:
+        if not 0 <= self.next <= self.first <= MAX_GAP_COST:
             raise OptionError(
                 f"The first residue of a gap costs {self.first}, each further one {self.next}.",
-                f"Give costs from 0 to {MOST_GAP_COST:,}, the first one not below the others.",
+                f"Give costs from 0 to {MAX_GAP_COST:,}, the first one not below the others.",
             )
 
     def of(self, length: int) -> int:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MOST_CLUSTERED = 3000
+MAX_CLUSTERED = 3000
 """Columns that are clustered, which takes the square of their number; more stand by their best rows."""
 
 HASHED = 256
@@ -38,7 +38,7 @@ def order_alike(
     n_rows, n_columns = shape
     if not len(rows):
         return np.arange(n_columns), np.arange(n_rows)
-    if n_columns <= MOST_CLUSTERED:
+    if n_columns <= MAX_CLUSTERED:
         by_column = _leaves(_cosines(rows, columns, weights, shape), check)
     else:
         by_column = np.lexsort((-_best(columns, weights, n_columns), _best_partner(columns, rows, weights, n_columns)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clalign.sizes import THIN
+from clalign.common.amounts import THIN
 
 Row = dict[str, Any]
 

@@ -25,13 +25,13 @@
 
 #if WIDTH == 16
 typedef short number_striped_t;
-#define LEAST_NUMBER (-32768)
-#define MOST_NUMBER 32767
+#define MIN_NUMBER (-32768)
+#define MAX_NUMBER 32767
 #define NO_GAP (-30000) /* what a gap is worth that does not come: costs can still be taken from it */
 #else
 typedef int number_striped_t;
-#define LEAST_NUMBER INT_MIN
-#define MOST_NUMBER INT_MAX
+#define MIN_NUMBER INT_MIN
+#define MAX_NUMBER INT_MAX
 #define NO_GAP (-(1 << 30))
 #endif
 
@@ -72,8 +72,8 @@ CALL int striped_any_lane(tile_numbers mask)
 CALL number_striped_t less_base(int score, int base)
 {
 #if WIDTH == 16
-    const int least = LARGER(score - base, LEAST_NUMBER); /* CPU drivers call their built-in functions */
-    return (number_striped_t)(least > MOST_NUMBER ? MOST_NUMBER : least);
+    const int least = LARGER(score - base, MIN_NUMBER); /* CPU drivers call their built-in functions */
+    return (number_striped_t)(least > MAX_NUMBER ? MAX_NUMBER : least);
 #else
     return score - base;
 #endif
@@ -104,7 +104,7 @@ CALL tile_numbers take_column(const column_t *before, column_t *s, __global cons
                               tile_numbers diagonal, tile_numbers gap, const vector_costs_t *c,
                               tile_numbers *highest, __local marks *cells)
 {
-    tile_numbers most = NUMBERS(LEAST_NUMBER);
+    tile_numbers most = NUMBERS(MIN_NUMBER);
 #pragma unroll 4
     for (int v = 0; v < VECTORS; v++) {
         const tile_numbers paired = diagonal + __builtin_convertvector(scores[v], tile_numbers), e = before->e.v[v];

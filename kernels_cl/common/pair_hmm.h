@@ -49,9 +49,9 @@
 
 #define N_STATES (1 + 2 * SETS) /* M, I_k, D_k */
 #define N_STEPS 8
-#define MOST_LETTERS 20
+#define MAX_LETTERS 20
 #define N_HMM_RESULTS 12
-#define LEAST_GAP 1e-4f
+#define MIN_GAP 1e-4f
 
 /* Results: mantissa and exponent of the sum over all paths, and the same sum backwards over it; the share of M at the
    end; then for two sets each: extend, close, the share at the end, that at the start. */

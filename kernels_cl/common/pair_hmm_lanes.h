@@ -8,8 +8,8 @@
 #define ROWS 4
 #endif
 
-#define MOST_SCALE 160 /* numbers grow by no more than 2 to the power of 40 from one unit to the next */
-#define ODDS_COLUMNS (MOST_LETTERS + 1)
+#define MAX_SCALE 160 /* numbers grow by no more than 2 to the power of 40 from one unit to the next */
+#define ODDS_COLUMNS (MAX_LETTERS + 1)
 #define N_EDGES (2 + SETS)                  /* what goes from lane to lane: x and y_k, or z and v_k; the unit */
 #define N_STEP_WORDS (ROWS * N_STATES + 1)  /* what is kept of a lane's step: states, and the unit */
 #define ENTRY_WORDS 4
@@ -222,11 +222,11 @@ CALL void write_entries(const hmm_team_t *p, int n_found, __global int2 *entries
     for (int i = p->lane; i < p->m; i += LANES) {
         float left = 1.0f;
         for (int e = i ? p->row_ends[i - 1] : 0; e < p->row_ends[i]; e++) left -= values[e];
-        gaps[i] = LARGER(left, LEAST_GAP);
+        gaps[i] = LARGER(left, MIN_GAP);
     }
     gaps += p->m; /* each lane has columns of its own */
     for (int j = p->lane; j < p->width - 1; j += LANES) gaps[j] = 1.0f;
     for (int e = 0; e < n_found; e++)
         if (entries[e].y % LANES == p->lane) gaps[entries[e].y] -= values[e];
-    for (int j = p->lane; j < p->width - 1; j += LANES) gaps[j] = LARGER(gaps[j], LEAST_GAP);
+    for (int j = p->lane; j < p->width - 1; j += LANES) gaps[j] = LARGER(gaps[j], MIN_GAP);
 }

@@ -66,7 +66,7 @@ CALL void write_matches(const hmm_pair_t *p, __global float *matches)
     const int width = p->blocks * TILE_COLUMNS;
     __global const int *row = (__global const int *)p->shares;
     for (int a = 0; a < p->n_letters; a++, row += width, matches += p->n_letters) {
-        long sums[MOST_LETTERS] = {0};
+        long sums[MAX_LETTERS] = {0};
         for (int j = 0; j < p->n; j++) sums[p->places[p->y[j]]] += row[j + 1];
         for (int b = 0; b < p->n_letters; b++) matches[b] = (float)sums[b] * (1.0f / OF_MATCH);
     }
@@ -89,5 +89,5 @@ CALL void write_listed(const hmm_pair_t *p, int n_found, __global int2 *entries,
         gaps[entries[e].x] -= values[e];
         gaps[p->m + entries[e].y] -= values[e];
     }
-    for (int i = 0; i < p->m + p->n; i++) gaps[i] = LARGER(gaps[i], LEAST_GAP);
+    for (int i = 0; i < p->m + p->n; i++) gaps[i] = LARGER(gaps[i], MIN_GAP);
 }

@@ -8,7 +8,7 @@ enum { SAMPLE, FIRST, LAST, NODE_FIRST, NODE_LAST, CLUSTER, KIND_FIRST, KIND_LAS
        KIND_CLUSTER, QUEUE, N_COLUMNS };
 
 #define FARTHEST_DIAGONAL 4
-#define LEAST_SAMPLES 50
+#define MIN_SAMPLES 50
 #define IS_MOST(part, whole) (5 * (part) >= 4 * (whole)) /* four fifths */
 #define SMALLER(a, b) ((a) < (b) ? (a) : (b))
 #define DISTANCE(a, b) ((a) > (b) ? (a) - (b) : (b) - (a))
@@ -136,7 +136,7 @@ CALL int find_envelopes(__global int *columns, int most, int n, __global int *co
             samples += cluster[s] == which && sample[s] != latest;
             latest = cluster[s] == which ? sample[s] : latest;
         }
-        if (samples < LEAST_SAMPLES) continue;
+        if (samples < MIN_SAMPLES) continue;
         const int enough = (samples + 49) / 50;
         const int first = outermost(columns + FIRST * most, cluster, n, which, enough, 0, counts, length);
         const int last = outermost(columns + LAST * most, cluster, n, which, enough, 1, counts, length);

@@ -13,10 +13,10 @@ from typing import TextIO
 import pytest
 
 from clalign.cli import main
-from clalign.cli.ahead import MAX_HITS, Ahead
+from clalign.cli.early_outputs import MAX_HITS, Ahead
 from clalign.cli.outputs import Outputs
 from clalign.engines.export import export
-from clalign.engines.plan7.exports import EXPORTS, SEQUENCES
+from clalign.engines.plan7.exports.register import EXPORTS, SEQUENCES
 from clalign.errors import OutputError
 from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import open_run
@@ -103,7 +103,7 @@ def test_what_cannot_be_written_ahead_is_written_afterwards(
             return stream.write("half of it")
         raise OutputError("The disk is full.", "Make room.")
 
-    monkeypatch.setattr("clalign.cli.ahead.part_at", lambda place: write)
+    monkeypatch.setattr("clalign.cli.early_outputs.part_at", lambda place: write)
     with closing(written_ahead(run)) as ahead:
         assert texts(run, tmp_path, ahead) == texts(run, tmp_path)
 

@@ -173,7 +173,7 @@ def test_many_columns_are_taken_together(
     query = other if strand > 0 else other.translate(str.maketrans("ACGT", "TGCA"))[::-1]
     run = pairwise_run(tmp_path, f">q\n{query}\n", f">t\n{long}\n", "--gap-first", "2", "--gap-next", "1")
     each = explained(capsys, run, "t")
-    monkeypatch.setattr(explain, "MOST_COLUMNS", 40)
+    monkeypatch.setattr(explain, "MAX_COLUMNS", 40)
     monkeypatch.setattr(explain, "STRETCHES", 7)
     value = explained(capsys, run, "t")
     columns, stretches = each["columns"], value["stretches"]

@@ -13,11 +13,11 @@ from Bio import AlignIO
 
 from clalign.cli import main
 from clalign.cli.worker import JOBS
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 from clalign.engines.export import Source as GeneralSource
 from clalign.engines.export import export, provenance
 from clalign.engines.plan7.columns import TABLES
-from clalign.engines.plan7.exports import EXPORTS
+from clalign.engines.plan7.exports.register import EXPORTS
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
 from clalign.formats.writers import check_writable, whole_file
 from clalign.jobs import Job

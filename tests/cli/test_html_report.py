@@ -66,7 +66,7 @@ def test_commands_for_more_hits_can_be_typed(many: Path, tmp_path: Path) -> None
 
 
 def test_there_is_a_bound(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clalign.engines.report.MOST_HITS", 5)
+    monkeypatch.setattr("clalign.engines.report.MAX_HITS", 5)
     text = report(many, "--html-hits", "0")
     assert "Listed are 5 of 243 hits, no more than 5 in all." in text
     assert [row[0] for row in listed(text)].count("second") == 2, "each query has its best before one has others"

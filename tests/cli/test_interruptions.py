@@ -18,7 +18,7 @@ from typing import NoReturn
 import psutil
 import pytest
 
-from clalign.cli import engine_command, main, orders, starting
+from clalign.cli import engine_command, main, starting, worker_commands
 from clalign.cli.interruptions import Interruptions, endings_raised
 from clalign.cli.outputs import Outputs
 from clalign.cli.processes import WorkerProcess
@@ -247,8 +247,8 @@ def test_a_system_that_starts_no_process_is_told(
 HANGING = """
 import sys, time, ctypes
 from clalign import children
-from clalign.cli import main, orders, worker
-orders.GRACE_SECONDS = 0.5
+from clalign.cli import main, worker_commands, worker
+worker_commands.GRACE_SECONDS = 0.5
 def hang(request, job):
     job.progress("search", 0, 1, "cells")
     ctypes.PyDLL(None).sleep(1000) if {with_lock} else time.sleep(1000)
@@ -331,14 +331,14 @@ def child_of(process: subprocess.Popen[str]) -> psutil.Process:
 def test_the_test_of_a_driver_ends_with_its_parent(tmp_path: Path) -> None:
     hanging = """
 import sys, time
-from clalign.cli import main, orders
+from clalign.cli import main, worker_commands
 from clalign.tools import device_probe as probe
 probe.list_devices = lambda: time.sleep(1000)
 sys.exit(main(["probe", "list"]))
 """
     code = f"""
 import sys
-from clalign.children import ask
+from clalign.jobs.processes import ask
 print("asking", flush=True)
 ask([sys.executable, "-c", {hanging!r}], 1000)
 """
@@ -465,14 +465,14 @@ def test_a_run_that_is_verified_stays_complete_when_its_compiler_is_left(
         raise SystemExit(code)
 
     monkeypatch.setattr(os, "_exit", left)
-    monkeypatch.setattr(orders, "BUILD_PATIENCE", 0.0)
+    monkeypatch.setattr(worker_commands, "BUILD_PATIENCE", 0.0)
     run = tmp_path / "run.clalign"
     with create_run(run, engine="plan7", state="done"):
         pass
     job = Job(lambda event: None)
     job.progress("build", 1, None, "s")
     with pytest.raises(SystemExit):
-        orders.end_while_building(job, str(run))
+        worker_commands.end_while_building(job, str(run))
     with open_run(run) as opened:
         assert opened.state == "done"
 

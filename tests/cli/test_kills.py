@@ -22,9 +22,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from clalign.children import own_command
 from clalign.cli import processes, starting
 from clalign.errors import ExitCode
+from clalign.jobs.processes import own_command
 from clalign.runs.run_file import open_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.children import own_command
 from clalign.errors import ExitCode
+from clalign.jobs.processes import own_command
 
 LETTERS = np.frombuffer(b"ACGT", np.uint8)
 LENGTH = 60_000

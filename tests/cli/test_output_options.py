@@ -15,7 +15,7 @@ from clalign.cli.outputs import Outputs
 from clalign.cli.run_outputs import flags_of
 from clalign.engines.engine import engines
 from clalign.engines.exports import ALWAYS_TAKEN, OPTIONS, Shape
-from clalign.engines.plan7.exports import STOCKHOLM, TEXT
+from clalign.engines.plan7.exports.register import STOCKHOLM, TEXT
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
 

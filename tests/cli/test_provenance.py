@@ -15,7 +15,7 @@ from Bio import AlignIO
 
 import clalign
 from clalign.cli import main
-from clalign.cli.ahead import Ahead
+from clalign.cli.early_outputs import Ahead
 from clalign.cli.outputs import Outputs
 from clalign.cli.progress import progress_display
 from clalign.cli.watch import write_outputs

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from clalign.children import own_command
 from clalign.cli import doctor, gui, main
 from clalign.cli.devices import facts, table
 from clalign.cli.progress import Bar, JsonLines, PlainLines, duration, progress_display, sentence
+from clalign.common.amounts import size_text
 from clalign.compute.opencl.discover import discover_devices
 from clalign.databases.cache_root import cache_root
 from clalign.errors import ExitCode
 from clalign.jobs import Event
+from clalign.jobs.processes import own_command
 from clalign.runs.run_file import open_run
-from clalign.sizes import size_text
 from clalign.values.devices import REFERENCE, Device
 
 ROOT = Path(__file__).resolve().parents[2]

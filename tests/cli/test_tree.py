@@ -82,6 +82,6 @@ def test_mistakes_are_said(
 def test_too_many_sequences_are_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guide_trees, "MOST_SEQUENCES", 3)
+    monkeypatch.setattr(guide_trees, "MAX_SEQUENCES", 3)
     assert main(["tree", "a.afa"]) == ExitCode.UNREADABLE
     assert "4 sequences are too many" in capsys.readouterr().err

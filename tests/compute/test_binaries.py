@@ -67,7 +67,7 @@ def test_damaged_file_is_not_given_to_the_driver(context: cl.Context, damage: ob
 
 
 def test_oldest_go_first(context: cl.Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MOST_KERNELS", 3)
+    monkeypatch.setattr(cache, "MAX_KERNELS", 3)
     for vectors in range(1, 5):
         build(context, "device", "msv_vector", {"VECTORS": vectors})
     assert len(kept()) == 2 + 1

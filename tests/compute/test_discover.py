@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from filelock import FileLock
 
-from clalign.compute.opencl import announce_intel_runtime, discover, tunings, waking
+from clalign.compute.opencl import announce_intel_runtime, discover, driver_warmup, tunings
 from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.compute.opencl.discover import discover_devices, driver_device
 from clalign.compute.opencl.discover import test_in_child as judge_in_child
@@ -315,7 +315,7 @@ def test_a_library_that_shows_nothing_is_no_matter(monkeypatch: pytest.MonkeyPat
     def refuse(path: str) -> None:
         raise OSError(path)
 
-    monkeypatch.setattr(waking.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(driver_warmup.ctypes, "CDLL", refuse)
     assert discover.wake_drivers() == 0
     assert [number for number, _ in discover.driver_devices()] == before
 

@@ -24,7 +24,7 @@ from clalign.compute.opencl import binaries, discover, kernels, queues, session,
 from clalign.databases.examples import load_examples
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
-from clalign.engines.plan7.funnel import survivors_at
+from clalign.engines.plan7.hmmer3.funnel import survivors_at
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import ClalignError

@@ -14,10 +14,14 @@ from clalign.compute.foresight import remembered
 from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import ProgramChoice
 from clalign.databases.cache import kernel_folder
-from clalign.engines.pairwise import rehearsing as pairwise_rehearsing
+from clalign.engines.pairwise import rehearsal as pairwise_rehearsing
 from clalign.engines.pairwise.inputs import load_inputs
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.rehearsing import WORTH_REMEMBERING, foresight_of, rehearse
+from clalign.engines.plan7.rehearsal import (
+    WORTH_REMEMBERING,
+    foresight_of,
+    rehearse,
+)
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
 from clalign.values.devices import Device

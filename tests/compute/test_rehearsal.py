@@ -18,10 +18,10 @@ from clalign.compute.sessions import ProgramChoice, ReferenceSession, nothing_to
 from clalign.databases.profile_library import load_library
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.pairwise.inputs import load_inputs
-from clalign.engines.pairwise.rehearsing import rehearse as rehearse_comparison
+from clalign.engines.pairwise.rehearsal import rehearse as rehearse_comparison
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.plan7.profile_search import foresee
-from clalign.engines.plan7.rehearsing import rehearse
+from clalign.engines.plan7.rehearsal import rehearse
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.execution import cpu_helper as module
 from clalign.execution.cpu_helper import CpuHelper

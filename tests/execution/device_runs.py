@@ -23,7 +23,7 @@ from clalign.engines.msa import phases, training
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.pairwise import lists
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.funnel import funnel_of, survivors_at
+from clalign.engines.plan7.hmmer3.funnel import funnel_of, survivors_at
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DeviceError, DeviceNotFound, OptionError, OutOfDeviceMemory
 from clalign.execution import executor, job, pace

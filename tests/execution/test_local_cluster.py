@@ -17,11 +17,11 @@ from typing import Any
 import psutil
 import pytest
 
-from clalign.children import own_command
 from clalign.errors import ExitCode, OptionError
 from clalign.execution.cluster import connection as connections
 from clalign.execution.cluster import local_cluster
 from clalign.formats import scratch
+from clalign.jobs.processes import own_command
 
 PATIENCE = 300.0
 """Seconds that anything may take on a busy machine before it counts as hanging."""

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from clalign.common.amounts import rate_of_run
 from clalign.execution import planner as module
 from clalign.execution.assignments import LATE, Assignments
 from clalign.execution.planner import Planner
@@ -22,7 +23,6 @@ from clalign.execution.units import Finished, Phase, Plan, Query, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult
-from clalign.sizes import rate_of_run
 from clalign.values.devices import REFERENCE
 from clalign.values.hits import Scores
 

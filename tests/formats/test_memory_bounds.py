@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clalign.common.amounts import size_text
 from clalign.errors import InputError
 from clalign.formats import balibase, sources
 from clalign.formats.blocks import Reading
@@ -18,7 +19,6 @@ from clalign.formats.readers import read_blocks
 from clalign.formats.row_alignments import read_rows
 from clalign.formats.sources import TextReader, opened
 from clalign.formats.taxonomy import read_taxonomy
-from clalign.sizes import size_text
 
 LIMIT = 1 << 16
 """Bytes that may be kept in these tests."""

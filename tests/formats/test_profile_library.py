@@ -140,7 +140,7 @@ def test_damaged_file_says_where(library: Path) -> None:
 
 
 def test_oldest_go_and_clearing_removes_all(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profile_library, "MOST_LIBRARIES", 1)
+    monkeypatch.setattr(profile_library, "MAX_LIBRARIES", 1)
     load_library(str(library))
     library.write_text(library.read_text().replace("NAME  other", "NAME  third"))
     load_library(str(library))

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from clalign.engines.plan7 import hmmer3_text
-from clalign.engines.plan7.hmmer3_stockholm import hmmer3_stockholm_lines
+from clalign.engines.plan7.exports import hmmer3_text
+from clalign.engines.plan7.exports.hmmer3_stockholm import hmmer3_stockholm_lines
 from clalign.errors import OutputError
 from clalign.formats import writers
 from clalign.formats.row_alignments import read_rows

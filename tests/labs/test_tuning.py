@@ -31,7 +31,7 @@ pytestmark = pytest.mark.thorough
 @pytest.fixture
 def cpu(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Device:
     """The CPU device, with a job so small that every trial is over at once."""
-    monkeypatch.setattr(tuners, "LEAST_SEQUENCES", 4)
+    monkeypatch.setattr(tuners, "MIN_SEQUENCES", 4)
     monkeypatch.setattr(tuners, "TRIAL_SECONDS", 1e-5)
     monkeypatch.setattr(tuners, "RUNS", 1)
     device = next(device for device in all_devices() if device.kind == "cpu")

@@ -29,7 +29,7 @@ def random_pair(rng: np.random.Generator) -> tuple[str, str]:
 @pytest.mark.parametrize("rows_at_once", [1, 3, 100])
 @pytest.mark.parametrize("most_in_32_bits", [1 << 30, 0])
 def test_same_as_by_cells(mode: Mode, rows_at_once: int, most_in_32_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_pair, "MOST_IN_32_BITS", most_in_32_bits)
+    monkeypatch.setattr(long_pair, "MAX_IN_32_BITS", most_in_32_bits)
     monkeypatch.setattr(long_pair.math, "isqrt", lambda m: rows_at_once)
     monkeypatch.setattr(long_pair, "BLOCK_CELLS", 0)
     rng = np.random.default_rng(7)

@@ -25,16 +25,16 @@ from typing import Any
 import clalign
 from clalign.cli.watch import summary
 from clalign.cli.worker import JOBS
+from clalign.common.amounts import rate_of_finished
 from clalign.databases.examples import load_examples
 from clalign.engines.engine import engine_of, explain_in_run, spec_of
 from clalign.engines.export import export
 from clalign.engines.merging import Merging, merge_runs
 from clalign.engines.pictures import KINDS, Asked
-from clalign.engines.plan7.funnel import funnel_of, survivors_at
+from clalign.engines.plan7.hmmer3.funnel import funnel_of, survivors_at
 from clalign.errors import ClalignError, OptionError
 from clalign.jobs import Job, QuietContext
 from clalign.runs.run_file import open_run, write_note
-from clalign.sizes import rate_of_finished
 from clalign.tools import library
 from clalign.tools.painting import write_picture
 from clalign.values.checked import plain

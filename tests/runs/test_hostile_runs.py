@@ -104,7 +104,7 @@ def test_a_block_of_scores_never_grows_beyond_its_batch(copied: Callable[[str], 
 
 
 def test_an_endless_question_ends(copied: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "LEAST_STEPS", 10**6)
+    monkeypatch.setattr(connection, "MIN_STEPS", 10**6)
     monkeypatch.setattr(connection, "STEPS_PER_BYTE", 1)
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
     with pytest.raises(DamagedRun, match="interrupted"), open_run(copied("hmmer2")) as run:

@@ -42,7 +42,7 @@ def test_no_placeholder_has_a_number() -> None:
 def test_what_stands_elsewhere_is_found(tmp_path: Path) -> None:
     planted = {
         "ui/models/pages.py": 'question = f"SELECT id FROM hits WHERE {condition}"\n',
-        "ui/views/table.py": "def count(run):\n    return run.connection.execute(question)\n",
+        "ui/views/widgets/table.py": "def count(run):\n    return run.connection.execute(question)\n",
         "clalign/engines/plan7/tables.py": 'OLDER = "SELECT id FROM hits"\nconnection.execute(OLDER)\n',
         "clalign/runs/queries.py": 'connection.execute("DELETE FROM hits")\n',
     }
@@ -51,5 +51,5 @@ def test_what_stands_elsewhere_is_found(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert list(violations(tmp_path)) == [
-        "clalign/engines/plan7/tables.py:2", "ui/models/pages.py:1", "ui/views/table.py:2"
+        "clalign/engines/plan7/tables.py:2", "ui/models/pages.py:1", "ui/views/widgets/table.py:2"
     ]  # fmt: skip

@@ -22,7 +22,7 @@ from clalign.values.sequences import Sequence
 
 pytestmark = [pytest.mark.usefixtures("worker_here"), pytest.mark.timeout(900)]
 
-MOST_BASES = 50_000
+MAX_BASES = 50_000
 """Of a sequence, from its beginning: two whole chloroplasts take minutes."""
 
 SWAPPED = str.maketrans("ID", "DI")
@@ -52,7 +52,7 @@ def only(path: Path) -> Any:
 def beginning(path: Path, folder: Path) -> Path:
     """Write the first bases of the sequence of a file to another one."""
     made = folder / f"{path.stem}.fa"
-    made.write_text(f">{path.stem}\n{decode(only(path).residues(0)[:MOST_BASES])}\n")
+    made.write_text(f">{path.stem}\n{decode(only(path).residues(0)[:MAX_BASES])}\n")
     return made
 
 

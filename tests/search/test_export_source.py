@@ -10,7 +10,11 @@ import numpy.typing as npt
 import pytest
 
 from clalign.engines.export import HITS_KEPT, Choice
-from clalign.engines.plan7.export_source import Source, hits, profile_queries
+from clalign.engines.plan7.exports.source import (
+    Source,
+    hits,
+    profile_queries,
+)
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.formats.tables import Card
 from clalign.jobs import QuietContext

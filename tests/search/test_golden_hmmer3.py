@@ -15,7 +15,7 @@ from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.cli.program import parser_of
 from clalign.engines.engine import engine_named
-from clalign.engines.plan7.funnel import funnel_of
+from clalign.engines.plan7.hmmer3.funnel import funnel_of
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, create_run

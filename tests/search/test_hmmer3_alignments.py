@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.engines.plan7 import hmmer3_alignments
-from clalign.engines.plan7.hmmer3_alignments import COLUMNS_AT_ONCE, hmmer3_alignment_texts
+from clalign.engines.plan7.hmmer3 import alignments as hmmer3_alignments
+from clalign.engines.plan7.hmmer3.alignments import COLUMNS_AT_ONCE, hmmer3_alignment_texts
 from clalign.formats.profiles import load_profiles
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import encode

@@ -13,7 +13,7 @@ import pytest
 
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
-from clalign.engines.plan7.hmmer3_domains import define_domains
+from clalign.engines.plan7.hmmer3.domains import define_domains
 from clalign.formats.profiles import load_profiles
 from clalign.values.devices import Device
 from clalign.values.envelopes import TargetDomains

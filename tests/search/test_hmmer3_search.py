@@ -26,9 +26,13 @@ from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export
 from clalign.engines.plan7 import self_test as selftest
 from clalign.engines.plan7.explain import explain
-from clalign.engines.plan7.funnel import funnel_of, pvalues_of, survivors_at
-from clalign.engines.plan7.hmmer3_search import _demand_agreement
-from clalign.engines.plan7.hmmer3_thresholds import filter_limits, hmmer3_thresholds
+from clalign.engines.plan7.hmmer3.funnel import (
+    funnel_of,
+    pvalues_of,
+    survivors_at,
+)
+from clalign.engines.plan7.hmmer3.search import _demand_agreement
+from clalign.engines.plan7.hmmer3.thresholds import filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.self_test import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Skipped, Targets

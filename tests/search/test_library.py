@@ -37,7 +37,7 @@ def test_search_in_one_call(tmp_path: Path) -> None:
 
 
 def test_the_program_that_the_window_offers_runs(tmp_path: Path) -> None:
-    from clalign.ui.models.scripts import as_python
+    from clalign.ui.models.results.scripts import as_python
 
     example = next(example for example in load_examples() if example.id == "motif")
     spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets), device="reference", evalue=5.0)

@@ -35,7 +35,7 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.mark.thorough(mode=["global"])
 @pytest.mark.parametrize("mode", ["local", "global"])
 def test_pairs_in_step(mode: str, device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairwise_hits, "MOST_PAIRS", 4)
+    monkeypatch.setattr(pairwise_hits, "MAX_PAIRS", 4)
     rng = np.random.default_rng(8)
     queries = [(f"q{i}", random_text(rng, "amino", 30 + i)) for i in range(9)]
     targets = [(f"t{i}", changed(rng, "amino", text)) for i, (_, text) in enumerate(queries)]
@@ -91,7 +91,7 @@ def test_files_in_step_must_hold_as_many(bases: tuple[Path, Path], tmp_path: Pat
 
 
 def test_stopped_pairs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairwise_hits, "MOST_PAIRS", 2)
+    monkeypatch.setattr(pairwise_hits, "MAX_PAIRS", 2)
     inputs = make_inputs(tmp_path, "amino", 0)
     inputs = inputs[0], fasta(tmp_path / "three.fa", records(inputs[1])[:3])
     with pytest.raises(Cancelled):

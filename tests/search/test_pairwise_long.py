@@ -59,7 +59,7 @@ def pairs(tmp_path: Path) -> Inputs:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a device be asked after some tiles, and few edges be kept, so that the way back is filled again."""
     for name, value in (("CPU_CELLS", 20_000), ("GPU_CELLS", 20_000), ("SECONDS_AT_ONCE", 0.0), ("KEPT_BYTES", 2**14),
-                        ("LEAST_COLUMNS", 16), ("VECTOR_COLUMNS", 16), ("FILLED_ROWS", 4),
+                        ("MIN_COLUMNS", 16), ("VECTOR_COLUMNS", 16), ("FILLED_ROWS", 4),
                         ("EDGES_EACH_WAY", 3)):  # fmt: skip
         monkeypatch.setattr(long_pair_regions, name, value)
 
@@ -237,7 +237,7 @@ def test_what_is_needed_is_kept_now_and_then(
 ) -> None:
     """A worker that is killed, or that has too much to keep in its end, goes on from there."""
     monkeypatch.setattr(long_pairs, "KEPT_EVERY", 0.0)
-    monkeypatch.setattr(long_pairs, "MOST_OF_TIME", 1e9)
+    monkeypatch.setattr(long_pairs, "MAX_OF_TIME", 1e9)
     monkeypatch.setattr(long_pairs, "BYTES_A_SECOND", 0)
     stopped(pairs, tmp_path / "a.clalign", opencl_device, 0.5)
     assert resumed(tmp_path / "a.clalign", opencl_device).first > 0.4

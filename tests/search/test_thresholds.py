@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clalign.engines.plan7.hmmer2_search import Hmmer2Search, prepare_hmmer2_search
+from clalign.engines.plan7.hmmer2.search import Hmmer2Search, prepare_hmmer2_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
 from clalign.values.alphabets import AMINO, encode
@@ -60,7 +60,11 @@ def test_absurd_scores_are_limits_like_others(score: float) -> None:
 
 def test_a_correction_never_makes_a_score_higher() -> None:
     """What fails without the null2 correction is not corrected at all, so the correction must only lower scores."""
-    from clalign.engines.plan7.hmmer2_domains import corrected_domains, counting_domains, uncorrected_domains
+    from clalign.engines.plan7.hmmer2.domains import (
+        corrected_domains,
+        counting_domains,
+        uncorrected_domains,
+    )
     from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
     from clalign.values.synthetic import random_batch, random_profile
 

@@ -15,9 +15,9 @@ from clalign.engines.engine import BUILT_IN
 ROOT = Path(__file__).resolve().parents[2]
 
 LEVELS = (
-    ("control_characters",),
-    ("errors", "sizes"),
-    ("jobs", "children", "tracing"),
+    ("common",),
+    ("errors",),
+    ("jobs", "tracing"),
     ("values",),
     ("formats",),
     ("databases", "reference"),
@@ -37,8 +37,14 @@ LEVELS = (
 
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
-WINDOW = ("", "models", "views", "desk", "engines", "controllers", "shell")
+WINDOW = ("", "models", "views", "services", "engines", "controllers", "shell")
 """The rooms of the window, lowest first; the modules beside them stand below all. An engine knows no other."""
+
+WITHIN_A_ROOM = {
+    "models": ("", "widgets", "alignment", "charts", "laboratory", "results"),
+    "views": ("widgets", "charts", "alignment", "laboratory", "results", ""),
+}
+"""The rooms within rooms of the window, lowest first; "" are the modules beside them."""
 
 DATA = {"kernels_cl", "resources"}
 WITHIN_A_FUNCTION = {("cli", "ui")}
@@ -138,8 +144,12 @@ def is_allowed_in_window(place: str, other: str) -> bool:
     """Return whether a module of the window may import another."""
     here, there = (("", *name.split(".")) if "." in name else ("", "", name) for name in (place, other))
     rooms = WINDOW.index(here[1]), WINDOW.index(there[1])
-    own = rooms[0] == rooms[1] and (here[1] != "engines" or len(there) < 4 or here[2] == there[2])
-    return rooms[1] < rooms[0] or own
+    if rooms[0] != rooms[1]:
+        return rooms[1] < rooms[0]
+    if here[1] in WITHIN_A_ROOM:
+        inner = [WITHIN_A_ROOM[here[1]].index(name[2] if len(name) > 3 else "") for name in (here, there)]
+        return inner[1] <= inner[0]
+    return here[1] != "engines" or len(there) < 4 or here[2] == there[2]
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
@@ -233,6 +243,9 @@ def test_planted_imports_are_found(tmp_path: Path):
         "ui/b.py": "def f():\n    from .models import c",
         "ui/models/c.py": "from .. import a\nfrom typing import Any",
         "ui/views/d.py": "from ..models.c import Any\nfrom ..engines.plan7 import e",
+        "ui/views/widgets/g.py": "from ..charts import h",
+        "ui/views/charts/h.py": "from ..widgets.i import f",
+        "ui/views/widgets/i.py": "f = 1",
         "ui/engines/plan7/e.py": "from ...views import d\nfrom ..pairwise.f import g\nfrom .h import i",
         "ui/engines/plan7/h.py": "from ..engine import kind",
         "ui/engines/pairwise/f.py": "g = 1",
@@ -264,6 +277,7 @@ def test_planted_imports_are_found(tmp_path: Path):
         "ui: engines.engine imports engines.plan7.h",
         "ui: engines.plan7.e imports engines.pairwise.f",
         "ui: views.d imports engines.plan7.e",
+        "ui: views.widgets.g imports views.charts.h",
         "ui/a.py imports clalign.ui",
         "ui/a.py imports pyopencl",
     ]

@@ -180,7 +180,7 @@ def filters_of_several(is_cut: bool = False) -> tuple[Any, Any, Any]:
         stage.shape, stage.defines = "lanes", LANES
     SSV.shape = "item"
     if is_cut:
-        viterbi_filter.LEAST_PIECE, viterbi_filter.PIECE_SHARE, viterbi_filter.MOST_PAIR_NODES = 24, 1.2, 4
+        viterbi_filter.MIN_PIECE, viterbi_filter.PIECE_SHARE, viterbi_filter.MAX_PAIR_NODES = 24, 1.2, 4
         filters.FEW_SEQUENCES = 2
     shelf = shelf_of([random_local_hmm(RNG, n_nodes) for n_nodes in (21, 3, 19, 90 if is_cut else 20)])
     profiles = [*map(shelf.profile, (3, 1, 0, 2)), LOCAL_PROFILE]

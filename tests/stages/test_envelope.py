@@ -98,7 +98,7 @@ def test_what_is_less_than_normal_numbers_is_nothing(session: Session, monkeypat
     parts = Parts(batch, *(np.array([value], np.int32) for value in (0, 0, int(batch.lengths[0]))))
     assert differing(ENVELOPE, session, parts, profile) == 0
     (found,) = session.run(ENVELOPE, parts, RowProfiles.alone(profile, 1))
-    monkeypatch.setattr(local_rows, "LEAST_NORMAL", np.float32(0))
+    monkeypatch.setattr(local_rows, "MIN_NORMAL", np.float32(0))
     (other,) = ENVELOPE.reference(parts, RowProfiles.alone(profile, 1))
     assert found is not None
     assert other is not None

@@ -143,7 +143,7 @@ def test_strips_that_follow_each_other(
     session: Session, block: int, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However far a strip is behind the one above it, and whatever goes to a device at a time, cells are the same."""
-    for name, value in (("KEPT_BYTES", 2**12), ("BLOCK", block), ("LEAST_COLUMNS", columns), ("EDGES_EACH_WAY", 3)):
+    for name, value in (("KEPT_BYTES", 2**12), ("BLOCK", block), ("MIN_COLUMNS", columns), ("EDGES_EACH_WAY", 3)):
         monkeypatch.setattr(long_pair_regions, name, value)
     rng = np.random.default_rng(block + columns)
     texts = related(rng, 1792, "ACGT")  # whole strips: what stands in the rows after the last one is anything
@@ -265,7 +265,7 @@ def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: p
             raise meetings.apart(session.device, rounds.how, 1)
         return finish(rounds)
 
-    for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("SECONDS_AT_ONCE", 0.0), ("LEAST_COLUMNS", 16),
+    for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("SECONDS_AT_ONCE", 0.0), ("MIN_COLUMNS", 16),
                         ("FILLED_ROWS", 4), ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3),
                         ("METHOD_ON_CPU", long_pair_regions.METHOD)):  # fmt: skip
         monkeypatch.setattr(long_pair_regions, name, value)

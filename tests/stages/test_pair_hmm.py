@@ -20,7 +20,7 @@ from clalign.stages.pairhmm.posteriors import POSTERIORS, PosteriorsStage
 from clalign.values.alphabets import AMINO, DNA, Alphabet
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import (
-    LEAST_POSTERIOR,
+    MIN_POSTERIOR,
     SEED_GAPS,
     ExpectedCounts,
     GapParameters,
@@ -81,7 +81,7 @@ def worst_of_posteriors(found: PosteriorBatch, expected: PosteriorBatch) -> floa
     worst = 0.0
     for row in range(len(expected)):
         a, b = entries(found, row), entries(expected, row)
-        worst = max([worst, *(abs(a.get(place, LEAST_POSTERIOR) - b.get(place, LEAST_POSTERIOR)) for place in a | b)])
+        worst = max([worst, *(abs(a.get(place, MIN_POSTERIOR) - b.get(place, MIN_POSTERIOR)) for place in a | b)])
     for name in ("x_offsets", "y_offsets"):
         assert np.array_equal(getattr(found, name), getattr(expected, name))
     if np.array_equal(found.offsets, expected.offsets):

@@ -20,7 +20,7 @@ from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN, SmithWaterman
 from clalign.stages.pairwise.smith_waterman_gpu import lanes_for, lanes_that_fit
 from clalign.stages.pairwise.smith_waterman_vector import widths_of
 from clalign.values.alphabets import LETTERS, N_CODES, code_of, decode
-from clalign.values.scoring import MODES, MOST_GAP_COST, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
+from clalign.values.scoring import MAX_GAP_COST, MODES, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceBatch
 
 Codes = npt.NDArray[np.uint8]
@@ -260,7 +260,7 @@ def test_lowest_scores_that_16_bits_hold(shaped_session: Session, shape: str, mo
     for length in range(10, 20):
         codes = random_codes(rng, length)
         batch = SequenceBatch.from_texts([random_codes(rng, n) for n in range(25)])
-        query = query_of(codes, matrix, MOST_GAP_COST, MOST_GAP_COST, mode)
+        query = query_of(codes, matrix, MAX_GAP_COST, MAX_GAP_COST, mode)
         assert n_differing(SmithWatermanStage(shape), shaped_session, batch, query) == 0
 
 

@@ -188,7 +188,7 @@ def test_many_pairs_of_one_query(session: Session) -> None:
 def test_portions(session: Session, monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
     """What does not fit the memory at once is done in portions, pairs of one block and of several apart."""
     batch = random_pairs(np.random.default_rng(5), 20, 60, "ACGT")
-    monkeypatch.setattr(smith_waterman_trace_lanes, "MOST_SCRATCH", 4000)
+    monkeypatch.setattr(smith_waterman_trace_lanes, "MAX_SCRATCH", 4000)
     stage = SmithWatermanTraceStage("lanes", **SMALL_LANES)
     assert differing(stage, session, batch, Scoring(DNA, GapCosts(2, 1), mode)) == 0
 
@@ -202,7 +202,7 @@ def test_pairs_one_by_one(session: Session, monkeypatch: pytest.MonkeyPatch, mod
     stage = SmithWatermanTraceStage("vector")
     for matrix, letters in ((DNA, "ACGT"), (asymmetric_matrix(8), AMINO)):
         batch, scoring = random_pairs(rng, 3, 150, letters, shortest=1), Scoring(matrix, GapCosts(3, 1), mode)
-        monkeypatch.setattr(smith_waterman_trace_vector, "MOST_GROUP_BYTES", 0)
+        monkeypatch.setattr(smith_waterman_trace_vector, "MAX_GROUP_BYTES", 0)
         assert differing(stage, session, batch, scoring) == 0
 
 
@@ -232,7 +232,7 @@ def test_long_pair(
     scoring = Scoring(DNA, GapCosts(3, 1), mode)
     found = shaped_session.run(SmithWatermanTraceStage(shape, **defines), batch, scoring)
     assert rescored(found, batch, scoring)
-    monkeypatch.setattr(smith_waterman_trace_vector, "MOST_GROUP_BYTES", 2**40)
+    monkeypatch.setattr(smith_waterman_trace_vector, "MAX_GROUP_BYTES", 2**40)
     assert found == shaped_session.run(SmithWatermanTraceStage(shape, **others), batch, scoring)
 
 

@@ -64,8 +64,8 @@ def test_no_sequence_that_the_strips_take(
     gpu: OpenCLSession, launches: Launches, monkeypatch: pytest.MonkeyPatch, texts: list[str]
 ) -> None:
     """Drivers before OpenCL 2.1 refuse to launch nothing."""
-    monkeypatch.setattr(viterbi_shapes, "LEAST_LONG", 50)
-    monkeypatch.setattr(viterbi_shapes, "MOST_LONG", 50)
+    monkeypatch.setattr(viterbi_shapes, "MIN_LONG", 50)
+    monkeypatch.setattr(viterbi_shapes, "MAX_LONG", 50)
     profile = random_profile(np.random.default_rng(1), 9)
     batch = SequenceBatch.from_texts(texts)
     found = gpu.run(ViterbiStage("item"), batch, profile).values

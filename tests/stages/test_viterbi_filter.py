@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.row_lists import RowList, length_buffers
-from clalign.stages.hmmer3.viterbi_filter import LEAST_PIECE, VITERBI_FILTER, ViterbiFilterStage
-from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, MOST_ABOVE, PairSteps, pair_steps
+from clalign.stages.hmmer3.viterbi_filter import MIN_PIECE, VITERBI_FILTER, ViterbiFilterStage
+from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, MAX_ABOVE, PairSteps, pair_steps
 from clalign.stages.hmmer3.viterbi_filter_tables import mergeable
 from clalign.values.alphabets import AMINO
 from clalign.values.local_profiles import LOOP_COST, WORD_E_MOVE, WORD_SCALE, LocalProfile, length_terms, word_scores
@@ -125,7 +125,7 @@ def highest_deletes(pairs: PairSteps) -> npt.NDArray[np.int64]:
     d, highest = pairs.least, []
     for on in pairs.steps[5]:
         highest.append((d, d + int(on)))
-        d = max(d + int(on), MOST_ABOVE)
+        d = max(d + int(on), MAX_ABOVE)
     return np.array(highest)
 
 
@@ -140,7 +140,7 @@ def test_no_sum_of_two_packed_scores_wraps_around(seed: int, n_nodes: int) -> No
     for step in (to_match, from_insert, from_delete, stay, on, pairs.match):
         assert pairs.least + step.min() >= -32768
     assert (begin >= pairs.least).all()
-    assert max(0, pairs.match.max()) + MOST_ABOVE <= 32767
+    assert max(0, pairs.match.max()) + MAX_ABOVE <= 32767
     assert all(step.max() <= 0 for step in (to_match, from_insert, from_delete, begin, stay))
     assert highest_deletes(pairs).max() <= 32767
 
@@ -234,7 +234,7 @@ def test_nasty_sequences(session: Session) -> None:
 
 
 def test_longer_sequences_than_the_packed_form_takes(session: Session) -> None:
-    assert int(length_terms(np.array([LONGEST])).word_move[0]) == 12500 - 12000 - MOST_ABOVE
+    assert int(length_terms(np.array([LONGEST])).word_move[0]) == 12500 - 12000 - MAX_ABOVE
     rng = np.random.default_rng(7)
     profile = random_local_profile(rng, 20)
     stage = ViterbiFilterStage("lanes", LONGEST=30)
@@ -272,7 +272,7 @@ def test_long_sequences_are_cut_where_nothing_is_lost(session: Session) -> None:
     pairs = pairs_of(profile)
     assert pairs is not None
     assert pairs.longest_alignment is not None
-    assert pairs.longest_alignment < LEAST_PIECE
+    assert pairs.longest_alignment < MIN_PIECE
     domain = np.array([ord(letter.upper()) - ord("A") for letter in profile.hmm.consensus[:6]], np.uint8)
     texts = []
     for place in range(690, 790, 6):

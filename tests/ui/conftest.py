@@ -27,7 +27,7 @@ from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.models.reader import Reader
 from clalign.ui.settings import Settings
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views import message_bar, spec_sheet
+from clalign.ui.views.widgets import message_bar, spec_sheet
 from clalign.ui.worker_process import default_worker
 
 WORKER = Path(__file__).with_name("fake_worker.py")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clalign.cli import worker
-from clalign.cli.orders import Orders
 from clalign.cli.profiling import worker_profiled
+from clalign.cli.worker_commands import Orders
 from clalign.errors import Cancelled, ClalignError
 from clalign.jobs import Event, Job
 from clalign.values.devices import REFERENCE, Device

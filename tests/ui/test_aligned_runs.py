@@ -17,9 +17,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QScrollArea, QWidget
 
 import clalign
+from clalign.engines.msa.annealing_progress import MergesTold, told_alignment
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, quality_of
 from clalign.engines.msa.reliability import MEASURES
-from clalign.engines.msa.watching import MergesTold, told_alignment
 from clalign.jobs import Job
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.msa import sheet as sheet_module
@@ -30,7 +30,7 @@ from clalign.ui.engines.msa.run_data import path_of
 from clalign.ui.engines.msa.sheet import lengths_of
 from clalign.ui.models.jobs import JobItem
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
+from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers
 
 LEFT = Qt.MouseButton.LeftButton

@@ -5,8 +5,17 @@ import numpy as np
 import pytest
 
 from clalign.ui.engines.plan7.layout import as_fasta, lay_out
-from clalign.ui.models.alignment_layout import TITLE_ROOM, as_text, ruler, title_lines
-from clalign.ui.models.residue_colors import SCHEMES, background_of, letter_on
+from clalign.ui.models.alignment.alignment_layout import (
+    TITLE_ROOM,
+    as_text,
+    ruler,
+    title_lines,
+)
+from clalign.ui.models.alignment.residue_colors import (
+    SCHEMES,
+    background_of,
+    letter_on,
+)
 from clalign.ui.theme import DARK, LIGHT, Tokens, contrast
 
 

@@ -15,12 +15,12 @@ import clalign
 from clalign.formats.row_alignments import read_rows
 from clalign.tools.guide_trees import guide_tree
 from clalign.ui.engines.msa.page import AlignedPage
-from clalign.ui.models.rows_view import Selection
-from clalign.ui.models.tree_layout import TreeLayout
+from clalign.ui.models.alignment.rows_view import Selection
+from clalign.ui.models.alignment.tree_layout import TreeLayout
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.rows_page import RowsPanel
-from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
-from clalign.ui.views.tree_view import TreeCanvas
+from clalign.ui.views.alignment.rows_page import RowsPanel
+from clalign.ui.views.alignment.tree_view import TreeCanvas
+from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
 from clalign.values.trees import Tree
 
 LEFT = Qt.MouseButton.LeftButton

@@ -16,16 +16,24 @@ from clalign.ui import formatting, theme
 from clalign.ui.engines.plan7.calibration import fit_chart
 from clalign.ui.engines.plan7.histogram import ProfileHistogram
 from clalign.ui.engines.plan7.logo_painter import fitting
-from clalign.ui.models.histogram import Histogram
-from clalign.ui.views import source_card
-from clalign.ui.views.alignment_painter import LinePainter
-from clalign.ui.views.details import LEAST_WIDTH, FactsCard
-from clalign.ui.views.drawing_painter import paint_shapes
-from clalign.ui.views.facts_paragraph import FACTS, WORDS, FactsParagraph
-from clalign.ui.views.histogram_plot import HIGHEST_CURVE, CountAxis, ScorePlot
-from clalign.ui.views.histogram_view import HistogramView
-from clalign.ui.views.plot_tags import EDGE
-from clalign.ui.views.source_card import LengthBars
+from clalign.ui.models.charts.histogram import Histogram
+from clalign.ui.views.alignment.alignment_painter import LinePainter
+from clalign.ui.views.charts.drawing_painter import paint_shapes
+from clalign.ui.views.charts.histogram_plot import (
+    HIGHEST_CURVE,
+    CountAxis,
+    ScorePlot,
+)
+from clalign.ui.views.charts.histogram_view import HistogramView
+from clalign.ui.views.charts.plot_tags import EDGE
+from clalign.ui.views.details import MIN_WIDTH, FactsCard
+from clalign.ui.views.results.facts_paragraph import (
+    FACTS,
+    WORDS,
+    FactsParagraph,
+)
+from clalign.ui.views.widgets import file_report
+from clalign.ui.views.widgets.file_report import LengthBars
 from clalign.values.charts import Bar, BarChart
 from clalign.values.drawings import Words, text_width
 from clalign.values.evalues import GumbelFit
@@ -361,7 +369,7 @@ def test_the_ends_of_a_distribution_are_the_shortest_and_the_longest(
     bars = LengthBars([[13, 1000, 7], [1001, 2434, 2]], ("13", "2,358"))
     qtbot.addWidget(bars)
     seen: list[str] = []
-    monkeypatch.setattr(source_card, "QPainter", lambda widget: SimpleNamespace(
+    monkeypatch.setattr(file_report, "QPainter", lambda widget: SimpleNamespace(
         fillRect=lambda *_: None, setPen=lambda _: None, drawText=lambda _, side, text: seen.append(text)))  # fmt: skip
     bars.paintEvent(None)
     assert seen == ["13", "2,358 residues"]
@@ -372,14 +380,14 @@ def test_long_names_of_files_push_nothing_out_of_details(qtbot: Any) -> None:
     card = FactsCard()
     qtbot.addWidget(card)
     card.show_facts(name, [("File", f"/home/somebody/{name}"), ("Residues", "2 969")], "")
-    card.resize(LEAST_WIDTH, 400)
+    card.resize(MIN_WIDTH, 400)
     card.show()
     inside = card.widget()
-    assert inside.minimumSizeHint().width() <= LEAST_WIDTH
-    assert inside.width() <= LEAST_WIDTH
+    assert inside.minimumSizeHint().width() <= MIN_WIDTH
+    assert inside.width() <= MIN_WIDTH
     title = card.box.itemAt(0).widget()
     metrics = QFontMetrics(title.font())
-    assert all(metrics.horizontalAdvance(part) <= LEAST_WIDTH for part in title.text().split(formatting.ZERO))
+    assert all(metrics.horizontalAdvance(part) <= MIN_WIDTH for part in title.text().split(formatting.ZERO))
     assert title.toolTip().replace("\n", "") == name
     assert title.accessibleName() == name
     assert formatting.breakable("Query of a run") == "Query of a run"

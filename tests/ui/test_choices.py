@@ -6,7 +6,11 @@ from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStyleOptionViewItem
 
 from clalign.ui import formatting
-from clalign.ui.views.choices import COUNT_ROLE, CountDelegate, list_place
+from clalign.ui.views.widgets.choices import (
+    COUNT_ROLE,
+    CountDelegate,
+    list_place,
+)
 
 
 def test_a_long_name_leaves_its_count_room(qtbot: Any) -> None:

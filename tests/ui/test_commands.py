@@ -17,8 +17,13 @@ from clalign.ui.models.workspace import Source
 from clalign.ui.shell.actions import COMMANDS, MENUS
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.docks import ID_ROLE
-from clalign.ui.views.results_page import ResultsPage
-from clalign.ui.views.small_sheets import DeviceSheet, PasteSheet, PreferencesSheet, TextSheet
+from clalign.ui.views.results.results_page import ResultsPage
+from clalign.ui.views.widgets.small_sheets import (
+    DeviceSheet,
+    PasteSheet,
+    PreferencesSheet,
+    TextSheet,
+)
 
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier

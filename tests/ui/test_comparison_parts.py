@@ -15,8 +15,8 @@ from clalign.engines.pictures.points import Points
 from clalign.runs.run_file import open_run
 from clalign.ui.controllers.results_controller import names_with_query
 from clalign.ui.engines.pairwise.page import PairPage
-from clalign.ui.views.parts import IconButton
-from clalign.ui.views.rows_painter import shown_name
+from clalign.ui.views.alignment.rows_painter import shown_name
+from clalign.ui.views.widgets.parts import IconButton
 
 
 def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], PairPage]) -> None:

@@ -9,10 +9,10 @@ from PySide6.QtTest import QTest
 
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
-from clalign.ui.desk.job_controller import JobController
-from clalign.ui.models.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hit_pages import ALL_PROFILES
+from clalign.ui.services.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.export_sheet import ExportChoices, ExportSheet
+from clalign.ui.views.results.export_sheet import ExportChoices, ExportSheet
 
 
 @pytest.mark.parametrize("engine", ["plan7", "pairwise"])

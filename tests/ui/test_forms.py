@@ -17,11 +17,11 @@ from clalign.ui.engines.plan7.notices import notices, reason_not_to_run, source_
 from clalign.ui.models import device_words
 from clalign.ui.models.data_tree import told_apart
 from clalign.ui.models.file_names import names_apart
-from clalign.ui.models.scripts import as_command, as_python
+from clalign.ui.models.results.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.option_form import OptionForm
-from clalign.ui.views.spec_sheet import time_words
+from clalign.ui.views.widgets.option_form import OptionForm
+from clalign.ui.views.widgets.spec_sheet import time_words
 from clalign.values.devices import REFERENCE, Device
 
 

@@ -16,11 +16,11 @@ from clalign.ui.engines.plan7.explain_sheet import FilterSheet
 from clalign.ui.engines.plan7.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
 from clalign.ui.engines.plan7.funnel import COLUMNS, funnel_steps, judge, read_funnel, read_survivors
 from clalign.ui.engines.plan7.funnel_view import FunnelView, scale_of
-from clalign.ui.models.text_table import TextTable
+from clalign.ui.models.widgets.text_table import TextTable
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.theme import LIGHT
-from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.results.explain_sheet import ExplainSheet, NameSheet
+from clalign.ui.views.results.results_page import ResultsPage
 
 pytestmark = pytest.mark.thorough
 

@@ -96,7 +96,7 @@ def test_the_heart_notices_a_pause(qtbot: Any) -> None:
 @pytest.fixture
 def warm() -> None:
     """The plotting library is loaded right after the start, before any job."""
-    from clalign.ui.views import results_page
+    from clalign.ui.views.results import results_page
 
     assert results_page
 

@@ -20,11 +20,11 @@ from clalign.ui.models.help_pages import HelpPages, sections_of
 from clalign.ui.models.session import Session
 from clalign.ui.shell import app
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.facts import facts_grid
 from clalign.ui.views.help_page import DOCUMENT_ROLE, HelpPage
-from clalign.ui.views.report_sheet import ReportSheet
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.results.report_sheet import ReportSheet
+from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.tour_bar import STEPS
+from clalign.ui.views.widgets.facts import facts_grid
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 

@@ -2,7 +2,7 @@ import pytest
 
 from clalign.runs.pages import VALUES, Condition, condition_sql
 from clalign.ui.engines.plan7.columns import PROFILE_TABLE
-from clalign.ui.models.hit_filter import parse_filter
+from clalign.ui.models.results.hit_filter import parse_filter
 
 
 def asked(text: str) -> tuple[str, tuple[object, ...]]:

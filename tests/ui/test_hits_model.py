@@ -17,13 +17,13 @@ from clalign.jobs import JobContext
 from clalign.runs.pages import VALUES, HitQuery
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.columns import COLUMNS, PROFILE_TABLE
-from clalign.ui.models import hits_model
-from clalign.ui.models.hit_filter import parse_filter
-from clalign.ui.models.hit_pages import HitPages
-from clalign.ui.models.hits_model import MAX_PAGES, HitsModel
 from clalign.ui.models.reader import Reader
-from clalign.ui.views import hits_table
-from clalign.ui.views.hits_table import HitsPanel, HitsTable
+from clalign.ui.models.results import hits_model
+from clalign.ui.models.results.hit_filter import parse_filter
+from clalign.ui.models.results.hit_pages import HitPages
+from clalign.ui.models.results.hits_model import MAX_PAGES, HitsModel
+from clalign.ui.views.results import hits_table
+from clalign.ui.views.results.hits_table import HitsPanel, HitsTable
 
 MANY = 30_000
 
@@ -172,7 +172,7 @@ def test_ids_are_of_the_rows_that_are_shown(qtbot: Any, model: HitsModel) -> Non
 
 def test_only_picked_hits_are_selected_together(qtbot: Any, model: HitsModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not what is listed in their place: something that was asked for since, or what was there where they failed."""
-    monkeypatch.setattr(hits_table, "MOST_RANGES", 1)
+    monkeypatch.setattr(hits_table, "MAX_RANGES", 1)
     panel = HitsPanel(model)
     qtbot.addWidget(panel)
     places = np.array([0, 2, 4])

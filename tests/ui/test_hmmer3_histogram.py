@@ -10,12 +10,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from clalign.engines.plan7.funnel import hits_with_score
+from clalign.engines.plan7.hmmer3.funnel import hits_with_score
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.plan7.histogram import read_profile_histogram
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.results.results_page import ResultsPage
 
 
 @pytest.mark.parametrize("kind", ["msv", "forward"])

@@ -16,15 +16,24 @@ from clalign.ui import theme
 from clalign.ui.engines.plan7.columns import COLUMNS, PROFILE_TABLE
 from clalign.ui.engines.plan7.domain_table import HMMER3_COLUMNS, domain_rows, estimates_line, is_below
 from clalign.ui.engines.plan7.layout import as_fasta, lay_out
-from clalign.ui.models.alignment_layout import Line, as_text, confidence, node_at
-from clalign.ui.models.hit_filter import parse_filter
-from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages
-from clalign.ui.models.hit_table import NO_DOMAIN
-from clalign.ui.models.hits_model import HitsModel
+from clalign.ui.models.alignment.alignment_layout import (
+    Line,
+    as_text,
+    confidence,
+    node_at,
+)
 from clalign.ui.models.reader import Reader
+from clalign.ui.models.results.hit_filter import parse_filter
+from clalign.ui.models.results.hit_pages import ALL_PROFILES, HitPages
+from clalign.ui.models.results.hit_table import NO_DOMAIN
+from clalign.ui.models.results.hits_model import HitsModel
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.domain_strip import Block, domain_tip, paint_strip
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.charts.domain_strip import (
+    Block,
+    domain_tip,
+    paint_strip,
+)
+from clalign.ui.views.results.results_page import ResultsPage
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -17,19 +17,23 @@ from clalign.labs.comparison_results import COLUMNS, COMPARISON, height_of
 from clalign.labs.ladder import Ladder
 from clalign.labs.register import LADDERS
 from clalign.ui import formatting
-from clalign.ui.desk import job_controller
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
 from clalign.ui.engines.plan7.calibration import fit_chart, fit_words
 from clalign.ui.engines.plan7.sheet import RunSheet
-from clalign.ui.models.documents import read_document, with_other_machine, write_document
-from clalign.ui.models.laboratory import LabView
+from clalign.ui.models.laboratory.documents import (
+    read_document,
+    with_other_machine,
+    write_document,
+)
+from clalign.ui.models.laboratory.lab_view import LabView
+from clalign.ui.services import job_controller
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.comparison_page import ComparisonPage
-from clalign.ui.views.figure_view import chart_picture
-from clalign.ui.views.lab_page import LabPage
-from clalign.ui.views.pictures import save_picture
-from clalign.ui.views.rung_page import RungPage
-from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
+from clalign.ui.views.charts.figure_view import chart_picture
+from clalign.ui.views.charts.pictures import save_picture
+from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
+from clalign.ui.views.laboratory.comparison_page import ComparisonPage
+from clalign.ui.views.laboratory.lab_page import LabPage
+from clalign.ui.views.laboratory.rung_page import RungPage
 from clalign.values.axes import linear_ticks, log_ticks, tick_text
 
 pytestmark = pytest.mark.thorough

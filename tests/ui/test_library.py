@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from clalign.runs.ownership import owned
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
-from clalign.ui.models import run_view
+from clalign.ui.models.results import run_view
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.library_page import DeleteRunsSheet, LibraryPage, NameRunSheet, RunsComparedSheet
 

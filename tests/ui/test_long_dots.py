@@ -14,10 +14,10 @@ from clalign.compute.sessions import nothing_to_check
 from clalign.errors import Cancelled
 from clalign.ui import theme
 from clalign.ui.engines.pairwise.dot_painter import DotStyle, dot_image, is_coarse, paint_dots, part_around, whole
-from clalign.ui.engines.pairwise.dot_plot import LEVELS, MOST_DOTS, DotPlot, dotted
+from clalign.ui.engines.pairwise.dot_plot import LEVELS, MAX_DOTS, DotPlot, dotted
 from clalign.ui.engines.pairwise.dot_view import DotPlotView
 from clalign.ui.engines.pairwise.dot_words import shared_words, word_length, words_of
-from clalign.ui.engines.pairwise.pictures import MOST_IN_ONE, DotPicture, too_long
+from clalign.ui.engines.pairwise.pictures import MAX_IN_ONE, DotPicture, too_long
 from clalign.values.alphabets import encode
 from clalign.values.scoring import SubstitutionMatrix
 from clalign.values.sequences import Sequence
@@ -81,7 +81,7 @@ def test_a_repeat_is_not_looked_at_everywhere() -> None:
 def test_what_is_alike_is_seen_all_along_and_nothing_else(plot: DotPlot) -> None:
     assert plot.dots is not None
     assert plot.window > 15
-    assert plot.dots.shape == (MOST_DOTS, MOST_DOTS)
+    assert plot.dots.shape == (MAX_DOTS, MAX_DOTS)
     alike = levels_along(plot, range(25_100, 44_900, 100), range(20_100, 39_900, 100))
     assert np.mean(np.array(alike) > 0) > 0.9
     opposite = levels_along(plot, range(50_100, 59_900, 100), range(59_899, 50_099, -100))
@@ -215,7 +215,7 @@ def test_names_and_numbers_stand_within_the_plot(text_font: QFont) -> None:
 @pytest.mark.parametrize(("ending", "is_refused"), [("svg", True), ("PNG", True), ("pdf", False)])
 def test_a_picture_that_nobody_could_open_is_refused(ending: str, is_refused: bool) -> None:
     class Part:
-        states = "M" * (MOST_IN_ONE // 2 + 1)
+        states = "M" * (MAX_IN_ONE // 2 + 1)
 
     class Long:
         domains = (Part, Part)

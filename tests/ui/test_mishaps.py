@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit, QPushB
 import clalign
 from clalign.ui.shell.app import tell_faults
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.results.results_page import ResultsPage
 
 pytestmark = pytest.mark.thorough
 
@@ -121,7 +121,7 @@ def test_a_message_goes_when_its_run_is_continued(
 
 
 def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clalign.ui.desk.job_controller.run_name", lambda spec, now: "same")
+    monkeypatch.setattr("clalign.ui.services.job_controller.run_name", lambda spec, now: "same")
     controller = loaded.controller
     spec = controller.search.sheet.spec
     runs = [controller.jobs.search(spec), controller.jobs.search(spec)]

@@ -22,9 +22,9 @@ from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.plan7.profile_nodes import shown_profile
 from clalign.ui.models.jobs import JobItem
-from clalign.ui.models.missing_files import LOCATE_TITLE
+from clalign.ui.models.results.missing_files import LOCATE_TITLE
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.explain_sheet import ExplainSheet
+from clalign.ui.views.results.explain_sheet import ExplainSheet
 from tests.run_facts import report_of
 
 pytestmark = pytest.mark.thorough

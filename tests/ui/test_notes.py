@@ -16,12 +16,12 @@ from clalign.runs import connection as door
 from clalign.runs.run_file import open_run, write_note
 from clalign.ui import theme
 from clalign.ui.engines.plan7.columns import PROFILE_TABLE
-from clalign.ui.models.hit_pages import ALL_PROFILES
-from clalign.ui.models.hits_model import HitsModel
 from clalign.ui.models.reader import Reader
+from clalign.ui.models.results.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hits_model import HitsModel
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.hits_table import HitsTable
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.results.hits_table import HitsTable
+from clalign.ui.views.results.results_page import ResultsPage
 
 pytestmark = pytest.mark.thorough
 

@@ -14,17 +14,17 @@ from clalign.formats.pairwise_rows import PairRow
 from clalign.runs.pages import HitQuery
 from clalign.ui.engines.pairwise import dot_plot, histogram
 from clalign.ui.engines.pairwise.columns import PAIR_TABLE
-from clalign.ui.engines.pairwise.dot_plot import MOST_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
+from clalign.ui.engines.pairwise.dot_plot import MAX_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
 from clalign.ui.engines.pairwise.form import PairForm
 from clalign.ui.engines.pairwise.histogram import read_pair_histogram
 from clalign.ui.engines.pairwise.layout import PairLines, pair_fasta
 from clalign.ui.engines.pairwise.notices import compares_bases, pair_notices, reason_not_to_compare
 from clalign.ui.engines.pairwise.run_view import PairRunView
-from clalign.ui.models.alignment_layout import as_text
-from clalign.ui.models.hit_pages import ALL_PROFILES, HitPages
-from clalign.ui.models.hits_model import HitsModel
+from clalign.ui.models.alignment.alignment_layout import as_text
 from clalign.ui.models.reader import Reader
-from clalign.ui.models.scripts import as_command, as_python
+from clalign.ui.models.results.hit_pages import ALL_PROFILES, HitPages
+from clalign.ui.models.results.hits_model import HitsModel
+from clalign.ui.models.results.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
 
 LEFT = Qt.MouseButton.LeftButton
@@ -302,7 +302,7 @@ def test_long_sequences_are_binned(pair_runs: dict[str, Path]) -> None:
     sequence = Sequence("long", "", codes)
     plot = dotted(DotPlot("a", "b", 3000, 3000, ()), sequence, sequence, [codes], load_matrix("BLOSUM62"), 11)
     assert plot.dots is not None
-    assert max(plot.dots.shape) == MOST_DOTS
+    assert max(plot.dots.shape) == MAX_DOTS
     assert np.diag(plot.dots)[4:-4].min() > 150
     assert np.median(plot.dots) < 100
 

@@ -17,8 +17,8 @@ from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.pairwise.sheet import PairSheet
 from clalign.ui.models.workspace import Source
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.export_sheet import ExportSheet
-from clalign.ui.views.parts import IconButton
+from clalign.ui.views.results.export_sheet import ExportSheet
+from clalign.ui.views.widgets.parts import IconButton
 from clalign.values.specs import options_of
 
 pytestmark = pytest.mark.thorough

@@ -25,12 +25,12 @@ from clalign.ui.engines.pairwise.dot_view import DotPlotView
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.pairwise.pictures import AlignmentPicture, DotPicture
 from clalign.ui.engines.pairwise.sheet import PairSheet
-from clalign.ui.models.histogram import HitHistogram
-from clalign.ui.models.hit_pages import ALL_PROFILES
+from clalign.ui.models.charts.histogram import HitHistogram
+from clalign.ui.models.results.hit_pages import ALL_PROFILES
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.explain_sheet import ExplainSheet, NameSheet
-from clalign.ui.views.parts import FactsLabel
-from clalign.ui.views.pictures import FORMATS, save_picture
+from clalign.ui.views.charts.pictures import FORMATS, save_picture
+from clalign.ui.views.results.explain_sheet import ExplainSheet, NameSheet
+from clalign.ui.views.widgets.parts import FactsLabel
 from clalign.values.devices import REFERENCE
 
 pytestmark = pytest.mark.thorough

@@ -25,10 +25,10 @@ from clalign.engines.export import Choice
 from clalign.engines.pictures import KINDS, Asked, picture_of, read_picture
 from clalign.engines.pictures.coverage import CLASSES, class_of, packed
 from clalign.engines.pictures.numbers import read_numbers
-from clalign.engines.pictures.points import MOST_DOTS, marked
+from clalign.engines.pictures.points import MAX_DOTS, marked
 from clalign.engines.pictures.quantiles import Quantiles
 from clalign.engines.pictures.stages import number_text, percent_text
-from clalign.engines.plan7.funnel import funnel_of
+from clalign.engines.plan7.hmmer3.funnel import funnel_of
 from clalign.errors import ExitCode, InputError, OptionError
 from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.taxonomy import column_named, read_taxonomy
@@ -37,12 +37,12 @@ from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.ui import theme
 from clalign.ui.controllers import picture_controller
-from clalign.ui.models.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hit_pages import ALL_PROFILES
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views import hits_table
-from clalign.ui.views.pictures_view import PicturesView
-from clalign.ui.views.results_page import ResultsPage
-from clalign.ui.views.sized_picture_sheet import SizedPictureSheet
+from clalign.ui.views.charts.pictures_view import PicturesView
+from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
+from clalign.ui.views.results import hits_table
+from clalign.ui.views.results.results_page import ResultsPage
 from clalign.values.drawings import Words
 from clalign.values.species import UNKNOWN, Taxonomy
 
@@ -227,7 +227,7 @@ def test_lanes_never_overlap() -> None:
 
 def test_many_points_become_cells_that_hold_all_of_them() -> None:
     rng = np.random.default_rng(5)
-    n = 20 * MOST_DOTS
+    n = 20 * MAX_DOTS
     x, y = rng.uniform(0, 700, n), rng.uniform(0, 300, n)
     shapes, picks = marked(x, y, np.arange(n), rng.random(n) < 0.5, lambda place: "")
     assert len(shapes) < n / 3
@@ -334,7 +334,7 @@ def test_hits_that_lie_far_apart_are_listed_alone(
 ) -> None:
     """As many as there may be: Qt would compare each range of selected rows with each."""
     page, view = shown
-    monkeypatch.setattr(hits_table, "MOST_RANGES", 1)
+    monkeypatch.setattr(hits_table, "MAX_RANGES", 1)
     wanted = [page.run.hits.row_at(place).id for place in (0, 2, 4)]
     window.controller.pictures.choose_hits(page, view, np.array(wanted))
     qtbot.waitUntil(lambda: chosen_ids(page) == wanted)

@@ -18,15 +18,15 @@ from clalign.engines.overview import HitMatrix
 from clalign.runs.run_file import open_run
 from clalign.ui import formatting, theme
 from clalign.ui.engines.msa.pair_view import PairView
-from clalign.ui.models.heat_map import HeatMap
-from clalign.ui.models.text_table import TextColumn, TextTable
+from clalign.ui.models.charts.heat_map import HeatMap
+from clalign.ui.models.widgets.text_table import TextColumn, TextTable
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.architecture_painter import BarStyle, paint_bar
-from clalign.ui.views.choices import QueryChooser
-from clalign.ui.views.heat_map_view import Frame, paint_map
-from clalign.ui.views.message_bar import MessageBar
-from clalign.ui.views.parts import ElidedLabel, label
-from clalign.ui.views.pictures import readable_svg
+from clalign.ui.views.charts.architecture_painter import BarStyle, paint_bar
+from clalign.ui.views.charts.heat_map_view import Frame, paint_map
+from clalign.ui.views.charts.pictures import readable_svg
+from clalign.ui.views.widgets.choices import QueryChooser
+from clalign.ui.views.widgets.message_bar import MessageBar
+from clalign.ui.views.widgets.parts import ElidedLabel, label
 from clalign.values.architectures import Architecture, PlacedDomain
 
 IMAGE = '<img src="{}">EVIL'

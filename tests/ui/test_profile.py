@@ -30,7 +30,7 @@ from clalign.ui.engines.plan7.profile_nodes import (
 )
 from clalign.ui.engines.plan7.profile_view import LeastLikedSheet, ProfileView
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.results.results_page import ResultsPage
 from clalign.values.profile_logo import HEIGHT_MODES
 from clalign.values.profiles import Hmm
 

@@ -21,23 +21,32 @@ from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
 from clalign.ui.controllers import results_controller
 from clalign.ui.engines.plan7.page import SearchPage
-from clalign.ui.models import architectures, long_list
-from clalign.ui.models.architectures import Asked, question, shown_words
-from clalign.ui.models.family_colors import SAFE, family_colors, letters_on
-from clalign.ui.models.heat_map import HeatMap
-from clalign.ui.models.histogram import HitHistogram
-from clalign.ui.models.hit_pages import ALL_PROFILES
-from clalign.ui.models.long_list import LongList
-from clalign.ui.models.overview import COLUMNS, QueriesModel
-from clalign.ui.models.rows_view import RowsView
+from clalign.ui.models.alignment.rows_view import RowsView
+from clalign.ui.models.charts import architectures
+from clalign.ui.models.charts.architectures import (
+    Asked,
+    question,
+    shown_words,
+)
+from clalign.ui.models.charts.family_colors import (
+    SAFE,
+    family_colors,
+    letters_on,
+)
+from clalign.ui.models.charts.heat_map import HeatMap
+from clalign.ui.models.charts.histogram import HitHistogram
+from clalign.ui.models.charts.overview import COLUMNS, QueriesModel
+from clalign.ui.models.results.hit_pages import ALL_PROFILES
+from clalign.ui.models.widgets import long_list
+from clalign.ui.models.widgets.long_list import LongList
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views import dragged_hits
-from clalign.ui.views.aligned_hits import AlignedHits
-from clalign.ui.views.architecture_painter import ArchitecturePicture
-from clalign.ui.views.choices import COUNT_ROLE, ChoiceList
-from clalign.ui.views.heat_map_view import HeatMapPicture
-from clalign.ui.views.pictures import save_picture
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.alignment.aligned_hits import AlignedHits
+from clalign.ui.views.charts.architecture_painter import ArchitecturePicture
+from clalign.ui.views.charts.heat_map_view import HeatMapPicture
+from clalign.ui.views.charts.pictures import save_picture
+from clalign.ui.views.results import dragged_hits
+from clalign.ui.views.results.results_page import ResultsPage
+from clalign.ui.views.widgets.choices import COUNT_ROLE, ChoiceList
 from clalign.values.row_alignments import RowAlignment
 
 LEFT, TIP = Qt.MouseButton.LeftButton, Qt.ItemDataRole.ToolTipRole

@@ -7,8 +7,8 @@ import pytest
 
 from clalign.errors import OptionError
 from clalign.jobs import QuietContext
-from clalign.ui.models.residue_colors import letter_on
-from clalign.ui.models.row_colors import (
+from clalign.ui.models.alignment.residue_colors import letter_on
+from clalign.ui.models.alignment.row_colors import (
     CODES,
     FIRST_COLOR,
     PLAIN,
@@ -19,9 +19,13 @@ from clalign.ui.models.row_colors import (
     ramp,
     value_coloring,
 )
-from clalign.ui.models.row_measures import order_by_species, order_of
-from clalign.ui.models.row_search import compiled, find_rows, prosite_pattern
-from clalign.ui.models.rows_view import RowsView
+from clalign.ui.models.alignment.row_measures import order_by_species, order_of
+from clalign.ui.models.alignment.row_search import (
+    compiled,
+    find_rows,
+    prosite_pattern,
+)
+from clalign.ui.models.alignment.rows_view import RowsView
 from clalign.ui.theme import contrast
 from clalign.values.column_statistics import N_LETTERS, count_letters
 from clalign.values.row_alignments import RowAlignment, RowNotes

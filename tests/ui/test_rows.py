@@ -15,13 +15,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 from clalign.formats.row_alignments import read_rows
 from clalign.jobs import JobContext
 from clalign.ui import theme
-from clalign.ui.desk import alignment_controller
-from clalign.ui.models.rows_view import RowsView, Selection
+from clalign.ui.models.alignment.rows_view import RowsView, Selection
+from clalign.ui.services import alignment_controller
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.rows_canvas import RowsCanvas
-from clalign.ui.views.rows_page import RowsPanel
-from clalign.ui.views.rows_painter import shown_name
-from clalign.ui.views.rows_sheet import RowsPictureSheet
+from clalign.ui.views.alignment.rows_canvas import RowsCanvas
+from clalign.ui.views.alignment.rows_page import RowsPanel
+from clalign.ui.views.alignment.rows_painter import shown_name
+from clalign.ui.views.alignment.rows_sheet import RowsPictureSheet
 from clalign.values.row_alignments import RowAlignment
 
 LEFT = Qt.MouseButton.LeftButton

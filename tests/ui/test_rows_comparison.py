@@ -10,10 +10,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.tools.alignment_accuracy import alignment_accuracy, compare_files, residue_agreements
-from clalign.ui.models.rows_comparison import AGREEMENT
+from clalign.ui.models.alignment.rows_comparison import AGREEMENT
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.rows_comparison import ComparisonPane
-from clalign.ui.views.rows_page import RowsPanel
+from clalign.ui.views.alignment.rows_comparison import ComparisonPane
+from clalign.ui.views.alignment.rows_page import RowsPanel
 from clalign.values.multiple_alignments import MultipleAlignment
 
 LEFT = Qt.MouseButton.LeftButton

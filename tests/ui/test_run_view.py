@@ -10,9 +10,13 @@ import pytest
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.histogram import read_profile_histogram
 from clalign.ui.engines.plan7.run_view import ProfileRunView
-from clalign.ui.models.histogram import MAX_BARS, grouped_cutoffs, joined
+from clalign.ui.models.charts.histogram import (
+    MAX_BARS,
+    grouped_cutoffs,
+    joined,
+)
 from clalign.ui.models.reader import Reader
-from clalign.ui.models.run_view import RunView
+from clalign.ui.models.results.run_view import RunView
 from clalign.values.evalues import hmmer2_pvalue
 from clalign.values.profiles import Calibration
 

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from clalign.ui.engines.plan7.columns import COLUMNS
-from clalign.ui.models.histogram import HitHistogram
+from clalign.ui.models.charts.histogram import HitHistogram
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.results.results_page import ResultsPage
 
 pytestmark = pytest.mark.thorough
 

@@ -14,7 +14,7 @@ from clalign.engines.overview import read_overview
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.page import SearchPage
-from clalign.ui.models.overview import COLUMNS, SEARCHED_COLUMN
+from clalign.ui.models.charts.overview import COLUMNS, SEARCHED_COLUMN
 from clalign.ui.shell.main_window import MainWindow
 
 LEFT = Qt.MouseButton.LeftButton

@@ -11,15 +11,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QPushButton
 
 from clalign.runs.run_file import open_run
-from clalign.ui.desk import job_controller
 from clalign.ui.models.jobs import JobItem
 from clalign.ui.models.workspace import Source
+from clalign.ui.services import job_controller
 from clalign.ui.shell.leaving import LeaveSheet
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views import hits_table, message_bar
-from clalign.ui.views.parts import IconButton
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.results import hits_table
+from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.start_page import ExampleCard
+from clalign.ui.views.widgets import message_bar
+from clalign.ui.views.widgets.parts import IconButton
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -300,7 +301,7 @@ def test_more_rows_than_can_be_copied_are_refused_and_not_cut(
     qtbot: Any, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page.hits.table.clearSelection()
-    monkeypatch.setattr(hits_table, "MOST_COPIED", 50)
+    monkeypatch.setattr(hits_table, "MAX_COPIED", 50)
     QGuiApplication.clipboard().setText("before")
     page.hits.table.copy()
     assert QGuiApplication.clipboard().text() == "before"

@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from clalign.databases.examples import load_examples
 from clalign.formats.profiles import load_profiles, profile_card
-from clalign.ui.desk import job_controller
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.models.jobs import JobItem
+from clalign.ui.services import job_controller
 from clalign.ui.settings import Settings
 from clalign.ui.shell import app
 from clalign.ui.shell.main_window import MainWindow

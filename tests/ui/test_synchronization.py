@@ -13,12 +13,12 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QWidget
 
 from clalign.labs.synchronization_results import SYNCHRONIZATION, cell_text, way_name
 from clalign.ui import formatting
-from clalign.ui.models.documents import read_document
-from clalign.ui.models.laboratory import LabView
+from clalign.ui.models.laboratory.documents import read_document
+from clalign.ui.models.laboratory.lab_view import LabView
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.figure_view import chart_picture
-from clalign.ui.views.pictures import save_picture
-from clalign.ui.views.synchronization_page import SynchronizationPage
+from clalign.ui.views.charts.figure_view import chart_picture
+from clalign.ui.views.charts.pictures import save_picture
+from clalign.ui.views.laboratory.synchronization_page import SynchronizationPage
 
 pytestmark = pytest.mark.thorough
 
@@ -114,7 +114,7 @@ def test_a_wrong_result_is_told(
 def test_a_saved_measurement_is_opened(
     window: MainWindow, page: SynchronizationPage, fake: ModuleType, tmp_path: Path, monkeypatch: Any, press: Press
 ) -> None:
-    from clalign.ui.models.documents import write_document
+    from clalign.ui.models.laboratory.documents import write_document
 
     path = tmp_path / "groups.json"
     write_document(fake.synchronization_document(ASKED), path)

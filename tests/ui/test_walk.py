@@ -32,10 +32,15 @@ from PySide6.QtWidgets import (
 
 import clalign
 from clalign.labs.register import LABORATORIES
-from clalign.ui.models import hits_model, text_table
+from clalign.ui.models.results import hits_model
+from clalign.ui.models.widgets import text_table
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.option_form import TICK_LETTERS, OptionForm
-from clalign.ui.views.parts import ElidedButton, ElidedLabel, FactsLabel
+from clalign.ui.views.widgets.option_form import TICK_LETTERS, OptionForm
+from clalign.ui.views.widgets.parts import (
+    ElidedButton,
+    ElidedLabel,
+    FactsLabel,
+)
 
 SIZES = ((900, 600), (1024, 768), (1280, 800), (1920, 1080), (2560, 1440))
 LENGTHS = {"as it is": 1.0, "as German": 1.35, "as Chinese": 0.7}

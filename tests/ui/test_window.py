@@ -18,12 +18,12 @@ from clalign.databases.examples import load_examples, load_pair_examples
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
 from clalign.tracing.files import read_trace, spans_of
-from clalign.ui.desk import job_controller
-from clalign.ui.desk.job_controller import JobController
+from clalign.ui.services import job_controller
+from clalign.ui.services.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.export_sheet import ExportSheet
-from clalign.ui.views.histogram_plot import ScorePlot
-from clalign.ui.views.results_page import ResultsPage
+from clalign.ui.views.charts.histogram_plot import ScorePlot
+from clalign.ui.views.results.export_sheet import ExportSheet
+from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.source_card import profile_facts
 
 LEFT = Qt.MouseButton.LeftButton

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QTableView
 
 from clalign.engines.engine import engine_named
 from clalign.ui import formatting
-from clalign.ui.views.domain_strip import NameDelegate
+from clalign.ui.views.charts.domain_strip import NameDelegate
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from clalign.formats.matrices import load_matrix
 from clalign.values.alphabets import AMINO, encode
-from clalign.values.composition import LEAST_FACTOR, lambda_factors, letter_counts
+from clalign.values.composition import MIN_FACTOR, lambda_factors, letter_counts
 from clalign.values.karlin_altschul import ROBINSON, known_statistics, ungapped_parameters
 from clalign.values.scoring import GapCosts, Scoring
 from clalign.values.sequences import SequenceBatch
@@ -43,7 +43,7 @@ def by_formula(query: str, target: str) -> float:
         middle = (low + high) / 2
         above = sum(share * math.exp(middle * score) for share, score in pairs) > 1.0
         low, high = (low, middle) if above else (middle, high)
-    return max(LEAST_FACTOR, low / known.lambda_)
+    return max(MIN_FACTOR, low / known.lambda_)
 
 
 def test_the_usual_composition_changes_nothing() -> None:
@@ -61,7 +61,7 @@ def test_factors_follow_the_formula() -> None:
 
 
 def test_factors_lie_between_a_half_and_one() -> None:
-    assert factors("A" * 50, "A" * 30)[0] == LEAST_FACTOR  # chance has a positive mean score
+    assert factors("A" * 50, "A" * 30)[0] == MIN_FACTOR  # chance has a positive mean score
     assert factors("W" * 50, "AG" * 30)[0] == 1.0  # all scores are negative
     assert factors("XXXX", "ACD", "").tolist() == [1.0, 1.0]
     assert factors("ACDEF", "XXBZ", "", "A" * 9)[:2].tolist() == [1.0, 1.0]

@@ -25,7 +25,7 @@ from clalign.values.karlin_altschul import (
     typical_lengths,
     ungapped_parameters,
 )
-from clalign.values.karlin_altschul_fit import LEAST_SCORES, MOST_FITTED, fitted_statistics, misfit, rows_to_fit
+from clalign.values.karlin_altschul_fit import MAX_FITTED, MIN_SCORES, fitted_statistics, misfit, rows_to_fit
 from clalign.values.karlin_altschul_tables import EVEN_ONLY, NUCLEIC, PROTEIN, UNGAPPED_LAMBDA
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceBatch
@@ -280,7 +280,7 @@ def test_a_strict_limit_says_nothing_of_how_scores_fit(evalue: float) -> None:
 
 def test_few_scores_are_not_fitted() -> None:
     rng = np.random.default_rng(1)
-    n = LEAST_SCORES
+    n = MIN_SCORES
     raws = (40 + 3 * rng.gumbel(size=n)).astype(np.int32)
     lengths = np.full(n, 300, np.int64)
     assert fitted_statistics(raws, lengths, 100, 10**6) is not None
@@ -296,9 +296,9 @@ def test_copies_of_one_sequence_are_not_taken_for_chance(score: int, deviation: 
 
 
 def test_of_many_sequences_some_are_fitted_and_never_empty_ones() -> None:
-    lengths = np.arange(3 * MOST_FITTED, dtype=np.int64) % 3
+    lengths = np.arange(3 * MAX_FITTED, dtype=np.int64) % 3
     rows = rows_to_fit(lengths)
-    assert len(rows) == len(set(rows.tolist())) == MOST_FITTED
+    assert len(rows) == len(set(rows.tolist())) == MAX_FITTED
     assert lengths[rows].min() == 1
     assert rows_to_fit(np.array([5, 0, 7])).tolist() == [0, 2]
     assert np.array_equal(rows, rows_to_fit(lengths))

@@ -141,7 +141,7 @@ def test_a_missing_composition_is_computed_or_left_out() -> None:
 def test_shelves_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     hmms = library("odd")
     hmms.insert(7, random_hmm(np.random.default_rng(1), 30))
-    monkeypatch.setattr(profile_shelves, "MOST_NODES", 200)
+    monkeypatch.setattr(profile_shelves, "MAX_NODES", 200)
     made: list[int] = []
 
     def counted(some: list[Hmm], compute: bool) -> profile_shelves.ProfileShelf:
@@ -163,7 +163,7 @@ def test_shelves_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatc
 
 def test_shelves_that_several_are_at_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices each search with the models of another one."""
-    monkeypatch.setattr(profile_shelves, "MOST_NODES", 200)
+    monkeypatch.setattr(profile_shelves, "MAX_NODES", 200)
     hmms = library("odd")
     shelves, n_made = Shelves(hmms), [0]
     firsts, ends = shelves.firsts, [*shelves.firsts[1:], len(hmms)]

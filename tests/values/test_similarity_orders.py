@@ -12,7 +12,7 @@ from clalign.values.similarity_orders import order_alike
 @pytest.mark.parametrize("most", [0, 3000])
 @pytest.mark.parametrize("n_rows", [40, 4000])
 def test_blocks_are_found(most: int, n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similarity_orders, "MOST_CLUSTERED", most)
+    monkeypatch.setattr(similarity_orders, "MAX_CLUSTERED", most)
     random = np.random.default_rng(3)
     block_of_row, block_of_column = random.integers(0, 4, n_rows), random.permutation(np.arange(24) % 4)
     rows, columns = np.nonzero(block_of_row[:, None] == block_of_column[None, :])

@@ -14,19 +14,19 @@ from clalign.runs.sealing import seal_finished
 from clalign.values.specs import Spec
 
 from .. import formatting
-from ..desk.alignment_controller import AlignmentController
-from ..desk.app_context import AppContext
-from ..desk.explain_controller import ExplainController
-from ..desk.form_controller import FormController
-from ..desk.job_controller import JobController
-from ..desk.locate_controller import LocateController
-from ..desk.source_controller import SourceController
-from ..desk.tree_controller import TreeController
 from ..engines.register import PARTS, engine_at, part_of, parts
 from ..event_loop import defer
 from ..models.jobs import JobItem
-from ..models.run_view import STATE_WORDS, RunView
+from ..models.results.run_view import STATE_WORDS, RunView
 from ..models.workspace import Offer, Source
+from ..services.alignment_controller import AlignmentController
+from ..services.app_context import AppContext
+from ..services.explain_controller import ExplainController
+from ..services.form_controller import FormController
+from ..services.job_controller import JobController
+from ..services.locate_controller import LocateController
+from ..services.source_controller import SourceController
+from ..services.tree_controller import TreeController
 from ..settings import Settings
 from ..views.workbench import Workbench
 from .device_controller import DeviceController
@@ -39,7 +39,7 @@ from .results_controller import ResultsController
 from .session_controller import SessionController
 
 if TYPE_CHECKING:
-    from ..views.results_page import ResultsPage
+    from ..views.results.results_page import ResultsPage
 
 
 class AppController(AppContext):
@@ -320,7 +320,7 @@ class AppController(AppContext):
 
     def preferences(self) -> None:
         """Open the preferences."""
-        from ..views.small_sheets import PreferencesSheet
+        from ..views.widgets.small_sheets import PreferencesSheet
 
         sheet = PreferencesSheet(self.settings.preferences)
         sheet.changed.connect(self.change_preferences)

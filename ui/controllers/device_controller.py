@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..desk.app_context import AppContext, Controller
 from ..models import device_words
 from ..models.jobs import JobItem
 from ..models.workspace import REFERENCE_WORDS
+from ..services.app_context import AppContext, Controller
 
 if TYPE_CHECKING:
-    from ..views.small_sheets import DeviceSheet
+    from ..views.widgets.small_sheets import DeviceSheet
 
 
 class DeviceController(Controller):
@@ -32,7 +32,7 @@ class DeviceController(Controller):
             self._app.say("caution", REFERENCE_WORDS)
 
     def _ask_for_cluster(self) -> None:
-        from ..views.small_sheets import ClusterSheet
+        from ..views.widgets.small_sheets import ClusterSheet
 
         sheet = ClusterSheet(self._app.workspace.cluster)
         sheet.chosen.connect(self.choose_device)
@@ -64,7 +64,7 @@ class DeviceController(Controller):
 
     def show_device(self, number: str, test: bool = False) -> None:
         """Show a device, and test it if asked."""
-        from ..views.small_sheets import DeviceSheet
+        from ..views.widgets.small_sheets import DeviceSheet
 
         space = self._app.workspace
         device = next((d for d in space.devices if d.id == number), space.device)
@@ -78,7 +78,7 @@ class DeviceController(Controller):
             self._test_device(device.id)
 
     def _test_device(self, number: str) -> None:
-        from ..views.small_sheets import DeviceSheet
+        from ..views.widgets.small_sheets import DeviceSheet
 
         sheet = self._app.window.sheets.sheet
         if isinstance(sheet, DeviceSheet):
@@ -101,7 +101,7 @@ class DeviceController(Controller):
         queue.submit(title, {"job": "tune", "device": number, "reset": reset})
 
     def _take_trial(self, item: JobItem, value: dict[str, Any]) -> None:
-        from ..views.small_sheets import DeviceSheet
+        from ..views.widgets.small_sheets import DeviceSheet
 
         sheet = self._app.window.sheets.sheet
         if item.kind == "tune" and isinstance(sheet, DeviceSheet) and sheet.device_id == item.spec["device"]:

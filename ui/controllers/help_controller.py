@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QProcess
 from PySide6.QtWidgets import QFileDialog
 
-from clalign.children import own_command
+from clalign.jobs.processes import own_command
 
 from .. import formatting, log
-from ..desk.app_context import AppContext, Controller
+from ..services.app_context import AppContext, Controller
 from ..settings import write_whole
 
 if TYPE_CHECKING:
     from ..views.help_page import HelpPage
-    from ..views.report_sheet import ReportSheet
+    from ..views.results.report_sheet import ReportSheet
 
 
 class HelpController(Controller):
@@ -62,7 +62,7 @@ class HelpController(Controller):
 
     def messages(self) -> None:
         """Show all that was said since the window was opened."""
-        from ..views.small_sheets import TextSheet
+        from ..views.widgets.small_sheets import TextSheet
 
         said = reversed(self._app.window.messages.history)
         rows = [(formatting.moment(when), text) for when, _, text in said]
@@ -72,7 +72,7 @@ class HelpController(Controller):
 
     def report_problem(self) -> None:
         """Open the sheet that puts a report into a file."""
-        from ..views.report_sheet import ReportSheet
+        from ..views.results.report_sheet import ReportSheet
 
         sheet = ReportSheet()
         self._app.window.sheets.open_sheet(sheet)

@@ -10,15 +10,15 @@ from PySide6.QtGui import QGuiApplication
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 
-from ..desk.app_context import AppContext, Controller
-from ..desk.job_controller import JobController
-from ..models.note_changes import NoteChange
-from ..models.scripts import as_command, as_python
+from ..models.results.note_changes import NoteChange
+from ..models.results.scripts import as_command, as_python
+from ..services.app_context import AppContext, Controller
+from ..services.job_controller import JobController
 
 if TYPE_CHECKING:
-    from ..models.run_view import RunView
-    from ..views.export_sheet import ExportSheet
-    from ..views.results_page import ResultsPage
+    from ..models.results.run_view import RunView
+    from ..views.results.export_sheet import ExportSheet
+    from ..views.results.results_page import ResultsPage
 
 
 def _words_of_one(run: RunView) -> str:
@@ -64,7 +64,7 @@ class HitController(Controller):
 
     def export_hits(self) -> None:
         """Open the export sheet."""
-        from ..views.export_sheet import ExportChoices, ExportSheet
+        from ..views.results.export_sheet import ExportChoices, ExportSheet
 
         page = self._app.page
         if page is None:

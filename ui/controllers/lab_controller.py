@@ -13,18 +13,23 @@ from PySide6.QtWidgets import QFileDialog
 from clalign.errors import ClalignError
 
 from .. import formatting
-from ..desk.app_context import AppContext, Controller
-from ..desk.picture_files import ask_picture_file
-from ..desk.source_controller import SourceController
-from ..models.documents import COMPARISON, read_document, with_other_machine, write_document
 from ..models.jobs import JobItem
-from ..models.text_table import Row
+from ..models.laboratory.documents import (
+    COMPARISON,
+    read_document,
+    with_other_machine,
+    write_document,
+)
+from ..models.widgets.text_table import Row
+from ..services.app_context import AppContext, Controller
+from ..services.picture_files import ask_picture_file
+from ..services.source_controller import SourceController
 
 if TYPE_CHECKING:
     from clalign.labs.laboratory import Laboratory
 
-    from ..models.laboratory import LabView
-    from ..views.lab_page import LabPage
+    from ..models.laboratory.lab_view import LabView
+    from ..views.laboratory.lab_page import LabPage
 
 
 class LabController(Controller):
@@ -76,21 +81,21 @@ class LabController(Controller):
         """Return a view and its page."""
         from clalign.labs.ladder import Ladder
 
-        from ..models.laboratory import LabView
+        from ..models.laboratory.lab_view import LabView
 
         laboratory, space = _laboratory(kind), self._app.workspace
         view = LabView(laboratory, self)
         if isinstance(laboratory, Ladder):
-            from ..views.rung_page import RungPage
+            from ..views.laboratory.rung_page import RungPage
 
             ladder = RungPage(view, space)
             ladder.ladder_asked.connect(self.open)
             return view, ladder
         if kind == COMPARISON:
-            from ..views.comparison_page import ComparisonPage
+            from ..views.laboratory.comparison_page import ComparisonPage
 
             return view, ComparisonPage(view, space)
-        from ..views.synchronization_page import SynchronizationPage
+        from ..views.laboratory.synchronization_page import SynchronizationPage
 
         return view, SynchronizationPage(view, space)
 
@@ -239,7 +244,7 @@ class LabController(Controller):
             self._write(lambda: write_document(self.views[kind].document, Path(path)), path)
 
     def _ask_picture(self, kind: str) -> None:
-        from ..views.figure_view import chart_picture
+        from ..views.charts.figure_view import chart_picture
 
         chart = self.pages[kind].in_view.figure.chart
         if chart is None:

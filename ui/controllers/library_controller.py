@@ -14,13 +14,13 @@ from clalign.runs.side_files import ENDING
 from clalign.tools import library
 
 from .. import formatting
-from ..desk.app_context import AppContext, Controller
+from ..services.app_context import AppContext, Controller
 from ..settings import write_whole
 
 if TYPE_CHECKING:
     from ..views.library_page import LibraryPage
 
-MOST_LINES = 2000
+MAX_LINES = 2000
 """Of a comparison that is shown; the file has all."""
 
 
@@ -168,9 +168,9 @@ class LibraryController(Controller):
     def _show_comparison(self, names: tuple[str, str], pairs: list[library.HitPair]) -> None:
         from ..views.library_page import RunsComparedSheet
 
-        lines = list(library.comparison_lines(pairs[:MOST_LINES]))
-        if len(pairs) > MOST_LINES:
-            lines.append(f"… and {formatting.count(len(pairs) - MOST_LINES)} more, in the file")
+        lines = list(library.comparison_lines(pairs[:MAX_LINES]))
+        if len(pairs) > MAX_LINES:
+            lines.append(f"… and {formatting.count(len(pairs) - MAX_LINES)} more, in the file")
         sheet = RunsComparedSheet(names, library.counts(pairs), lines)
         sheet.save_asked.connect(lambda: self._save(pairs))
         self._app.window.sheets.open_sheet(sheet)

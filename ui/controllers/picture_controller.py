@@ -18,14 +18,14 @@ from clalign.formats.taxonomy import column_named, read_taxonomy
 from clalign.values.species import SpeciesRule, Taxonomy
 
 from .. import formatting
-from ..desk.app_context import AppContext, Controller
-from ..desk.picture_files import ask_picture_file, copy_picture
 from ..formatting import told
+from ..services.app_context import AppContext, Controller
+from ..services.picture_files import ask_picture_file, copy_picture
 
 if TYPE_CHECKING:
-    from ..models.run_view import RunView
-    from ..views.pictures_view import PicturesView
-    from ..views.results_page import ResultsPage
+    from ..models.results.run_view import RunView
+    from ..views.charts.pictures_view import PicturesView
+    from ..views.results.results_page import ResultsPage
 
 OF_ALL = "score-coverage"
 """What is shown first of a run of many queries, when all of them are in view."""
@@ -163,14 +163,14 @@ class PictureController(Controller):
             self._app.write_file(path, "Table", write, self._app.files)
 
     def _save(self, page: ResultsPage, view: PicturesView) -> None:
-        from ..views.drawing_painter import DrawingPicture
+        from ..views.charts.drawing_painter import DrawingPicture
 
         picture = view.picture
         if picture is not None:
             ask_picture_file(self._app, self._stem(page, view), lambda: DrawingPicture(picture.whole()))
 
     def _copy(self, view: PicturesView) -> None:
-        from ..views.drawing_painter import DrawingPicture
+        from ..views.charts.drawing_painter import DrawingPicture
 
         if view.picture is not None:
             copy_picture(self._app, DrawingPicture(view.picture.whole()))

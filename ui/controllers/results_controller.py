@@ -18,27 +18,32 @@ from clalign.runs.run_file import open_run
 from clalign.values.architectures import PlacedDomain
 
 from .. import formatting
-from ..desk.alignment_controller import AlignmentController
-from ..desk.app_context import AppContext, Controller
-from ..desk.job_controller import JobController
-from ..desk.picture_files import ask_picture_file
 from ..formatting import told
-from ..models.architectures import Architectures, Asked, Bars, question
-from ..models.hit_pages import HitRow
-from ..models.overview import question as overview_question
-from ..models.row_measures import SPECIES, order_by_species
-from ..models.rows_view import RowsView
+from ..models.alignment.row_measures import SPECIES, order_by_species
+from ..models.alignment.rows_view import RowsView
+from ..models.charts.architectures import (
+    Architectures,
+    Asked,
+    Bars,
+    question,
+)
+from ..models.charts.overview import question as overview_question
+from ..models.results.hit_pages import HitRow
+from ..services.alignment_controller import AlignmentController
+from ..services.app_context import AppContext, Controller
+from ..services.job_controller import JobController
+from ..services.picture_files import ask_picture_file
 
 if TYPE_CHECKING:
-    from ..views.aligned_hits import AlignedHits
-    from ..views.architecture_view import ArchitectureView
-    from ..views.overview_view import OverviewView
-    from ..views.parts import AskedView
-    from ..views.results_page import ResultsPage
+    from ..views.alignment.aligned_hits import AlignedHits
+    from ..views.charts.architecture_view import ArchitectureView
+    from ..views.charts.overview_view import OverviewView
+    from ..views.results.results_page import ResultsPage
+    from ..views.widgets.parts import AskedView
 
 CLANS_FILTER = "Tables of clans (*.tsv *.dat *.gz *.sto *.stk *.seed *.txt);;All files (*)"
 
-MOST_DRAWN = 2000
+MAX_DRAWN = 2000
 """Sequences of one picture."""
 
 
@@ -49,7 +54,12 @@ def _judges(page: ResultsPage) -> bool:
 
 def _load_parts() -> None:
     """Load what some parts of results are made of, beside the window, which would stall for a third of a second."""
-    from ..views import aligned_hits, architecture_view, overview_view, pictures_view
+    from ..views.alignment import aligned_hits
+    from ..views.charts import (
+        architecture_view,
+        overview_view,
+        pictures_view,
+    )
 
     assert aligned_hits
     assert overview_view
@@ -131,7 +141,7 @@ class ResultsController(Controller):
 
     def draw_map(self, page: ResultsPage, view: OverviewView) -> None:
         """Open the sheet that saves the heat map as a picture."""
-        from ..views.heat_map_view import HeatMapPicture
+        from ..views.charts.heat_map_view import HeatMapPicture
 
         if view.map.heat is None or not len(view.map.heat.matrix.hits):
             self._app.say("note", "There are no hits to be drawn.")
@@ -202,11 +212,11 @@ class ResultsController(Controller):
 
     def draw_architectures(self, page: ResultsPage, view: ArchitectureView) -> None:
         """Open the sheet that saves the sequences in view as a picture."""
-        from ..views.architecture_painter import ArchitecturePicture
+        from ..views.charts.architecture_painter import ArchitecturePicture
 
-        shown, title = view.canvas.shown[:MOST_DRAWN], page.run.title
+        shown, title = view.canvas.shown[:MAX_DRAWN], page.run.title
         words = formatting.plural(len(shown), "sequence")
-        if len(view.canvas.shown) > MOST_DRAWN:
+        if len(view.canvas.shown) > MAX_DRAWN:
             words = f"the first {words} of {formatting.count(len(view.canvas.shown))}"
         picture = ArchitecturePicture(shown, view.canvas.colors, f"{title} – {view.part}s of {words}")
         ask_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)

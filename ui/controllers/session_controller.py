@@ -7,11 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QProcess, Signal
 
-from clalign.children import own_command
+from clalign.jobs.processes import own_command
 
 from .. import formatting
-from ..desk.app_context import AppContext, Controller
 from ..models.session import Session
+from ..services.app_context import AppContext, Controller
 
 CRASHED = "clalign closed unexpectedly last time. Finished batches of its runs are safe."
 

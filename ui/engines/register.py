@@ -41,8 +41,8 @@ class Parts:
         What its files are, as the part of a sentence.
     """
 
-    run_view: str = "..models.run_view:RunView"
-    page: str = "..views.results_page:ResultsPage"
+    run_view: str = "..models.results.run_view:RunView"
+    page: str = "..views.results.results_page:ResultsPage"
     controller: str = ""
     known_as: str = ""
     commands: str = ""

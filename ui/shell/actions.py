@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QMainWindow, QMenu
 
 from .. import theme
 from ..controllers.app_controller import AppController
-from ..desk.commands import (
+from ..engines.register import parts
+from ..models.results.result_tabs import OF_SEVERAL, TABS
+from ..services.commands import (
     Command,
     has_theme,
     no_alignment,
@@ -33,8 +35,6 @@ from ..desk.commands import (
     shows_dock,
     shows_logarithms,
 )
-from ..engines.register import parts
-from ..models.result_tabs import OF_SEVERAL, TABS
 
 SORTED = {
     column.key: column.heading.split(" (")[0]

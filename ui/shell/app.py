@@ -24,7 +24,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from clalign.control_characters import in_one_line
+from clalign.common.escapes import in_one_line
 from clalign.databases.cache_root import settle_cache
 from clalign.tools.painting import NoWindow
 
@@ -113,7 +113,7 @@ def open_window(settings: Settings, worker: list[str], files: list[str], safe_mo
 
 
 def _warm_up(window: MainWindow) -> None:
-    from ..views import results_page
+    from ..views.results import results_page
 
     assert results_page
     QTimer.singleShot(WARM_MS, window, lambda: _warm_laboratory(window))

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeySequence
 
 import clalign
 
-from ..views.small_sheets import TextSheet
+from ..views.widgets.small_sheets import TextSheet
 from .actions import COMMANDS
 
 FILTER_ROWS = [

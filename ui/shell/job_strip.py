@@ -15,7 +15,16 @@ from PySide6.QtWidgets import (
 )
 
 from ..models.jobs import JobItem, JobQueue
-from ..views.parts import ElidedLabel, IconLabel, clear_layout, label, line, row, set_role, stacked
+from ..views.widgets.parts import (
+    ElidedLabel,
+    IconLabel,
+    clear_layout,
+    label,
+    line,
+    row,
+    set_role,
+    stacked,
+)
 
 ICONS = {
     "waiting": ("clock-outline", "muted"),

@@ -8,8 +8,12 @@ from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon
 
 from .. import formatting, theme
 from ..models.jobs import JobItem, JobQueue
-from ..views.parts import button, label, row
-from ..views.sheet import Sheet
+from ..views.widgets.parts import (
+    button,
+    label,
+    row,
+)
+from ..views.widgets.sheet import Sheet
 from ..views.workbench import Workbench
 
 UNSEEN = "unseen, until they are done; start clalign again to see them"

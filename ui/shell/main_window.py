@@ -21,11 +21,11 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolBar
 from .. import formatting
 from ..controllers.app_controller import AppController
 from ..engines.register import welcome
-from ..models.documents import COMPARISON
 from ..models.file_names import names_apart
+from ..models.laboratory.documents import COMPARISON
 from ..settings import Settings
-from ..views.parts import button
-from ..views.workbench import FIRST_SIZE, LEAST_SIZE, Workbench
+from ..views.widgets.parts import button
+from ..views.workbench import FIRST_SIZE, MIN_SIZE, Workbench
 from .actions import Actions
 from .collector import Collector
 from .job_strip import JobStrip
@@ -169,7 +169,7 @@ class MainWindow(Workbench):
 
     def _restore(self) -> None:
         layout = self.settings.layout
-        self.setMinimumSize(LEAST_SIZE)
+        self.setMinimumSize(MIN_SIZE)
         self.resize(FIRST_SIZE)
         self.fit_screen()
         if self._safe_mode:

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import (
 )
 
 from .. import theme
-from ..views.aside_delegate import AsideDelegate
-from ..views.parts import label
+from ..views.widgets.aside_delegate import AsideDelegate
+from ..views.widgets.parts import label
 
 Index = QModelIndex | QPersistentModelIndex
 ACTION_ROLE = Qt.ItemDataRole.UserRole + 1

@@ -5,12 +5,16 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from ..models.run_view import RunView
+from ..models.results.run_view import RunView
 from ..models.workspace import Source, Workspace
-from .facts import facts_grid, heading
-from .hit_card import HitCard
-from .parts import ScrolledCard, clear_layout, label
+from .results.hit_card import HitCard
 from .source_card import ProfileCard, SourceCard
+from .widgets.facts import facts_grid, heading
+from .widgets.parts import (
+    ScrolledCard,
+    clear_layout,
+    label,
+)
 
 
 class FactsCard(ScrolledCard):
@@ -26,7 +30,7 @@ class FactsCard(ScrolledCard):
         self.box.addStretch(1)
 
 
-LEAST_WIDTH = 296
+MIN_WIDTH = 296
 """Pixels; in less the buttons of a card would be cut off."""
 
 
@@ -46,7 +50,7 @@ class Details(QStackedWidget):
         self.addWidget(self.profile)
         self.facts = FactsCard()
         self.addWidget(self.facts)
-        self.setMinimumWidth(LEAST_WIDTH)
+        self.setMinimumWidth(MIN_WIDTH)
         self.source.show_source(None)
 
     def show_source(self, source: Source | None) -> None:

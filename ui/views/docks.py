@@ -43,8 +43,12 @@ from .. import theme
 from ..models import device_words
 from ..models.data_tree import LINE_ROLE, PATH_ROLE, DataTree
 from ..models.workspace import Workspace
-from .aside_delegate import AsideDelegate
-from .parts import button, label, row
+from .widgets.aside_delegate import AsideDelegate
+from .widgets.parts import (
+    button,
+    label,
+    row,
+)
 
 ID_ROLE = Qt.ItemDataRole.UserRole + 1
 DEVICE_ROLE = Qt.ItemDataRole.UserRole + 2
@@ -155,7 +159,7 @@ MARK_WIDTH = 28
 """Pixels at the left of a device that its check box has."""
 
 
-MOST_SEEN = 4
+MAX_SEEN = 4
 """Devices that are seen without scrolling."""
 
 ALONE = ("auto", device_words.CLUSTER)
@@ -295,7 +299,7 @@ class DevicePicker(QWidget):
 
     def _claim_room(self) -> None:
         """Let some devices, and all of the words below them, be seen."""
-        n_seen = min(self.items.rowCount(), MOST_SEEN)
+        n_seen = min(self.items.rowCount(), MAX_SEEN)
         self.view.setMinimumHeight(n_seen * self.view.sizeHintForRow(0) + 2 * self.view.frameWidth())
         box, words = self.layout(), self.words
         if box is not None:

@@ -7,8 +7,13 @@ from functools import partial
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout
 
-from .parts import button, clear_layout, label, row
-from .sheet import Sheet
+from .widgets.parts import (
+    button,
+    clear_layout,
+    label,
+    row,
+)
+from .widgets.sheet import Sheet
 
 
 class LayoutsSheet(Sheet):

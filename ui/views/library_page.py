@@ -10,11 +10,22 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
 from .. import formatting, theme
-from ..models.run_view import STATE_WORDS
-from ..models.text_table import Row, TextColumn, TextTable
-from .lab_page import LabTable
-from .parts import EmptyPanel, button, label, row, stacked, title_label
-from .sheet import Sheet
+from ..models.results.run_view import STATE_WORDS
+from ..models.widgets.text_table import (
+    Row,
+    TextColumn,
+    TextTable,
+)
+from .widgets.parts import (
+    EmptyPanel,
+    button,
+    label,
+    row,
+    stacked,
+    title_label,
+)
+from .widgets.sheet import Sheet
+from .widgets.text_table_view import TextTableView
 
 MARKS = {"done": "good", "elsewhere": "note", "unreadable": "stop"}
 
@@ -42,7 +53,7 @@ def state_words(found: Row) -> str:
     return "cannot be read" if found["problem"] else STATE_WORDS.get(found["state"], str(found["state"]))
 
 
-class LibraryTable(LabTable):
+class LibraryTable(TextTableView):
     """Runs, of which several can be chosen."""
 
     def __init__(self, model: TextTable) -> None:

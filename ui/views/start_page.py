@@ -28,8 +28,8 @@ from ..models import device_words
 from ..models.file_names import names_apart
 from ..models.workspace import Workspace
 from ..settings import RecentFile
-from .flow import Flow
-from .parts import (
+from .widgets.flow import Flow
+from .widgets.parts import (
     ElidedButton,
     ElidedLabel,
     IconButton,
@@ -44,7 +44,7 @@ from .parts import (
 
 COLUMN_WIDTH = 420
 
-LEAST_WIDE = 740
+MIN_WIDE = 740
 """Pixels in which both columns are legible beside each other."""
 
 
@@ -173,7 +173,7 @@ class StartPage(QScrollArea):
         directions = QBoxLayout.Direction
         columns = [item for place in range(2) if (item := self._columns.itemAt(place)) is not None]
         needed = self._columns.spacing() + sum(item.minimumSize().width() for item in columns)
-        wide = self.viewport().width() >= max(LEAST_WIDE, needed + 48)  # with what is left and right of them
+        wide = self.viewport().width() >= max(MIN_WIDE, needed + 48)  # with what is left and right of them
         self._columns.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
         super().resizeEvent(event)
 

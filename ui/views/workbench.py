@@ -13,11 +13,11 @@ from .. import theme
 from ..models.workspace import Workspace
 from ..settings import Settings
 from .docks import DataDock, DevicePicker
-from .message_bar import MessageBar
-from .parts import IconButton, label
-from .sheet import SheetHost
 from .start_page import StartPage, Welcome
 from .tour_bar import TourBar
+from .widgets.message_bar import MessageBar
+from .widgets.parts import IconButton, label
+from .widgets.sheet import SheetHost
 
 LEFT, RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
 DOCKS = {
@@ -30,13 +30,13 @@ DOCKS = {
 NARROW = 1270
 """Pixels of the window below which docks would leave the pages too little room for all tabs of results."""
 
-LEAST_STAGE = QSize(360, 240)
+MIN_STAGE = QSize(360, 240)
 """Pixels of the page in the center. What the tabs behind it need must not make the window larger than the screen when
 another one is looked at, or a message is shown."""
 
 FIRST_SIZE = QSize(1280, 800)
 
-LEAST_SIZE = QSize(720, 480)
+MIN_SIZE = QSize(720, 480)
 """The window is never larger by itself, whatever its pages need."""
 
 FRAME = QSize(16, 48)
@@ -84,7 +84,7 @@ class Workbench(QMainWindow):
         self._drop_words.setWordWrap(True)
         self._drop_words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._drop_words.hide()
-        stage.setMinimumSize(LEAST_STAGE)
+        stage.setMinimumSize(MIN_STAGE)
         self.setCentralWidget(middle)
         self.sheets = SheetHost(stage)
 

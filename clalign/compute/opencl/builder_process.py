@@ -15,11 +15,11 @@ from typing import TextIO
 
 import pyopencl as cl
 
-from clalign.children import own_command
 from clalign.compute.opencl.discover import driver_device
 from clalign.compute.opencl.kernels import build
 from clalign.compute.sessions import ProgramChoice
 from clalign.errors import KernelBuildError
+from clalign.jobs.processes import own_command
 from clalign.values.devices import Device
 
 log = logging.getLogger(__name__)

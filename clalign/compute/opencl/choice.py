@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from functools import cache
 
 from clalign import tracing
-from clalign.compute.opencl import waking
+from clalign.compute.opencl import driver_warmup
 from clalign.databases.cache_root import cache_root
 from clalign.errors import ClalignError, DeviceNotFound
 from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices, names_several, needs_drivers
@@ -48,7 +48,7 @@ def wake_ahead(wish: str = "") -> None:
         The user's words for the device that will be opened; where they mean the same as last time, a context of it is
         made.
     """
-    waking.wake_ahead(waking.verdicts_path(cache_root()), wish)
+    driver_warmup.wake_ahead(driver_warmup.verdicts_path(cache_root()), wish)
 
 
 def look_ahead(wish: str = "") -> None:
@@ -80,7 +80,7 @@ def look_ahead(wish: str = "") -> None:
             make_context()
         contexts.let_go_of_untaken()
         if device is not None:
-            waking.remember_meant(cache_root(), wish, device.id, device.name)
+            driver_warmup.remember_meant(cache_root(), wish, device.id, device.name)
 
     _looking = threading.Thread(target=look, name="looks for devices", daemon=True)
     _looking.start()

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 import pyopencl as cl
 from msgspec import Struct, field
 
-from clalign.compute.opencl import choice, waking
+from clalign.compute.opencl import choice, driver_warmup
 from clalign.compute.opencl.discover import driver_device
 from clalign.compute.sessions import ProgramChoice
 from clalign.values.devices import Device
@@ -40,7 +40,7 @@ class OpenDevice(Struct, frozen=True):
     kernels: dict[tuple[ProgramChoice, str], cl.Kernel] = field(default_factory=dict)
 
 
-MOST_PROGRAMS = 256
+MAX_PROGRAMS = 256
 """So many programs are left to the next session."""
 
 _Key = tuple[str, ...]
@@ -51,7 +51,7 @@ _kept: dict[_Key, tuple[OpenDevice, int]] = {}
 _building: list[Callable[[], None]] = []
 """What ends the builders of those sessions: processes that use a card die slowly, and who waits for hits need not."""
 
-MOST_JOBS_UNUSED = 3
+MAX_JOBS_UNUSED = 3
 """So many jobs in a row may leave a device alone before it is let go of: hits are exported between two searches."""
 
 
@@ -77,7 +77,7 @@ def leave(device: Device, opened: OpenDevice, end_builders: Callable[[], None]) 
 
     Its builders end then with the job.
     """
-    if not choice.is_keeping or len(opened.programs) > MOST_PROGRAMS:
+    if not choice.is_keeping or len(opened.programs) > MAX_PROGRAMS:
         return False
     with _taking:
         _kept[_key(device)] = opened, 0
@@ -94,10 +94,10 @@ def end_builders() -> None:
 
 
 def let_go_of_unused() -> None:
-    """Let go of the devices that the last `MOST_JOBS_UNUSED` jobs have left alone; called at the end of each job."""
+    """Let go of the devices that the last `MAX_JOBS_UNUSED` jobs have left alone; called at the end of each job."""
     with _taking:
         for key, (opened, n_ends) in list(_kept.items()):
-            if n_ends < MOST_JOBS_UNUSED:  # the first end is that of the job that used it
+            if n_ends < MAX_JOBS_UNUSED:  # the first end is that of the job that used it
                 _kept[key] = opened, n_ends + 1
             else:
                 del _kept[key]
@@ -117,7 +117,7 @@ def announced(device: Device) -> Callable[[], None]:
     def make() -> None:
         try:
             handle = driver_device(device)
-            woken = _held(waking.taken_context(device.id))
+            woken = _held(driver_warmup.taken_context(device.id))
             is_of_it = woken is not None and woken.devices == [handle]
             promised.set_result(woken if is_of_it else _made(handle))
         except BaseException:
@@ -128,8 +128,8 @@ def announced(device: Device) -> Callable[[], None]:
 
 def let_go_of_untaken() -> None:
     """Let go of contexts that were made when the drivers were woken, of what the user's words do not mean any more."""
-    for number in waking.untaken_contexts():
-        _held(waking.taken_context(number))
+    for number in driver_warmup.untaken_contexts():
+        _held(driver_warmup.taken_context(number))
 
 
 def context_of(device: Device, handle: cl.Device) -> cl.Context:
@@ -141,7 +141,7 @@ def context_of(device: Device, handle: cl.Device) -> cl.Context:
 
 def _made(handle: cl.Device) -> cl.Context | None:
     """Return a context that is made without the interpreter's lock; None if that cannot be."""
-    return _held(waking.made_context(cl._cl.__file__, handle.int_ptr))
+    return _held(driver_warmup.made_context(cl._cl.__file__, handle.int_ptr))
 
 
 def _held(address: int | None) -> cl.Context | None:

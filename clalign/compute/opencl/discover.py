@@ -19,13 +19,17 @@ from typing import Any, get_args
 
 import pyopencl as cl
 
-from clalign.children import ProcessNotStarted, ask, own_command
-from clalign.compute.opencl import processor_target, waking
+from clalign.compute.opencl import driver_warmup, processor_target
+from clalign.compute.opencl.driver_warmup import LIST_SECONDS
 from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
-from clalign.compute.opencl.waking import LIST_SECONDS
 from clalign.databases.cache_root import cache_root, make_folder, write_whole
 from clalign.errors import DeviceError, DeviceNotFound
+from clalign.jobs.processes import (
+    ProcessNotStarted,
+    ask,
+    own_command,
+)
 from clalign.values.devices import REFERENCE, Device, DeviceKind, Health
 
 log = logging.getLogger(__name__)
@@ -49,7 +53,7 @@ SILENT = "did not answer within"
 FINAL = ("ready", "self-test failed")
 """Verdicts that are kept."""
 
-MOST_GCUPS = 1e9
+MAX_GCUPS = 1e9
 
 Verdict = dict[str, Any]
 """``health``, ``problem`` and ``gcups`` of a device."""
@@ -62,8 +66,8 @@ _HIDDEN_PLATFORMS = ("Oclgrind",)
 
 
 def wake_drivers() -> int:
-    """Let the drivers find their devices; see `waking.wake`."""
-    return waking.wake(cl._cl.__file__)
+    """Let the drivers find their devices; see `driver_warmup.wake`."""
+    return driver_warmup.wake(cl._cl.__file__)
 
 
 def driver_devices() -> Iterator[tuple[str, cl.Device]]:
@@ -99,7 +103,7 @@ def driver_device(device: Device) -> cl.Device:
         If its driver does not tell.
     """
     try:
-        with waking.LISTED:
+        with driver_warmup.LISTED:
             for number, handle in driver_devices():
                 if number == device.id and product_name(handle) == device.name:
                     return handle
@@ -184,7 +188,7 @@ def _compute_capability(handle: cl.Device, extensions: tuple[str, ...]) -> int:
 
 def verdicts_path() -> Path:
     """Return the file that keeps the verdicts of self-tests."""
-    return waking.verdicts_path(cache_root())
+    return driver_warmup.verdicts_path(cache_root())
 
 
 def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda text: None) -> list[Device]:
@@ -209,7 +213,7 @@ def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda
         log.warning("%s", problem)
         tell(problem)
     else:
-        waking.trust_again(verdicts_path().parent)
+        driver_warmup.trust_again(verdicts_path().parent)
     return [*_tuned(judged), REFERENCE]
 
 
@@ -221,11 +225,11 @@ def familiar_devices() -> list[Device]:
     """
     known = _read_verdicts()
     folder = verdicts_path().parent
-    with waking.LISTED:
-        if not known or waking.is_distrusted(folder):
+    with driver_warmup.LISTED:
+        if not known or driver_warmup.is_distrusted(folder):
             return []
         try:
-            with waking.marked(folder):
+            with driver_warmup.marked(folder):
                 listed = described_devices()
         except OSError:
             return []
@@ -334,7 +338,7 @@ def _checked_verdict(data: object) -> Verdict | None:
     if not isinstance(data, dict):
         return None
     health, problem, gcups = (data.get(name) for name in ("health", "problem", "gcups"))
-    is_number = isinstance(gcups, int | float) and not isinstance(gcups, bool) and 0 <= gcups <= MOST_GCUPS
+    is_number = isinstance(gcups, int | float) and not isinstance(gcups, bool) and 0 <= gcups <= MAX_GCUPS
     if health not in get_args(Health) or not isinstance(problem, str) or not is_number:
         return None
     return {"health": health, "problem": problem, "gcups": gcups}

@@ -19,7 +19,7 @@ import pyopencl as cl
 from clalign.compute.opencl.binaries import can_keep
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.kernels import build, is_kept
-from clalign.compute.sessions import FEW_NEW, MOST_BUILDERS, MOST_COMPILERS, Building, ProgramChoice, nobody_told
+from clalign.compute.sessions import FEW_NEW, MAX_BUILDERS, MAX_COMPILERS, Building, ProgramChoice, nobody_told
 from clalign.errors import KernelBuildError
 
 TELL_SECONDS = 0.5
@@ -88,7 +88,7 @@ class Programs:
 
     def _add_builder(self) -> None:
         """Start a thread that builds, unless there are enough: one beside those that listen to a child."""
-        most = min(MOST_BUILDERS if self._compiles_first else MOST_COMPILERS, os.cpu_count() or 1)
+        most = min(MAX_BUILDERS if self._compiles_first else MAX_COMPILERS, os.cpu_count() or 1)
         if not self._n_threads:
             self._start_thread(self._build_here)
         while self._n_children < min(most, len(self._new) + len(self._later) - FEW_NEW) and can_keep():

@@ -32,7 +32,7 @@ UPLOADS = "copies to the device"
 SMALL_BYTES = 2**16
 """Up to this size a copy is made at once: cheaper than waiting for it later."""
 
-MOST_POOLED_BYTES = 2**26
+MAX_POOLED_BYTES = 2**26
 """Larger buffers are few, and rounding up their sizes would cost much memory."""
 
 ALIGNMENT = 128
@@ -49,7 +49,7 @@ def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl
     Drivers of GPUs wait for all kernels when memory is given back to them, so it is kept for the next
     buffer. What is enqueued holds its buffers itself (`clalign.compute.opencl.queues`).
     """
-    if pool is None or n_bytes > MOST_POOLED_BYTES:
+    if pool is None or n_bytes > MAX_POOLED_BYTES:
         return cl.Buffer(context, cl.mem_flags.READ_WRITE, n_bytes)
     return cast("cl.Buffer", pool.allocate(n_bytes))
 

@@ -10,23 +10,23 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from clalign.engines.msa.reading import MAPPED_BYTES, MOST_PAIRS
+from clalign.common.amounts import size_text
+from clalign.engines.msa.reading import MAPPED_BYTES, MAX_PAIRS
 from clalign.engines.msa.spanning_trees import MAX_SEQUENCES
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.errors import OptionError
 from clalign.execution.estimate import PROGRAM_BYTES, START_SECONDS, Estimate, counted, rate_of
-from clalign.sizes import size_text
 from clalign.values.devices import Device
 from clalign.values.sparse_posteriors import SparsePosteriors
 
-POSTERIORS_PER_RESIDUE, MOST_PER_RESIDUE = 3, 8
+POSTERIORS_PER_RESIDUE, MAX_PER_RESIDUE = 3, 8
 """Posteriors that are kept for each residue of the shorter sequence of a pair, mostly and at most: of families there
 are 2 to 3.5, of distant proteins 4 to 6; only sequences of very few letters have more than 8."""
 
-CANDIDATES_PER_RESIDUE, MOST_CANDIDATES = 1, 2
+CANDIDATES_PER_RESIDUE, MAX_CANDIDATES = 1, 2
 """Of these, those that merges may begin with, mostly and at most, where the gap factor is 1."""
 
-LEAST_FACTOR = 0.01
+MIN_FACTOR = 0.01
 """With gap factors below this everything may be merged."""
 
 PACKED_BYTES = 5
@@ -57,7 +57,7 @@ MERGING_SECONDS = 7e-9
 """Of annealing and refinement, for each candidate and sequence: columns grow with the number of sequences. 500 proteins
 by 9,400 pairs took 6.2 s, 73 long ones by 849 pairs 0.7 s (`benchmarks/results`)."""
 
-MOST_OF_MEMORY = 0.8
+MAX_OF_MEMORY = 0.8
 
 
 class AlignmentEstimate(Estimate, frozen=True):
@@ -106,14 +106,14 @@ def estimate(
     residues = float(lengths.sum())
     cells = share * (residues**2 - float((lengths.astype(np.float64) ** 2).sum())) / 2
     shorter = share * float((np.sort(lengths) * np.arange(n - 1, -1, -1)).sum())
-    per_residue = (MOST_PER_RESIDUE, MOST_CANDIDATES) if is_most else (POSTERIORS_PER_RESIDUE, CANDIDATES_PER_RESIDUE)
+    per_residue = (MAX_PER_RESIDUE, MAX_CANDIDATES) if is_most else (POSTERIORS_PER_RESIDUE, CANDIDATES_PER_RESIDUE)
     posteriors, rows = per_residue[0] * shorter, share * residues * max(0, n - 1) / 2
     passes = 1 if spec.load_posteriors else (1 if spec.without_learning else 5)
     rate = rate_of(devices, SPEED[1 if spec.has_one_gap_set else 2]) if devices else 0.0
-    merging = min(posteriors, per_residue[1] * shorter / max(spec.used_gap_factor, LEAST_FACTOR))
+    merging = min(posteriors, per_residue[1] * shorter / max(spec.used_gap_factor, MIN_FACTOR))
     seconds = START_SECONDS + left * passes * cells / (rate or DEVICE_RATE) + MERGING_SECONDS * merging * n
     memory = needed_bytes(posteriors, rows, merging, residues) + PAIR_NUMBER_BYTES * float(n) ** 2
-    most = MOST_PER_RESIDUE * shorter
+    most = MAX_PER_RESIDUE * shorter
     in_arrays = POSTERIOR_BYTES * most + ROW_BYTES * rows
     disk = PACKED_BYTES * most + (in_arrays if in_arrays > MAPPED_BYTES else 0)
     return AlignmentEstimate(counted(n_pairs, "pair"), seconds, memory, disk, n_pairs, passes * cells)
@@ -148,7 +148,7 @@ def check_size(lengths: npt.NDArray[np.int64], spec: AlignmentSpec) -> None:
     from clalign.engines.msa.parameters import choice_of
 
     n, memory = len(lengths), physical_memory()
-    most = MAX_SEQUENCES if memory is None else int(math.sqrt(MOST_OF_MEMORY * memory / PAIR_NUMBER_BYTES))
+    most = MAX_SEQUENCES if memory is None else int(math.sqrt(MAX_OF_MEMORY * memory / PAIR_NUMBER_BYTES))
     most = min(most, MAX_SEQUENCES)
     if n > most:
         raise OptionError(
@@ -156,10 +156,10 @@ def check_size(lengths: npt.NDArray[np.int64], spec: AlignmentSpec) -> None:
             f"Align at most {most:,} of them, such as one of each group of similar ones.",
         )
     choice = choice_of(spec)
-    if spec.load_posteriors is None and (wanted := choice.wanted(n)) > MOST_PAIRS:
+    if spec.load_posteriors is None and (wanted := choice.wanted(n)) > MAX_PAIRS:
         fewer = replace(choice, is_fast=True, number=None, to_first=False).wanted(n)
         raise OptionError(
-            f"{wanted:,} pairs of {n:,} sequences are more than the {MOST_PAIRS:,} that an alignment can hold.",
+            f"{wanted:,} pairs of {n:,} sequences are more than the {MAX_PAIRS:,} that an alignment can hold.",
             f"Compare fewer: --fast takes {fewer:,}, and --alignment-number as many as you say.",
         )
 
@@ -173,14 +173,14 @@ def caution_of(lengths: npt.NDArray[np.int64], pairs: npt.NDArray[np.int32], spe
 def caution_before_merging(known: SparsePosteriors, spec: AlignmentSpec) -> Iterator[str]:
     """Yield what is to be said of posteriors, now known, that take more memory to be merged by than there is."""
     n, n_rows = len(known.columns), len(known.x_gaps)
-    merging = min(n, MOST_CANDIDATES * n_rows / max(spec.used_gap_factor, LEAST_FACTOR))
+    merging = min(n, MAX_CANDIDATES * n_rows / max(spec.used_gap_factor, MIN_FACTOR))
     needed = needed_bytes(n, n_rows, merging, float(known.lengths.sum()))
     yield from _too_much(f"{n:,} posterior probabilities needs", needed, spec)
 
 
 def _too_much(what: str, needed: float, spec: AlignmentSpec) -> Iterator[str]:
     there = physical_memory()
-    if there is not None and needed > MOST_OF_MEMORY * there:
+    if there is not None and needed > MAX_OF_MEMORY * there:
         yield (
             f"The alignment of {what} {size_text(needed)} of memory, but there are {size_text(there)}. Fewer pairs"
             f" ({'--alignment-number' if spec.is_fast or spec.n_pairs else '--fast'}) need less."

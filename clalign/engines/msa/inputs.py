@@ -20,7 +20,7 @@ AMINO_CHOICES = {"B": "ND", "Z": "QE"}
 
 Residues = npt.NDArray[np.uint8]
 
-LEAST_BASES = 30
+MIN_BASES = 30
 """Letters of a sequence from which on it can be no protein if all of them are bases."""
 
 
@@ -69,7 +69,7 @@ class AlignmentInput(Struct, frozen=True):
         return [
             name
             for name, text in zip(self.names, self.letters, strict=True)
-            if len(text) >= LEAST_BASES and not text.upper().translate(None, b"ACGTUN")
+            if len(text) >= MIN_BASES and not text.upper().translate(None, b"ACGTUN")
         ]
 
     @property

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from clalign.compute.sessions import Check, nothing_to_check
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.pairs import PairChoice, Pairs, Similarities, chosen_pairs
-from clalign.engines.msa.spec import GAPS, MOST_ROUNDS, AlignmentSpec
+from clalign.engines.msa.spec import GAPS, MAX_ROUNDS, AlignmentSpec
 from clalign.engines.msa.training import NUCLEIC_TRAINING, PROTEIN_TRAINING, TrainingOptions
 from clalign.engines.msa.word_similarities import WordSimilarities
 from clalign.errors import OptionError
@@ -52,7 +52,7 @@ def training_of(spec: AlignmentSpec, alphabet: Alphabet) -> TrainingOptions:
         gap_scale=spec.gap_scale,
         least_gap_data=spec.least_gap_data,
         least_increase=spec.least_increase,
-        most_rounds=min(spec.most_rounds, MOST_ROUNDS),
+        most_rounds=min(spec.most_rounds, MAX_ROUNDS),
         least_total_emission_data=usual.least_total_emission_data if spec.emissions == "auto" else -1,
         **{name: value for name, value in given.items() if value is not None},
     )

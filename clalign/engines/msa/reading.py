@@ -36,9 +36,9 @@ from clalign.values.sparse_posteriors import ExcessPosterior, PosteriorMatrix, S
 MAPPED_BYTES = 2_000_000_000
 """Posteriors that take more are kept in a temporary file and not in memory."""
 
-MOST_PAIRS = 2**28
+MAX_PAIRS = 2**28
 
-MOST_PACKED = 300
+MAX_PACKED = 300
 """Posteriors in a byte of a run file: none are packed as small."""
 
 Number = TypeVar("Number", bound=np.generic)
@@ -101,8 +101,8 @@ def given_of(run: RunFile) -> AlignmentInput:
 def blocks_of_run(run: RunFile, n_sequences: int) -> Blocks:
     """Return the pairs of a run."""
     (pairs, ends), path = run.own(PAIRS.name)[0], run.path
-    numbers = unpack_some(pairs, "<i4", 2 * MOST_PAIRS, path)
-    found = Blocks(numbers[: len(numbers) // 2 * 2].reshape(-1, 2), unpack_some(ends, "<i8", MOST_PAIRS, path))
+    numbers = unpack_some(pairs, "<i4", 2 * MAX_PAIRS, path)
+    found = Blocks(numbers[: len(numbers) // 2 * 2].reshape(-1, 2), unpack_some(ends, "<i8", MAX_PAIRS, path))
     keys = found.pairs.astype(np.int64) @ [n_sequences, 1]
     if not (
         len(numbers) == 2 * len(found.pairs)
@@ -168,7 +168,7 @@ def posteriors_of(run: RunFile, given: AlignmentInput, mapped_bytes: int = MAPPE
             run.path, "not all pairs have been compared.", f"Continue with: {command_for('resume', run.path)}"
         )
     n, n_rows, n_others = sum(sizes.values()), *(int(lengths[side].sum()) for side in pairs.T)
-    if n > MOST_PACKED * size_of(run.path):  # with its log, where those of a run that goes on lie
+    if n > MAX_PACKED * size_of(run.path):  # with its log, where those of a run that goes on lie
         raise DamagedRun(run.path, "more posteriors than it has room for")
     store = _Store(8 * n + 12 * n_rows + 4 * n_others > mapped_bytes)
     found = SparsePosteriors(
@@ -303,12 +303,12 @@ def annealing_of(run: RunFile, given: AlignmentInput) -> AlignedSequences:
         If there is none yet.
     """
     row, path, n = _annealing(run), run.path, int(given.lengths.sum())
-    pairs, moves = (unpack_some(blob, "<i4", 4 * MOST_PAIRS, path) for blob in (row[0], row[3]))
+    pairs, moves = (unpack_some(blob, "<i4", 4 * MAX_PAIRS, path) for blob in (row[0], row[3]))
     survivors, victims = pairs[: len(pairs) // 2 * 2].reshape(2, -1)
     sequences, positions, sources, targets = moves[: len(moves) // 4 * 4].reshape(4, -1)
     weights = unpack_array(row[1], "<f4", len(survivors), path)
     order = unpack_some(row[2], "<i4", n, path)
-    ends, scores = unpack_some(row[4], "<i8", MOST_PAIRS, path), unpack_some(row[5], "<f4", MOST_PAIRS, path)
+    ends, scores = unpack_some(row[4], "<i8", MAX_PAIRS, path), unpack_some(row[5], "<f4", MAX_PAIRS, path)
     found = AlignedSequences(
         ColumnMerges(given.lengths, survivors, victims, weights, order),
         ResidueMoves(sequences, positions, sources, targets, ends, scores),
@@ -355,7 +355,7 @@ def _check_moves(moves: ResidueMoves, merges: ColumnMerges, path: Path) -> None:
 
 def column_accuracies(run: RunFile) -> npt.NDArray[np.float32]:
     """Return the expected accuracy of each column of the alignment of a finished run (float32[n_columns])."""
-    accuracies: npt.NDArray[np.float32] = unpack_some(_annealing(run)[6], "<f4", MOST_PAIRS, run.path)
+    accuracies: npt.NDArray[np.float32] = unpack_some(_annealing(run)[6], "<f4", MAX_PAIRS, run.path)
     return accuracies
 
 

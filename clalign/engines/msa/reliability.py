@@ -23,7 +23,7 @@ SAME = 1e-4
 FALLBACK = 0.01
 """Stands for what is left out of the posteriors, where it has to be something."""
 
-MOST_CERTAIN = 5.0
+MAX_CERTAIN = 5.0
 """An alignment so many times as likely as the next best one is certain."""
 
 
@@ -71,7 +71,7 @@ def _shares(number: int, over: npt.ArrayLike, under: npt.ArrayLike) -> Floats:
     over, under = np.asarray(over, np.float64), np.asarray(under, np.float64)
     ratio = np.where(under > SAME, over / np.where(under > SAME, under, 1), np.nan)
     if number == CERTAINTY:
-        ratio = np.log(np.clip(ratio, 1, MOST_CERTAIN)) / np.log(MOST_CERTAIN)
+        ratio = np.log(np.clip(ratio, 1, MAX_CERTAIN)) / np.log(MAX_CERTAIN)
     return ratio
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from clalign.errors import OptionError
-from clalign.values.pair_hmm import LEAST_POSTERIOR
+from clalign.values.pair_hmm import MIN_POSTERIOR
 from clalign.values.specs import INPUT, Spec, flag_of, option
 
 MODEL = "Model"
@@ -15,7 +15,7 @@ LEARNING = "Learning"
 ALIGNING = "Alignment"
 PAIRS = "Pairs"
 
-MOST_ROUNDS = 3
+MAX_ROUNDS = 3
 """Of learning: FSA makes no more."""
 
 GAPS = ("gap_open_1", "gap_extend_1", "gap_open_2", "gap_extend_2")
@@ -86,7 +86,7 @@ class AlignmentSpec(Spec):
         " them as published [1]", MODEL, choices={"1": "adjusted to the composition", "5": "as published"},
     )  # fmt: skip
     least_posterior: float = option(
-        LEAST_POSTERIOR, "--minprob", "Least probability", "forget residue pairs that are less probable", MODEL
+        MIN_POSTERIOR, "--minprob", "Least probability", "forget residue pairs that are less probable", MODEL
     )
     without_learning: bool = option(
         False, "--nolearn", "Learn nothing",
@@ -125,7 +125,7 @@ class AlignmentSpec(Spec):
         LEARNING,
     )
     most_rounds: int = option(
-        MOST_ROUNDS, "--maxrounds", "Most rounds", f"learn in at most so many rounds, at most {MOST_ROUNDS}", LEARNING,
+        MAX_ROUNDS, "--maxrounds", "Most rounds", f"learn in at most so many rounds, at most {MAX_ROUNDS}", LEARNING,
         positive=True,
     )  # fmt: skip
     least_gap_data: int = option(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.sessions import Check, Session, nothing_to_check
-from clalign.engines.msa.spec import MOST_ROUNDS
+from clalign.engines.msa.spec import MAX_ROUNDS
 from clalign.engines.msa.splitting import expected_counts, selected
 from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
@@ -81,7 +81,7 @@ class TrainingOptions(Struct, frozen=True):
     least_total_gap_data: int = -1
     least_total_emission_data: int = -1
     least_increase: float = 0.1
-    most_rounds: int = MOST_ROUNDS
+    most_rounds: int = MAX_ROUNDS
 
 
 PROTEIN_TRAINING = TrainingOptions(True, "all", 210.0, 1596, least_total_gap_data=60, least_total_emission_data=1596)
@@ -314,7 +314,7 @@ def _go_on(number: int, likelihoods: Numbers, before: Numbers, options: Training
     else:
         increase = np.abs(likelihoods / np.where(np.abs(before) < 0.001, 1.0, before) - 1.0)
         is_better = (likelihoods > before) & (increase >= options.least_increase)
-    return is_better & (number < min(options.most_rounds, MOST_ROUNDS))
+    return is_better & (number < min(options.most_rounds, MAX_ROUNDS))
 
 
 def maximized_gaps(counts: ExpectedCounts, seed: GapParameters, n: int, options: TrainingOptions) -> GapParameters:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from clalign.compute.sessions import Session
 from clalign.databases.packed import LengthFacts
 from clalign.databases.reports import InputReport
-from clalign.engines.msa.concluding import align_run
+from clalign.engines.msa.conclusion import align_run
 from clalign.engines.msa.estimate import caution_of, check_size, estimate
 from clalign.engines.msa.inputs import AlignmentInput, read_input
 from clalign.engines.msa.packing import pack_array
@@ -36,7 +36,7 @@ from clalign.engines.msa.phases import (
     n_passes,
 )
 from clalign.engines.msa.reading import Blocks, blocks_of_run, given_of, is_begun, rounds_of, sums_of_round
-from clalign.engines.msa.rehearsing import rehearse, rehearse_merging
+from clalign.engines.msa.rehearsal import rehearse, rehearse_merging
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import PAIRS, SEQUENCES
 from clalign.engines.msa.training import TrainingRound, blocks_of, next_round, total_counts, what_to_learn

@@ -25,7 +25,7 @@ from clalign.values.karlin_altschul import Statistics
 from clalign.values.pair_alignments import AlignedColumns, PairAlignment, aligned_columns
 from clalign.values.scoring import PairwiseQuery
 
-MOST_COLUMNS = 10_000
+MAX_COLUMNS = 10_000
 """Columns that are shown one by one; more are taken together."""
 
 STRETCHES = 500
@@ -57,7 +57,7 @@ def explain_pair(
     dict
         ``query``, ``query_length``, ``target``, ``length``, ``strand``, ``mode``, ``matrix``, ``gap_first`` and
         ``gap_next``; ``columns``, each with ``query_at`` and ``target_at`` (from 1, None in a gap), ``query`` and
-        ``target`` (letters or ``-``), ``score`` and ``sum``; of more than `MOST_COLUMNS` there is none but
+        ``target`` (letters or ``-``), ``score`` and ``sum``; of more than `MAX_COLUMNS` there is none but
         ``stretches``, each with ``first`` and ``last`` (columns from 1), ``query_at`` and ``target_at`` (where the
         last one is), ``n_pairs``, ``n_identical``, ``score`` and ``sum``; ``n_columns``, ``n_pairs``,
         ``pairs_score`` and ``gaps_cost`` of all; ``score``, ``statistics`` (as in the query's card, with
@@ -119,7 +119,7 @@ def _columns(alignment: PairAlignment, query: PairwiseQuery, target: Any, strand
         query_at = len(codes) + 1 - query_at
     target_at = alignment.target_range[0] + np.cumsum(aligned.kinds != ord("I"))
     taken = aligned, scores, query_at, target_at
-    is_short = len(pairs) <= MOST_COLUMNS
+    is_short = len(pairs) <= MAX_COLUMNS
     return {
         "columns": _each_column(*taken) if is_short else [],
         "stretches": [] if is_short else _stretches(aligned.identical(scoring), *taken),

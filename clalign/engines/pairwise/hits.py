@@ -22,7 +22,7 @@ from clalign.values.sequences import SequenceBatch, SequenceDatabase
 TRACE_CELLS = {"gpu": 5e9, "accelerator": 5e9, "cpu": 1e8, "reference": 1e5}
 """Cells traced in one go, by kind of device: about the time of a batch."""
 
-MOST_PAIRS = 16_384
+MAX_PAIRS = 16_384
 
 _SWAPPED = str.maketrans("ID", "DI")
 
@@ -34,7 +34,7 @@ def portions(cells: npt.NDArray[np.int64], device_kind: str) -> Iterator[tuple[i
     limit = TRACE_CELLS.get(device_kind, 1e8)
     total, start = 0.0, 0
     for place, size in enumerate(cells.tolist()):
-        if place > start and (total + size > limit or place - start >= MOST_PAIRS):
+        if place > start and (total + size > limit or place - start >= MAX_PAIRS):
             yield start, place
             total, start = 0.0, place
         total += size

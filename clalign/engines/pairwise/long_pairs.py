@@ -28,7 +28,7 @@ USUAL_WAY_BACK = 1.2
 KEPT_EVERY = 10.0
 """Seconds from one state that is kept to the next, as long as keeping does not take long."""
 
-MOST_OF_TIME = 0.05
+MAX_OF_TIME = 0.05
 """Share of the time that keeping may take."""
 
 BYTES_A_SECOND = 5e7
@@ -139,7 +139,7 @@ class Checkpoint:
     def is_due(self, n_bytes: int) -> bool:
         """Return whether it is long enough since the last time."""
         del n_bytes
-        return time.monotonic() - self._last > max(KEPT_EVERY, self._took / MOST_OF_TIME)
+        return time.monotonic() - self._last > max(KEPT_EVERY, self._took / MAX_OF_TIME)
 
     def is_due_in_the_end(self, n_bytes: int) -> bool:
         """Return whether keeping it takes no longer than one may wait for the end of a job, or than to do it again."""

@@ -23,7 +23,7 @@ from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.composition import lambda_factors
 from clalign.values.hits import Domain, Hit, Scores
 from clalign.values.karlin_altschul import Statistics, known_statistics, ungapped_parameters
-from clalign.values.karlin_altschul_fit import LEAST_SCORES, fitted_statistics, misfit
+from clalign.values.karlin_altschul_fit import MIN_SCORES, fitted_statistics, misfit
 from clalign.values.karlin_altschul_tables import PROTEIN
 from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.scoring import PairwiseQuery, Scoring
@@ -448,5 +448,5 @@ def _why_none(search: QuerySearch) -> str:
     cause = f"none are published for {scoring.matrix.name} with gap costs {opening}/{extension}"
     if search.spec.statistics == "fitted":
         cause = "they are to be fitted to the scores of the run"
-    needs = f"the scores of at least {LEAST_SCORES} different sequences, most of them unrelated to the query"
+    needs = f"the scores of at least {MIN_SCORES} different sequences, most of them unrelated to the query"
     return f"No E-values: {cause}, and a fit needs {needs}."

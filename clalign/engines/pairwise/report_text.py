@@ -16,7 +16,7 @@ NAME_WIDTH = 30
 HITS_LATER = "Hits are found when all parts are merged."
 """Of a part whose hits need the scores of the other parts."""
 
-LEAST_EVALUE = 1e-300
+MIN_EVALUE = 1e-300
 """Smaller E-values are not told apart; in tables they are numbers still."""
 
 MODES = {
@@ -89,7 +89,7 @@ def evalue_words(evalue: float) -> str:
     """Return an E-value with two digits; a dash if it is not known."""
     if math.isnan(evalue):
         return "-"
-    return f"{evalue:.2g}" if evalue >= LEAST_EVALUE else f"<{LEAST_EVALUE:g}"
+    return f"{evalue:.2g}" if evalue >= MIN_EVALUE else f"<{MIN_EVALUE:g}"
 
 
 def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: Mapping[str, Any] | None) -> Iterator[str]:

@@ -37,7 +37,7 @@ from clalign.engines.pairwise.query import (
     refuse_unknown_statistics,
     statistics_at_end,
 )
-from clalign.engines.pairwise.rehearsing import foresight_of
+from clalign.engines.pairwise.rehearsal import foresight_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import PairwiseFacts, n_wider
 from clalign.execution.estimate import Estimate

@@ -17,7 +17,7 @@ PAIRS = "Pairs"
 AS_THE_MATRIX, CUSTOMARY = "as the matrix has it", "customary for the matrix"
 """What is said in place of a number that is not given."""
 
-MOST_HITS = 1_000_000_000
+MAX_HITS = 1_000_000_000
 
 Strand = Literal["auto", "both", "plus", "minus"]
 
@@ -162,8 +162,8 @@ class PairwiseSpec(Spec):
             raise OptionError("Given pairs are no database of which a part could be searched.", f"Leave out {FLAG}.")
         if not 0 < self.evalue < math.inf:
             raise OptionError(f"-E is {self.evalue:g}.", "Give a number above 0.")
-        if not 0 < self.top <= MOST_HITS:
-            raise OptionError(f"--top is {self.top}.", f"Give a whole number above 0, at most {MOST_HITS:,}.")
+        if not 0 < self.top <= MAX_HITS:
+            raise OptionError(f"--top is {self.top}.", f"Give a whole number above 0, at most {MAX_HITS:,}.")
 
     @property
     def is_pairs(self) -> bool:

@@ -19,7 +19,7 @@ from clalign.values.axes import Scale, tick_text
 from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words, text_width
 from clalign.values.sequences import short_name
 
-MOST_BARS = 2000
+MAX_BARS = 2000
 """Hits that are drawn, the best ones."""
 
 CLASSES = (40.0, 50.0, 80.0, 200.0)
@@ -196,7 +196,7 @@ def packed(spans: Sequence[tuple[float, float]]) -> list[int]:
 def _drawn(numbers: HitNumbers, bounds: Sequence[float]) -> list[_Drawn]:
     hits = numbers.hits
     scores = numbers.scores
-    order = np.lexsort((np.arange(len(hits)), -scores))[:MOST_BARS]
+    order = np.lexsort((np.arange(len(hits)), -scores))[:MAX_BARS]
     words = target_words(numbers.run.connection, hits.rows[order].tolist())
     chosen = np.isin(hits.part_hits, order)
     parts: dict[int, list[tuple[int, int]]] = {}

@@ -18,7 +18,7 @@ from clalign.values.drawings import Box, Dot, Drawing, Picks, Shape
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 
-MOST_DOTS = 3000
+MAX_DOTS = 3000
 """More points than that become cells."""
 
 RADIUS, CELL = 3.0, 4.0
@@ -46,7 +46,7 @@ class Points(HitPicture):
         self.numbers, self.words, self.unit, self.is_log = numbers, words, unit, is_log
         known = ~np.isnan(values)
         self.places = np.flatnonzero(known)
-        rows = numbers.hits.rows[self.places] if len(self.places) <= MOST_DOTS else np.empty(0, np.int64)
+        rows = numbers.hits.rows[self.places] if len(self.places) <= MAX_DOTS else np.empty(0, np.int64)
         self._names = target_words(numbers.run.connection, np.unique(rows).tolist())
         self.x, self.y = values[known], numbers.scores[known]
         self.title = f"{numbers.whose}: score against {words}"
@@ -54,7 +54,7 @@ class Points(HitPicture):
         missing = len(values) - len(self.x)
         but = f", but {missing:,} of which it is not known" if missing else ""
         self.sentence = f"{numbers.which[0].upper()}{numbers.which[1:]} ({len(values):,}){but}."
-        if len(self.x) > MOST_DOTS:
+        if len(self.x) > MAX_DOTS:
             self.sentence += " Each square stands for the hits that lie there: the more, the darker."
 
     def rows(self) -> Rows:
@@ -119,7 +119,7 @@ def marked(
     tip : callable
         Returns what is said of a point.
     """
-    if len(x) <= MOST_DOTS:
+    if len(x) <= MAX_DOTS:
         order = np.argsort(best, kind="stable")
         colors = np.where(best, "accent", "caution")
         shapes: list[Shape] = [

@@ -17,7 +17,7 @@ from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words
 
 Floats = npt.NDArray[np.float64]
 
-MOST_BARS = 160
+MAX_BARS = 160
 """Bars are joined in pairs where there would be more."""
 
 FLOOR = 0.5
@@ -116,7 +116,7 @@ def joined_bins(left: Floats, counts: npt.NDArray[np.int64], width: float) -> tu
     """Return bounds (float64[n + 1]) and counts (int64[n]) of not too many bars of equal width, empty ones included."""
     if not len(left):
         return np.zeros(1), np.zeros(0, np.int64)
-    while (left[-1] - left[0]) / width >= MOST_BARS - 2:
+    while (left[-1] - left[0]) / width >= MAX_BARS - 2:
         width *= 2
     places = np.floor(left / width + 1e-9).astype(np.int64)
     n_bars = int(places[-1] - places[0]) + 1

@@ -16,7 +16,7 @@ from clalign.values.axes import Scale, tick_text
 from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words
 from clalign.values.species import UNKNOWN, Taxonomy
 
-MOST_BARS = 60
+MAX_BARS = 60
 """Species that have a bar of their own; the others share one."""
 
 ROW, NAMES, AFTER = 22.0, 260.0, 90.0
@@ -111,7 +111,7 @@ class SpeciesSummary(HitPicture):
 
     def _bars(self) -> list[SpeciesCount]:
         named = [one for one in self.counts if one.name != UNKNOWN]
-        bars, rest = named[:MOST_BARS], named[MOST_BARS:]
+        bars, rest = named[:MAX_BARS], named[MAX_BARS:]
         if rest:
             other = SpeciesCount(f"{len(rest):,} others")
             for one in rest:

@@ -9,11 +9,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from clalign.engines.commands import Command, Input
-from clalign.engines.plan7.exports import OUTPUTS
+from clalign.engines.plan7.exports.register import OUTPUTS
 from clalign.engines.plan7.spec import FOUND, REPLACED, SearchSpec, replaced_by
 from clalign.values.specs import Spec, flag_of
 
-LEAST_TEXT_WIDTH = 120
+MIN_TEXT_WIDTH = 120
 """HMMER takes no smaller one."""
 
 _PROFILES = "profiles (HMMER2 or HMMER3 text, or .h3m); - is standard input"
@@ -56,7 +56,7 @@ _SEARCH = Command(
     inputs=(Input("profiles", "HMMFILE", _PROFILES), Input("targets", "SEQDB", _SEQUENCES)),
     outputs=OUTPUTS,
     found=FOUND["search"],
-    least_width=LEAST_TEXT_WIDTH,
+    least_width=MIN_TEXT_WIDTH,
     conflict=conflict,
     has_several=has_several,
 )

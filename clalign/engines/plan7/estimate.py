@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from clalign.engines.plan7.hmmer3_thresholds import filter_limits
+from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.execution.estimate import START_SECONDS, Estimate, counted, rate_of
 from clalign.values.devices import Device

@@ -13,11 +13,11 @@ from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
-from clalign.engines.plan7.funnel import STAGES, in_sentence
-from clalign.engines.plan7.hmmer2_search import NO_LIMIT, Hmmer2Search
-from clalign.engines.plan7.hmmer3_domains import define_domains
-from clalign.engines.plan7.hmmer3_search import Candidates, Hmmer3Search
-from clalign.engines.plan7.hmmer3_thresholds import ALL_SCORES
+from clalign.engines.plan7.hmmer2.search import NO_LIMIT, Hmmer2Search
+from clalign.engines.plan7.hmmer3.domains import define_domains
+from clalign.engines.plan7.hmmer3.funnel import STAGES, in_sentence
+from clalign.engines.plan7.hmmer3.search import Candidates, Hmmer3Search
+from clalign.engines.plan7.hmmer3.thresholds import ALL_SCORES
 from clalign.engines.plan7.preparing import prepare_search
 from clalign.engines.plan7.profile_search import check_unchanged, of_the_profiles_kind
 from clalign.engines.plan7.spec import SearchSpec

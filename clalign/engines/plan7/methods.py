@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clalign.engines.plan7.hmmer3_thresholds import DOMAIN_EVALUE
+from clalign.engines.plan7.hmmer3.thresholds import DOMAIN_EVALUE
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clalign.engines.plan7.hmmer3_search import Hmmer3Search, prepare_hmmer3_search
-from clalign.engines.plan7.hmmer3_thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
+from clalign.engines.plan7.hmmer3.search import Hmmer3Search, prepare_hmmer3_search
+from clalign.engines.plan7.hmmer3.thresholds import (
+    card_of_statistics,
+    filter_limits,
+    hmmer3_thresholds,
+)
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets
 from clalign.formats.profiles import profile_card
@@ -13,7 +17,7 @@ from clalign.values.local_profiles import LocalProfile
 from clalign.values.profiles import Hmm, Hmmer3Settings
 
 if TYPE_CHECKING:
-    from clalign.engines.plan7.hmmer2_search import Hmmer2Search
+    from clalign.engines.plan7.hmmer2.search import Hmmer2Search
 
 
 def prepare_search(
@@ -30,7 +34,7 @@ def prepare_search(
     """
     if hmm.origin == "hmmer3":
         return prepare_hmmer3_search(hmm, spec, targets, profile)
-    from clalign.engines.plan7.hmmer2_search import prepare_hmmer2_search
+    from clalign.engines.plan7.hmmer2.search import prepare_hmmer2_search
 
     return prepare_hmmer2_search(hmm, number, spec, targets)
 
@@ -39,7 +43,7 @@ def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> dict[str, An
     """Return the card of a profile with the thresholds of a search, as plain data."""
     card = profile_card(hmm)
     if hmm.origin == "hmmer2":
-        from clalign.engines.plan7.hmmer2_search import thresholds_for
+        from clalign.engines.plan7.hmmer2.search import thresholds_for
 
         older = thresholds_for(hmm, spec, targets.n("hmmer2"))
         return card | {

@@ -13,10 +13,10 @@ from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, take
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
-from clalign.engines.plan7 import hmmer3_search
-from clalign.engines.plan7.hmmer3_thresholds import filter_limits
+from clalign.engines.plan7.hmmer3 import search as hmmer3_search
+from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
-from clalign.engines.plan7.rehearsing import foresight_of, rehearse_domains
+from clalign.engines.plan7.rehearsal import foresight_of, rehearse_domains
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
@@ -175,7 +175,7 @@ def hits_in_steps(session: Session, units: Sequence[tuple[Any, Scored[Any]]]) ->
 
 def _older_hits_in_steps() -> Callable[..., Steps[list[tuple[Hit, ...]]]]:
     """Return what looks for the hits of HMMER2 profiles, which few libraries have."""
-    from clalign.engines.plan7 import hmmer2_search
+    from clalign.engines.plan7.hmmer2 import search as hmmer2_search
 
     return hmmer2_search.hits_in_steps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NotRequired, TypedDict, TypeVar
 
-from clalign.engines.plan7.domain_limits import domain_limits
+from clalign.engines.plan7.hmmer3.domain_limits import domain_limits
 from clalign.runs.columns import Share
 from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
 from clalign.runs.facts import Asked, BegunRun, Best, QueryCard
@@ -138,7 +138,7 @@ class StoredFilterLimits(TypedDict):
 
 
 class StoredDomainLimits(TypedDict):
-    """See `clalign.engines.plan7.domain_limits.DomainLimits`."""
+    """See `clalign.engines.plan7.hmmer3.domain_limits.DomainLimits`."""
 
     evalue: Number
     score: Number | None

@@ -18,14 +18,14 @@ from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.rereading import Reread, read_again, with_headers
-from clalign.engines.plan7.contradictions import of_filters
-from clalign.engines.plan7.funnel import FILTERS, survivors_of
-from clalign.engines.plan7.hmmer2_search import Hmmer2Search
-from clalign.engines.plan7.hmmer3_search import FORWARD_SHARE, Hmmer3Search
+from clalign.engines.plan7.hmmer2.search import Hmmer2Search
+from clalign.engines.plan7.hmmer3.contradictions import of_filters
+from clalign.engines.plan7.hmmer3.funnel import FILTERS, survivors_of
+from clalign.engines.plan7.hmmer3.search import FORWARD_SHARE, Hmmer3Search
+from clalign.engines.plan7.hmmer3.survivors import Survivors
 from clalign.engines.plan7.preparing import card_of_search, prepare_search
 from clalign.engines.plan7.profile_search import check_unchanged
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.survivors import Survivors
 from clalign.engines.plan7.targets import targets_of
 from clalign.engines.recomputing import Check, Count, Pieces, recompute
 from clalign.engines.verification import (

@@ -14,12 +14,12 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import clalign
-from clalign.children import n_cores
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check, nothing_to_check
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import local_cluster
 from clalign.formats.scratch import Scratch
+from clalign.jobs.processes import n_cores
 
 CONNECT_SECONDS = 15
 """Timeout for connecting to a scheduler (s)."""

@@ -16,7 +16,6 @@ from typing import Any
 from msgspec import Struct
 
 from clalign import tracing
-from clalign.children import ProcessNotStarted
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check
 from clalign.errors import DeviceError
@@ -25,6 +24,7 @@ from clalign.execution.remote import processes
 from clalign.execution.run_access import RunAccess
 from clalign.execution.units import Finished, Unit
 from clalign.jobs import JobContext, building
+from clalign.jobs.processes import ProcessNotStarted
 from clalign.runs.batches import BatchResult
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device

@@ -9,9 +9,13 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 
-from clalign.children import own_command
-from clalign.compute.opencl.waking import forget_marks, meant_last, remember_meant
+from clalign.compute.opencl.driver_warmup import (
+    forget_marks,
+    meant_last,
+    remember_meant,
+)
 from clalign.databases.cache_root import cache_root
+from clalign.jobs.processes import own_command
 
 _ahead: dict[str, subprocess.Popen[bytes]] = {}
 """Processes that are not taken yet, by the ids of their devices."""

@@ -37,7 +37,7 @@ Written = tuple[Floats, Floats, Whole, Bytes, Bytes]
 
 _STATES, _DIGITS = (np.frombuffer(letters, np.uint8) for letters in (b"MID", b"0123456789*."))
 
-MOST_TEXT = 2**31 - 1
+MAX_TEXT = 2**31 - 1
 """Characters of all alignments of a batch: what an index of the kernel can hold."""
 
 
@@ -61,7 +61,7 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
         )
         kinds = np.array([code_of(letter) for letter in model.alphabet.canonical], np.uint8)
         ends = np.cumsum(problems.lengths + problems.nodes)
-        if ends[-1] > MOST_TEXT:
+        if ends[-1] > MAX_TEXT:
             raise OutOfDeviceMemory(
                 f"The alignments of {n:,} envelopes are too long to be made at once.",
                 "Search smaller parts of the file.",

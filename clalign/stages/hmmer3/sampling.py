@@ -33,7 +33,7 @@ SEGMENTS_A_SAMPLE = 4
 TALLIES = 3
 """Which of the scratch buffers has the tallies."""
 
-N_COLUMNS, LEAST_SAMPLES = 12, 50
+N_COLUMNS, MIN_SAMPLES = 12, 50
 """Numbers that are kept of a segment, and samples that an envelope has at least (``common/sampling_clusters.h``)."""
 
 
@@ -88,7 +88,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
 
         found, left = portions(self, session.device, problems, scratch)
         residue_at = np.cumsum(batch.lengths, dtype=np.int32) - batch.lengths
-        listed = 3 * n * (most // LEAST_SAMPLES)
+        listed = 3 * n * (most // MIN_SAMPLES)
         sizes: list[tuple[int, Any]] = [(int(batch.lengths.sum()), np.float32), (2 * n, np.int32), (listed, np.int32)]
         out = [session.results(size * 4) for size, _ in sizes]
         table = session.upload(part_table(batch))

@@ -14,7 +14,7 @@ from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, node_tables, together
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
-from clalign.values.local_profiles import MOST_COST, LocalProfile, byte_scores, members_of
+from clalign.values.local_profiles import MAX_COST, LocalProfile, byte_scores, members_of
 from clalign.values.profile_shelves import ProfileShelf
 from clalign.values.sequences import SequenceBatch, longest_first
 
@@ -34,11 +34,11 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 UNSCORED_LETTER = 255
 """Class of letters that the table of pairs has no place for; few sequences have them."""
 
-MOST_EXTREME = 255
+MAX_EXTREME = 255
 """HMMER's bytes have overflowed from here on."""
 
 
-MOST_EDGES = 2**27
+MAX_EDGES = 2**27
 """Bytes at the edges of strips that several models have together; one alone has what it needs."""
 
 
@@ -65,16 +65,16 @@ def biased_scores_of(session: KernelSession, profile: LocalProfile) -> npt.NDArr
 def _biased_scores(shelf: ProfileShelf) -> tuple[npt.NDArray[np.int8]]:
     costs, bias, _ = shelf.byte_scores
     of_node = bias.astype(np.int16)[shelf.owner]
-    scores = np.full(costs.shape, -MOST_COST, np.int8)
+    scores = np.full(costs.shape, -MAX_COST, np.int8)
     for code in shelf.codes:
-        scores[code] = np.maximum(of_node - costs[code], -MOST_COST)
+        scores[code] = np.maximum(of_node - costs[code], -MAX_COST)
     if len(unmatched := np.setdiff1d(np.arange(len(costs)), shelf.codes)):
-        scores[unmatched] = np.maximum(of_node - costs[unmatched[0]], -MOST_COST)
+        scores[unmatched] = np.maximum(of_node - costs[unmatched[0]], -MAX_COST)
     return (scores,)
 
 
 class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
-    """The best cell of SSV of every sequence of a batch, 256 added, `MOST_EXTREME` at most; exact."""
+    """The best cell of SSV of every sequence of a batch, 256 added, `MAX_EXTREME` at most; exact."""
 
     name = "ssv"
     gpu_shape = "item"
@@ -86,7 +86,7 @@ class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
         values = np.empty(len(batch), np.int32)
         for row in range(len(batch)):
             check()
-            values[row] = min(ssv_extreme(batch.residues(row), scores), MOST_EXTREME)
+            values[row] = min(ssv_extreme(batch.residues(row), scores), MAX_EXTREME)
         return values
 
     def start(self, session: KernelSession, batch: SequenceBatch, model: LocalProfile) -> Callable[[], Extremes]:
@@ -96,7 +96,7 @@ class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
         cells = self.enqueue(session, batch, [model])
         extremes = session.fetch(cells.extremes, len(batch), np.int32)
         unscored = session.fetch(cells.unscored, len(batch), np.int32)
-        return lambda: np.where(unscored() | (batch.lengths == 0), 0, np.minimum(extremes(), MOST_EXTREME))
+        return lambda: np.where(unscored() | (batch.lengths == 0), 0, np.minimum(extremes(), MAX_EXTREME))
 
     def enqueue(self, session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile]) -> SsvCells:
         """Enqueue the kernels on a batch that is not empty, with profiles of one alphabet, at least one."""
@@ -122,7 +122,7 @@ def _enqueue_vector(
     def make(one: LocalProfile) -> Tables:
         lanes = _vector_lanes(tuning, one, choices)
         vectors = -(-one.length // lanes)
-        return [spread(biased_scores_of(session, one), lanes, vectors, -MOST_COST).transpose(0, 2, 1)]
+        return [spread(biased_scores_of(session, one), lanes, vectors, -MAX_COST).transpose(0, 2, 1)]
 
     n = len(batch)
     extremes = session.allocate(4 * n * len(profiles))
@@ -249,7 +249,7 @@ def _enqueue_item(
     numbers, letters = numbers[numbers < n_classes - 1], letters[numbers < n_classes - 1]
 
     def scores_of(one: LocalProfile) -> Tables:
-        biased_scores = np.full((math.prod(_strips(one.length, most)), n_classes), -MOST_COST, np.int8)
+        biased_scores = np.full((math.prod(_strips(one.length, most)), n_classes), -MAX_COST, np.int8)
         biased_scores[: one.length, numbers] = biased_scores_of(session, one)[letters].T
         return [biased_scores]
 
@@ -278,7 +278,7 @@ def _score_pairs(session: KernelSession, n: int, layout: PairLayout, models: Tog
     pairs = session.scratch("pairs of letters", 4 * models.room)
     session.launch("ssv_item", "pair_tables", defines, *geometry(models), *models.arguments, pairs)
     depth, of_one = -(-layout.longest // 4) * 4, min(most_groups, -(-layout.n_pieces // (2 * group)))
-    n_groups = max(of_one, min(most_groups, of_one * len(models), MOST_EDGES // (4 * depth * group)))
+    n_groups = max(of_one, min(most_groups, of_one * len(models), MAX_EDGES // (4 * depth * group)))
     edges = session.scratch("edges", 4 if defines["ONE_STRIP"] else 4 * n_groups * depth * group)
     session.launch(
         "ssv_item", "ssv_score", defines, n_groups * group, group,

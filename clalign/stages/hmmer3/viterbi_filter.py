@@ -46,13 +46,13 @@ LANES_GROUP = 128
 PIECE_SHARE = 1.5
 """Pieces of long sequences are so many times as long as their overlap."""
 
-LEAST_PIECE = 768
+MIN_PIECE = 768
 """Shorter sequences are not cut."""
 
-MOST_PAIR_NODES = 20
+MAX_PAIR_NODES = 20
 """Nodes a lane of the form for two sequences; its state and its steps take 8 registers each."""
 
-SHARING = ((120, 8, 4), (160, 8, 2), (16 * MOST_PAIR_NODES, 16, 2), (32 * MOST_PAIR_NODES, 32, 2))
+SHARING = ((120, 8, 4), (160, 8, 2), (16 * MAX_PAIR_NODES, 16, 2), (32 * MAX_PAIR_NODES, 32, 2))
 """Models of up to so many nodes; lanes that share two sequences; residues that these take at once.
 
 Fewer lanes waste less on what each does beside its nodes, and more let long sequences end sooner.
@@ -160,7 +160,7 @@ def _launch_lanes(session: KernelSession, profiles: Sequence[LocalProfile], rows
 def _n_cut(batch: SequenceBatch) -> int:
     """Return the residues of those sequences of a batch that may be cut into pieces."""
     lengths = batch.lengths
-    return int(lengths[(lengths > LEAST_PIECE) & (lengths <= LONGEST)].sum())
+    return int(lengths[(lengths > MIN_PIECE) & (lengths <= LONGEST)].sum())
 
 
 def _forms(
@@ -171,7 +171,7 @@ def _forms(
     plain = given.pop("PLAIN", 0)  # asks for the form that serves every model
     backend = lane_backend(device)
     of_pairs = _macros(device, profile, {**backend, **sharing(backend, profile.length), **given, "SKEWED": 1})
-    pairs = None if plain or of_pairs["NODES"] > MOST_PAIR_NODES else pairs_of(session, profile)
+    pairs = None if plain or of_pairs["NODES"] > MAX_PAIR_NODES else pairs_of(session, profile)
     return pairs, of_pairs, _macros(device, profile, {**backend, **given, "ALL": int(pairs is None)})
 
 
@@ -203,7 +203,7 @@ def _form_of_others(session: KernelSession, choices: Choices, profile: LocalProf
 def _pieces_of(pairs: PairSteps) -> tuple[int, int]:
     """Return by how many residues pieces of long sequences overlap, and how many each has at most."""
     reach = pairs.longest_alignment
-    longest = LONGEST if reach is None else max(LEAST_PIECE, int(PIECE_SHARE * reach))
+    longest = LONGEST if reach is None else max(MIN_PIECE, int(PIECE_SHARE * reach))
     if reach is None or longest >= LONGEST:
         return LONGEST, LONGEST  # nothing is cut
     return reach, longest
@@ -237,7 +237,7 @@ def nodes_of(length: int, choices: Choices) -> int:
     if not choices.get("SKEWED"):
         return stepped(least) if choices.get("ALL") else 1 << (least - 1).bit_length()
     most = next(
-        (most // lanes for most, of, block in SHARING if of == lanes and block == choices.get("BLOCK")), MOST_PAIR_NODES
+        (most // lanes for most, of, block in SHARING if of == lanes and block == choices.get("BLOCK")), MAX_PAIR_NODES
     )
     return min(least + least % 2, max(most, least))
 

@@ -27,10 +27,10 @@ Whole = npt.NDArray[np.integer[Any]]
 LONGEST = 100_000
 """Residues for which the skewed form is laid out; as many as HMMER takes."""
 
-MOST_ABOVE = WORD_BASE - WORD_E_MOVE - (WORD_BASE + int(length_terms(np.array([LONGEST])).word_move[0]))
+MAX_ABOVE = WORD_BASE - WORD_E_MOVE - (WORD_BASE + int(length_terms(np.array([LONGEST])).word_move[0]))
 """How much more than B an M can be for which J plays no part, at most."""
 
-MOST_GAIN = 20_000
+MAX_GAIN = 20_000
 """Match scores up to this cannot wrap around before an M is seen to be too high."""
 
 
@@ -90,16 +90,16 @@ def pair_steps(scores: WordScores, starts: Places) -> list[PairSteps | None]:
 
     Nor do they at the upper end, as long as M counts. Steps gain nothing, so M plus one, and I, are no more
     than the highest M. D with the step into it is no more either, so without that step it is at most
-    `MOST_ABOVE` - `lowest`; as `least` + `lowest` do not wrap around, that is at most 1.5 `MOST_ABOVE` + 16384.
+    `MAX_ABOVE` - `lowest`; as `least` + `lowest` do not wrap around, that is at most 1.5 `MAX_ABOVE` + 16384.
     """
     first, lasts, sizes = starts[:-1], starts[1:] - 1, np.diff(starts)
     model = np.repeat(np.arange(len(sizes)), sizes)
     t, begin = scores.transitions.astype(np.int64), scores.begin.astype(np.int64)
     begin[first] = HIGHEST_WORD  # is not the lowest one
     least: Wide = np.minimum.reduceat(begin, first)
-    lowest = least - MOST_ABOVE
+    lowest = least - MAX_ABOVE
     best = scores.match.max(axis=0).astype(np.int64)
-    fits = (least + lowest >= NEVER_WORD) & (np.maximum.reduceat(best, first) <= MOST_GAIN)
+    fits = (least + lowest >= NEVER_WORD) & (np.maximum.reduceat(best, first) <= MAX_GAIN)
     low = lowest[model]
     t = np.maximum(t, low)
     opened = np.append(0, t[MD, :-1])  # into D of each node, which is kept without it
@@ -150,7 +150,7 @@ def _longest_alignments(shelf: _ShelfPairs, starts: Places, model: Wide, gain: W
     """Return `PairSteps.longest_alignment` of each model, given what the best letters gain."""
     first, n = starts[:-1], len(starts) - 1
     inserted, stay, next_begin = shelf.steps[1], shelf.steps[4], shelf.steps[3]
-    most = MOST_ABOVE - shelf.least
+    most = MAX_ABOVE - shelf.least
     counts = -inserted <= most[model]
     counts[first] = False
     cost, of_model = -np.maximum(inserted, stay)[counts], model[counts]

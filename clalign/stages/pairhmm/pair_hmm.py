@@ -45,7 +45,7 @@ N_RESULTS = 12
 MANTISSA, EXPONENT, BACKWARDS, END_MATCH, EXTENDS, CLOSES, ENDS, STARTS = 0, 1, 2, 3, 4, 6, 8, 10
 """Columns of the results of the kernels."""
 
-LEAST_SINGLE = 1e-6
+MIN_SINGLE = 1e-6
 """Residues that gaps hardly ever emit are taken for as rare as this, as matches are divided by it."""
 
 BACKWARDS_ERROR = 1e-2
@@ -98,7 +98,7 @@ class Pairs(Struct, frozen=True, eq=False):
 
     def odds(self) -> npt.NDArray[np.float32]:
         """Return the probabilities of pairs of residues over those of both alone (float32[n_emissions, A, A])."""
-        singles = [np.maximum(emissions.singles, LEAST_SINGLE) for emissions in self.models.emissions]
+        singles = [np.maximum(emissions.singles, MIN_SINGLE) for emissions in self.models.emissions]
         odds = [e.pairs / np.outer(q, q) for e, q in zip(self.models.emissions, singles, strict=True)]
         return np.array(odds, np.float32)
 
@@ -126,7 +126,7 @@ class Pairs(Struct, frozen=True, eq=False):
 
     def log_likelihoods(self, results: npt.NDArray[np.float32]) -> Numbers:
         """Return the logarithm of the probability of each pair, given that of its odds."""
-        singles = np.array([np.maximum(emissions.singles, LEAST_SINGLE) for emissions in self.models.emissions])
+        singles = np.array([np.maximum(emissions.singles, MIN_SINGLE) for emissions in self.models.emissions])
         alone = (sum(self.compositions()) * np.log(singles)[self.emission_rows]).sum(axis=1)
         with np.errstate(divide="ignore"):
             mantissas = np.log(results[:, MANTISSA].astype(np.float64))

@@ -21,7 +21,7 @@ from clalign.stages.pairhmm.pair_hmm import END_MATCH, MANTISSA, N_RESULTS, Pair
 from clalign.stages.pairhmm.posteriors import POSTERIORS, Found, PosteriorsStage, joined
 from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
-from clalign.values.pair_hmm import LEAST_POSTERIOR, ExpectedCounts, PairHmms, PosteriorBatch, gap_posteriors
+from clalign.values.pair_hmm import MIN_POSTERIOR, ExpectedCounts, PairHmms, PosteriorBatch, gap_posteriors
 
 SOURCE, SEQUENTIAL_SOURCE = "pair_hmm_ladder_lanes", "pair_hmm_ladder_item"
 
@@ -361,7 +361,7 @@ def _entries(
     whole: npt.NDArray[np.float32], log_likelihood: float
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], npt.NDArray[np.float32], float]:
     """Return what is kept of the posteriors of a pair."""
-    places = np.argwhere(whole >= LEAST_POSTERIOR).astype(np.int32)
+    places = np.argwhere(whole >= MIN_POSTERIOR).astype(np.int32)
     values = np.minimum(whole[places[:, 0], places[:, 1]], np.float32(1))
     gaps = [gap_posteriors(places[:, k], values, length) for k, length in enumerate(whole.shape)]
     return places, values, np.concatenate(gaps), log_likelihood

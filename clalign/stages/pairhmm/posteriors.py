@@ -10,7 +10,7 @@ import numpy.typing as npt
 from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.pairhmm.pair_hmm import N_RESULTS, Pairs, Rows, held_by_floats, start_kernel
 from clalign.values.pair_batches import PairBatch
-from clalign.values.pair_hmm import LEAST_POSTERIOR, PairHmms, PosteriorBatch
+from clalign.values.pair_hmm import MIN_POSTERIOR, PairHmms, PosteriorBatch
 
 SIGNIFICANT_DIGITS = 6
 """Of posteriors, as files of them have: the digits beyond come from rounding, and differ between programs and devices.
@@ -43,7 +43,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
 
     def __init__(
         self, shape: str | None = None, entries_per_residue: int = ENTRIES_PER_RESIDUE,
-        least: float = LEAST_POSTERIOR, **defines: int,
+        least: float = MIN_POSTERIOR, **defines: int,
     ) -> None:  # fmt: skip
         super().__init__(shape, **defines)
         self.least = least

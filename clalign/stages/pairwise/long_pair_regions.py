@@ -36,11 +36,11 @@ TRACED_ROWS, TRACED_COLUMNS = 4, 128
 VECTOR_COLUMNS, VECTOR_ACROSS = 128, 16
 """Of a tile on a processor where each cell is held, and tiles across a region at least unless they are no wider."""
 
-FILLED_ROWS, LEAST_COLUMNS, MOST_COLUMNS = 16, 128, 4096
+FILLED_ROWS, MIN_COLUMNS, MAX_COLUMNS = 16, 128, 4096
 """Of a lane, and of a tile, where edges are all that is held."""
 
 TILES_ACROSS = 7800
-"""Tiles across a region at most, unless they are of `MOST_COLUMNS`: 128 columns each up to a million residues."""
+"""Tiles across a region at most, unless they are of `MAX_COLUMNS`: 128 columns each up to a million residues."""
 
 AHEAD = 8
 """Columns at a time, at most: kept edges are further apart than the lanes and these."""
@@ -57,7 +57,7 @@ EDGE_BYTES = 8
 KEPT_BYTES, KEPT_SHARE = 2**30, 8
 """Edges of tiles that are kept at a time, and of which part of the device's memory they are at most."""
 
-MOST_ON_CPU = 2**25
+MAX_ON_CPU = 2**25
 """Bytes of edges that are kept on a processor, for which a pair takes long: what a run keeps of a pair that is stopped
 is to be written within a second."""
 
@@ -133,7 +133,7 @@ class Region(Struct, frozen=True):
         if self.pair.is_vector:
             return VECTORS, min(max(VECTOR_COLUMNS, self.n // VECTOR_ACROSS // 64 * 64), 4 * VECTOR_COLUMNS)
         rows = rows_of_lane(self.m, self.n, self.pair, TRACED_ROWS, FILLED_ROWS)
-        return rows, min(max(LEAST_COLUMNS, self.n // TILES_ACROSS // 64 * 64), MOST_COLUMNS)
+        return rows, min(max(MIN_COLUMNS, self.n // TILES_ACROSS // 64 * 64), MAX_COLUMNS)
 
     @property
     def kept_every(self) -> tuple[int, int]:
@@ -152,7 +152,7 @@ class Region(Struct, frozen=True):
         rows, columns = self.traced_tile
         n_edges = (self.m - 1) // (rows * self.pair.n_lanes) * (self.n + 1) + (self.n - 1) // columns * (self.m + 1)
         device, most = self.pair.session.device, KEPT_BYTES // 2 if self.is_part else KEPT_BYTES
-        most = min(most, MOST_ON_CPU) if self.pair.is_vector else most
+        most = min(most, MAX_ON_CPU) if self.pair.is_vector else most
         return EDGE_BYTES * n_edges <= min(most, device.memory_bytes // KEPT_SHARE, device.max_buffer_bytes or most)
 
 

@@ -41,7 +41,7 @@ UNSCORED_LETTER = 255
 
 HIGHEST_WORD = 32767
 
-MOST_FACTOR_GAIN, LEAST_FACTOR_GAIN = 31, -32
+MAX_FACTOR_GAIN, MIN_FACTOR_GAIN = 31, -32
 """What a byte holds four times over."""
 
 STRIP_OVERHEAD = 4.0
@@ -241,7 +241,7 @@ class _Query:
         self.gaps = scoring.gaps
         self.mode = MODES.index(scoring.mode)
         self.most = HIGHEST_WORD - self.bias - scoring.gaps.first - matrix.greatest
-        fits = matrix.least >= LEAST_FACTOR_GAIN and matrix.greatest <= MOST_FACTOR_GAIN
+        fits = matrix.least >= MIN_FACTOR_GAIN and matrix.greatest <= MAX_FACTOR_GAIN
         self.products = int(fits and session.device.compute_capability >= 90)
 
     @property

@@ -16,12 +16,12 @@ from clalign.stages.pairwise.smith_waterman_trace_plan import Pairs, Traces
 from clalign.values.scoring import PairwiseQuery, Scoring
 from clalign.values.sequences import SequenceBatch
 
-LEAST_PIECE = 1.5
+MIN_PIECE = 1.5
 """A piece is at least so many times as long as what it may share with the next one: all of them hold up to three
 times the residues of the targets.
 """
 
-LEAST_TRACED = 4
+MIN_TRACED = 4
 """The same for pieces that are traced."""
 
 UNLIMITED = 2**40
@@ -126,7 +126,7 @@ def pieces_of(
         return None
     longest = session.cached("longest of rows", rows, lambda: int(batch.lengths[rows].max()))
     shared = 1 << (reach - 1).bit_length()
-    most = shared + max(int(wanted), int((LEAST_PIECE - 1) * shared), 1)
+    most = shared + max(int(wanted), int((MIN_PIECE - 1) * shared), 1)
     if longest <= most:
         return None
     return session.cached(f"pieces of {most} sharing {shared}", rows, lambda: cut(batch, rows, most, shared))
@@ -160,7 +160,7 @@ class PiecesOfPairs(Struct, frozen=True):
 def cut_pairs(pairs: Pairs, scoring: Scoring) -> PiecesOfPairs | None:
     """Return pairs with the targets that are much longer than their alignments in pieces; None if there are none."""
     m, n = pairs.lengths
-    long = np.flatnonzero(n > LEAST_TRACED * m)
+    long = np.flatnonzero(n > MIN_TRACED * m)
     # A batch may hold many targets of one query, which is known by where it begins.
     _, first_rows, of_query = np.unique(pairs.spans[long, 0], return_index=True, return_inverse=True)
     codes = pairs.batch.queries.codes
@@ -168,11 +168,11 @@ def cut_pairs(pairs: Pairs, scoring: Scoring) -> PiecesOfPairs | None:
     reaches = [longest_reach(codes[first : first + length], scoring) for first, length in spans_of_queries]
     reach = np.full_like(n, UNLIMITED)
     reach[long] = np.array([limit or UNLIMITED for limit in reaches], np.int64)[of_query]
-    is_cut = n > LEAST_TRACED * reach
+    is_cut = n > MIN_TRACED * reach
     if not is_cut.any():
         return None
     reach = np.where(is_cut, reach, 1)
-    most = np.where(is_cut, LEAST_TRACED * reach, n)
+    most = np.where(is_cut, MIN_TRACED * reach, n)
     of_pair, begins, sizes = pieces_at(n, most, reach)
     spans = pairs.spans[of_pair]
     spans[:, 2] += begins.astype(np.int32)

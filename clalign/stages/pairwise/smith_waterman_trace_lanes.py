@@ -38,13 +38,13 @@ WALK_GROUP = 64
 FOLLOW = -1
 """In place of a wave: the blocks where the paths are."""
 
-MOST_SCRATCH = 2**31
+MAX_SCRATCH = 2**31
 """Bytes of edges and directions that one launch may take, where the device gives as many."""
 
 MEMORY_SHARE = 0.25
 """The same as a share of the device's largest buffer."""
 
-MOST_SCORE_BITS = 25
+MAX_SCORE_BITS = 25
 """Scores share 31 bits with the row that they are in."""
 
 SCRATCH, ITEM_BYTES = ("above", "left", "ends", "cells"), (8, 8, 16, 4)
@@ -59,7 +59,7 @@ def start_lanes(session: KernelSession, pairs: Pairs, scoring: Scoring, choices:
     Pairs are taken in portions whose edges and directions fit the memory; a portion is begun before the
     paths of the one before it are fetched.
     """
-    scores_fit(pairs, scoring, MOST_SCORE_BITS)
+    scores_fit(pairs, scoring, MAX_SCORE_BITS)
     plan = _plan(session, pairs, scoring, choices)
     portions = plan.portions(pairs)
     first = plan.start(pairs.select(portions[0]))
@@ -109,7 +109,7 @@ class _Plan(Struct, frozen=True):
         rows, columns = self.blocks(pairs)
         order = np.lexsort((-(rows * columns), rows * columns > 1))
         needed = (np.array(ITEM_BYTES) @ self.sizes(pairs))[order]
-        limit = min(MOST_SCRATCH, int(self.session.device.max_buffer_bytes * MEMORY_SHARE) or MOST_SCRATCH)
+        limit = min(MAX_SCRATCH, int(self.session.device.max_buffer_bytes * MEMORY_SHARE) or MAX_SCRATCH)
         is_first = np.concatenate([[True], np.diff((rows * columns > 1)[order])])
         cuts, room = [], limit
         for place, (size, is_new) in enumerate(zip(needed.tolist(), is_first.tolist(), strict=True)):

@@ -34,7 +34,7 @@ VECTOR_BYTES = 32
 BLOCK = 32
 """Rows and columns of a block whose edges are kept."""
 
-MOST_GROUP_BYTES = 2**26
+MAX_GROUP_BYTES = 2**26
 """Pairs whose edges would take more in a group are long: they are done one by one."""
 
 LIKENESS = 1.3
@@ -43,7 +43,7 @@ LIKENESS = 1.3
 CHANCE_MATCHES = 40
 """So many equal residues are a good local alignment of sequences that have nothing to do with each other."""
 
-MOST_SCORE_BITS = 29
+MAX_SCORE_BITS = 29
 """Sums of two numbers of so many bits fit an int."""
 
 Choices = Mapping[str, int]
@@ -57,7 +57,7 @@ def start_vector(session: KernelSession, pairs: Pairs, scoring: Scoring, choices
     high; for the others 16 bits are taken where they are known to do. Each long pair is aligned with all of the device,
     when the alignments are asked for.
     """
-    scores_fit(pairs, scoring, MOST_SCORE_BITS)
+    scores_fit(pairs, scoring, MAX_SCORE_BITS)
     plan = _Plan(session, scoring, kinds_of(scoring.matrix), choices)
     is_long = plan.are_long(pairs)
     short, long_ones = np.flatnonzero(~is_long), np.flatnonzero(is_long)
@@ -141,7 +141,7 @@ class _Plan(Struct, frozen=True):
     def are_long(self, pairs: Pairs) -> npt.NDArray[np.bool_]:
         """Return which pairs are too long for a group (bool[n])."""
         rows, columns = (-(-lengths // BLOCK) for lengths in pairs.lengths)
-        return np.asarray(_room(rows, columns, BLOCK) * VECTOR_BYTES > MOST_GROUP_BYTES)
+        return np.asarray(_room(rows, columns, BLOCK) * VECTOR_BYTES > MAX_GROUP_BYTES)
 
     def defines(self, width: int) -> dict[str, int]:
         """Return the compile-time choices for scores of so many bits."""

@@ -15,7 +15,7 @@ from clalign.stages.pairwise.smith_waterman_pieces import pieces_of
 from clalign.stages.pairwise.smith_waterman_tuning import PairTuning
 from clalign.values.alphabets import N_CODES
 from clalign.values.hits import PairScores, Scores
-from clalign.values.scoring import MODES, MOST_GAP_COST, MOST_SCORE, PairwiseQuery
+from clalign.values.scoring import MAX_GAP_COST, MAX_SCORE, MODES, PairwiseQuery
 from clalign.values.sequences import SequenceBatch, longest_first
 
 Choices = Mapping[str, int]
@@ -30,17 +30,17 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 }
 """Choices that are compiled for other vendors in the tests."""
 
-MOST_BYTE_SCORE = 20
+MAX_BYTE_SCORE = 20
 """Where two letters can score more, the scores of many sequences do not fit a byte."""
 
 PIECE_SHARE = 0.25
 """Of its own a piece of a target has so much of what each lane gets, or lanes would wait for the longest ones."""
 
 
-LEAST_ALONE = 2e7
+MIN_ALONE = 2e7
 """Cells of a query and a target that may have all of the device for themselves."""
 
-MOST_ALONE = 64
+MAX_ALONE = 64
 """Targets of a batch that are looked at whether they had better be alone."""
 
 LANE_SHARE = 8
@@ -72,8 +72,8 @@ def widths_of(model: PairwiseQuery, longest: int) -> tuple[int, ...]:
         gaps = scoring.gaps
         # A gap down to a cell and one across to it always lead there.
         depth = gaps.of(model.length) + (gaps.of(longest) if scoring.mode == "global" else 0) + 2 * gaps.first
-        return (16,) if max(reach, depth) < limit_of(16, model) - MOST_SCORE else (32,)
-    widths = (8, 16, 32) if scoring.matrix.greatest <= MOST_BYTE_SCORE else (16, 32)
+        return (16,) if max(reach, depth) < limit_of(16, model) - MAX_SCORE else (32,)
+    widths = (8, 16, 32) if scoring.matrix.greatest <= MAX_BYTE_SCORE else (16, 32)
     n_needed = 1 + sum(limit_of(width, model) < reach for width in widths[:-1])
     return widths[:n_needed]
 
@@ -102,7 +102,7 @@ class _Order(Struct, frozen=True):
     Attributes
     ----------
     first : int32[]
-        Up to `MOST_ALONE` of them, and one more.
+        Up to `MAX_ALONE` of them, and one more.
     n_residues : int
         Of all.
     listed, count : Buffer
@@ -124,7 +124,7 @@ def _order(session: KernelSession, batch: SequenceBatch, n_alone: int = 0) -> _O
         left = order[n_alone:]
         listed = session.upload(left if len(left) else order)
         count = session.upload(np.array([len(left)], np.uint32))
-        return _Order(order[: MOST_ALONE + 1].copy(), int(batch.n_cells(1)), listed, count)
+        return _Order(order[: MAX_ALONE + 1].copy(), int(batch.n_cells(1)), listed, count)
 
     return session.cached(f"longest first but {n_alone}", batch, make)
 
@@ -179,7 +179,7 @@ def _start_whole(
     """Enqueue the kernels on targets as they are; those that are long beside the others follow one by one."""
     lengths, order = batch.lengths, _order(session, batch)
     longest = lengths[order.first].astype(np.int64)
-    may_be = int((longest[:MOST_ALONE] * model.length >= LEAST_ALONE).sum())
+    may_be = int((longest[:MAX_ALONE] * model.length >= MIN_ALONE).sum())
     longest_other = int(longest[may_be]) if may_be < len(longest) else 0
     n_cores = max(1, session.device.n_compute_units)
     n_alone = alone(longest[:may_be], longest_other, order.n_residues, n_cores)
@@ -226,7 +226,7 @@ def _launch(
     scoring, tables, tuning = model.scoring, _tables(session, model), PairTuning.of(session.device)
     width = choices["WIDTH"]
     # A cost that is above all scores is as good as any such.
-    most = MOST_SCORE if width == 8 else MOST_GAP_COST
+    most = MAX_SCORE if width == 8 else MAX_GAP_COST
     first, next_one = min(scoring.gaps.first, most), min(scoring.gaps.next, most)
     built_in = {"LANES": tuning.vector_bits // width, "COLUMNS": tuning.columns, "MASKS": tuning.masks}
     defines = {"MODE": MODES.index(scoring.mode), **built_in, **choices}

@@ -44,7 +44,7 @@ EASY_NODES = 32
 LONG_SHARE = 1.5
 """A sequence with more than this times the residues that a work-item gets on average is for `lanes`."""
 
-LEAST_LONG, MOST_LONG = 512, 8192
+MIN_LONG, MAX_LONG = 512, 8192
 """Whatever the average, sequences up to the first are not long, and those beyond the second are."""
 
 EVERYTHING = object()
@@ -245,7 +245,7 @@ def strip_layout(session: KernelSession, batch: SequenceBatch, n_items: int) -> 
     def make() -> StripLayout:
         lengths = batch.lengths
         mean_share = float(lengths.sum()) / n_items
-        limit = int(min(max(LONG_SHARE * mean_share, LEAST_LONG), MOST_LONG))
+        limit = int(min(max(LONG_SHARE * mean_share, MIN_LONG), MAX_LONG))
         is_sorted = bool((lengths[1:] <= lengths[:-1]).all())
         order: Rows = np.arange(len(batch), dtype=np.int32)
         if not is_sorted:

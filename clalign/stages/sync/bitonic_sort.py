@@ -23,13 +23,13 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 }
 """Choices that are compiled for other vendors in the tests."""
 
-MOST_STEPS = 3
+MAX_STEPS = 3
 """Steps of the network that a round makes with items in registers."""
 
 TILE_LOG = 10
 """Binary logarithm of the items that are sorted in local memory."""
 
-MOST_KEYS = 1 << 30
+MAX_KEYS = 1 << 30
 
 GROUP = {"cpu": 1, "gpu": 256, "accelerator": 256}
 GROUPS_A_UNIT = {"cpu": 1, "gpu": 16, "accelerator": 4}
@@ -66,8 +66,8 @@ def rounds_of(n: int, tile_log: int = TILE_LOG) -> npt.NDArray[np.int32]:
     found = [(tile_log, 0, 1, 0)]
     for span_log in range(tile_log + 1, max(0, n - 1).bit_length() + 1):
         found += [
-            (far_log, min(MOST_STEPS, far_log - tile_log), int(far_log == span_log), 0)
-            for far_log in range(span_log, tile_log, -MOST_STEPS)
+            (far_log, min(MAX_STEPS, far_log - tile_log), int(far_log == span_log), 0)
+            for far_log in range(span_log, tile_log, -MAX_STEPS)
         ]
         found.append((tile_log, 0, 0, 0))
     return np.array(found, np.int32)
@@ -115,10 +115,10 @@ class BitonicSortStage(Stage[Keys, Meetings | None, Order]):
         return Rounds(session, how, kernel, len(rounds)), order
 
     def start(self, session: KernelSession, batch: Keys, model: Meetings | None) -> Callable[[], Order]:
-        if batch.dtype not in (np.uint32, np.uint64) or len(batch) > MOST_KEYS:
+        if batch.dtype not in (np.uint32, np.uint64) or len(batch) > MAX_KEYS:
             raise OptionError(
                 f"{len(batch):,} keys of {batch.dtype} cannot be sorted.",
-                f"Sort up to {MOST_KEYS:,} keys of uint32 or uint64.",
+                f"Sort up to {MAX_KEYS:,} keys of uint32 or uint64.",
             )
         if not len(batch):
             return lambda: np.empty(0, np.uint32)

@@ -28,7 +28,7 @@ OPTIONS = ("", "--noindel2 --refinement 0", "--maxsn", "--nolearn", "--gapfactor
 
 N_SETS = 30
 
-MOST_DIFFERING = 4
+MAX_DIFFERING = 4
 """Of all sets, with any options."""
 
 ONE_OF = 3
@@ -94,4 +94,4 @@ def test_alignments_are_those_of_fsa(
         assert max(abs(own.get(place, 0.01) - of_fsa.get(place, 0.01)) for place in own | of_fsa) < most
         taken = ("--load-probs", str(probs), *words)
         assert ours(fast_device, copy, out, *taken) == theirs(fsa, copy, *taken)
-    assert len(differing) <= MOST_DIFFERING, differing
+    assert len(differing) <= MAX_DIFFERING, differing

@@ -408,7 +408,7 @@ def test_posteriors_of_a_run_that_goes_on_lie_in_its_log(
     going.execute("PRAGMA journal_mode = WAL")
     going.execute("PRAGMA wal_autocheckpoint = 0")  # nothing moves its pages out of the log while it is open
     whole.backup(going)
-    monkeypatch.setattr(reading, "MOST_PACKED", 300 / path.stat().st_size)
+    monkeypatch.setattr(reading, "MAX_PACKED", 300 / path.stat().st_size)
     with open_run(path) as run:
         assert len(posteriors_of(run, given).columns) == 306
     for connection in (whole, going):

@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from PySide6.QtWidgets import QFileDialog
 
-from clalign.engines.msa.annealing_again import begin_again
 from clalign.engines.msa.exports import LATER
+from clalign.engines.msa.recompute_annealing import begin_again
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.jobs import Event, JobContext
 from clalign.values.specs import Spec
 
 from ... import formatting
-from ...desk.alignment_controller import AlignmentController
-from ...desk.app_context import AppContext
-from ...desk.form_controller import FormController
-from ...desk.job_controller import run_name
-from ...desk.picture_files import ask_picture_file
 from ...formatting import told
 from ...models.jobs import JobItem
 from ...models.workspace import Offer, Source
+from ...services.alignment_controller import AlignmentController
+from ...services.app_context import AppContext
+from ...services.form_controller import FormController
+from ...services.job_controller import run_name
+from ...services.picture_files import ask_picture_file
 from .changing_controller import ChangingController
 from .run_view import AlignedRunView
 
 if TYPE_CHECKING:
-    from ...models.run_view import RunView
-    from ...views.results_page import ResultsPage
+    from ...models.results.run_view import RunView
+    from ...views.results.results_page import ResultsPage
     from .page import AlignedPage
     from .sheet import AlignSheet
 
 
 SERIES = "Numbered pictures, one for each step (*.png)"
 
-MOST_SEQUENCES = 5000
+MAX_SEQUENCES = 5000
 """More are not offered to be aligned."""
 
 
@@ -67,7 +67,7 @@ class AlignController(FormController):
     def offers(self, source: Source) -> list[Offer]:
         """Return what can be done with an opened file of sequences."""
         n = source.report.get("n_sequences", 0)
-        if source.kind != "sequences" or not 1 < n <= MOST_SEQUENCES:
+        if source.kind != "sequences" or not 1 < n <= MAX_SEQUENCES:
             return []
         again = source.is_alignment
         text = "Align again…" if again else "Align these sequences…"

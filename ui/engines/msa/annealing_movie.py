@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 from clalign.formats.writers import replaced_file
 from clalign.jobs import JobContext
 from clalign.values.column_statistics import N_LETTERS
@@ -19,27 +19,39 @@ from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.row_alignments import RowAlignment
 
 from ... import formatting, theme
-from ...models.row_colors import CODES, FIRST_LETTER, Coloring, Composition, coloring, value_coloring
-from ...models.row_measures import looks_nucleic
-from ...models.rows_view import Cells
-from ...views.pictures import png
-from ...views.rows_painter import LEFT, RowsStyle, paint_cells, span
+from ...models.alignment.row_colors import (
+    CODES,
+    FIRST_LETTER,
+    Coloring,
+    Composition,
+    coloring,
+    value_coloring,
+)
+from ...models.alignment.row_measures import looks_nucleic
+from ...models.alignment.rows_view import Cells
+from ...views.alignment.rows_painter import (
+    LEFT,
+    RowsStyle,
+    paint_cells,
+    span,
+)
+from ...views.charts.pictures import png
 from .run_data import MEASURE_NAMES, AlignedRun, factor_words, judged
 
 FRAMES = 60
 """Pictures of the merges, at most."""
 
-MOST_ORDERED = 20_000
+MAX_ORDERED = 20_000
 """Residues, up to which columns are brought into an order with few gaps for each picture."""
 
 FRAME_SECONDS, LAST_SECONDS = 0.1, 3.0
 
 WIDTH, HEAD, EDGE = 1000, 44.0, 12.0
 
-MOST_HEIGHT, ROW, LEAST_ROW = 700.0, 14.0, 1.0
+MAX_HEIGHT, ROW, MIN_ROW = 700.0, 14.0, 1.0
 """Pixels of all rows, and of a row where there is room."""
 
-MOST_JUDGED = 1_000_000
+MAX_JUDGED = 1_000_000
 """Characters of the first picture, up to which every picture is colored by what is expected of it."""
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -68,19 +80,19 @@ class AnnealingPictures:
         self.run, self.title, self._kind = run, title, kind
         n, longest = len(run.given), int(run.given.lengths.sum())
         by_measure = {name: key for key, name in MEASURE_NAMES.items()}
-        self._measure = by_measure.get(scheme, "") if n * longest <= MOST_JUDGED else ""
+        self._measure = by_measure.get(scheme, "") if n * longest <= MAX_JUDGED else ""
         is_measure = scheme in by_measure
         self._scheme = ("clustalx" if is_measure and not self._measure else scheme) if scheme else "clustalx"
         self._nucleic = looks_nucleic(run.rows(run.final))
         if self._scheme == "clustalx" and self._nucleic:
             self._scheme = "nucleotide"
-        self.row = max(LEAST_ROW, min(ROW, np.floor(MOST_HEIGHT / n)))
-        self._n_rows = min(n, int(MOST_HEIGHT / self.row))
+        self.row = max(MIN_ROW, min(ROW, np.floor(MAX_HEIGHT / n)))
+        self._n_rows = min(n, int(MAX_HEIGHT / self.row))
         self.height = int(HEAD + self._n_rows * self.row + EDGE)
 
     def image(self, step: int) -> QImage:
         """Return the picture of a step."""
-        is_plain = step < self.run.last_step and self.run.given.n_residues > MOST_ORDERED
+        is_plain = step < self.run.last_step and self.run.given.n_residues > MAX_ORDERED
         alignment = self.run.found.merges.alignment_after(step) if is_plain else self.run.at(step)
         image = QImage(WIDTH, self.height, QImage.Format.Format_RGB32)
         image.fill(QColor(theme.LIGHT.surface))

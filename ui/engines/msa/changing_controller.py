@@ -12,11 +12,11 @@ from clalign.engines.msa.changing import ChangeChoice
 from clalign.engines.msa.spec import AlignmentSpec
 
 from ... import formatting
-from ...desk.alignment_controller import AlignmentController
-from ...desk.app_context import AppContext, Controller
-from ...desk.source_controller import FILE_FILTER, SourceController
+from ...models.alignment.rows_view import Selection
 from ...models.jobs import JobItem
-from ...models.rows_view import Selection
+from ...services.alignment_controller import AlignmentController
+from ...services.app_context import AppContext, Controller
+from ...services.source_controller import FILE_FILTER, SourceController
 
 
 class ChangingController(Controller):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...desk.alignment_controller import AlignmentController
-from ...desk.app_context import AppContext
-from ...desk.commands import Command, no_rows, no_tab
+from ...services.alignment_controller import AlignmentController
+from ...services.app_context import AppContext
+from ...services.commands import (
+    Command,
+    no_rows,
+    no_tab,
+)
 
 
 def no_columns(app: AppContext) -> str:

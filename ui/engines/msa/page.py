@@ -7,9 +7,9 @@ from typing import ClassVar
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from ...views.parts import EmptyPanel, stacked
-from ...views.results_page import ResultsPage
-from ...views.rows_page import RowsPanel
+from ...views.alignment.rows_page import RowsPanel
+from ...views.results.results_page import ResultsPage
+from ...views.widgets.parts import EmptyPanel, stacked
 from .annealing_bar import AnnealingBar
 from .pair_view import PairView
 from .run_view import AlignedRunView

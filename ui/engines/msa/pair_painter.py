@@ -10,11 +10,11 @@ import numpy.typing as npt
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 from clalign.values.sparse_posteriors import PosteriorMatrix
 
 from ... import formatting, theme
-from ...views.rows_painter import image_of
+from ...views.alignment.rows_painter import image_of
 
 LEFT, TOP, EDGE = 62.0, 46.0, 14.0
 

@@ -7,11 +7,17 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 
 from ... import formatting, theme
-from ...views.choices import NarrowBox
-from ...views.parts import ElidedLabel, IconButton, label, row, stacked
+from ...views.widgets.choices import NarrowBox
+from ...views.widgets.parts import (
+    ElidedLabel,
+    IconButton,
+    label,
+    row,
+    stacked,
+)
 from .pair_painter import PairShown, area_of, paint_pair
 from .run_data import path_of
 from .run_view import AlignedRunView

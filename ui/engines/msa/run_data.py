@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.engines.msa.aligning import AlignedSequences
+from clalign.engines.msa.annealing_progress import told_alignment
 from clalign.engines.msa.column_order import with_few_gaps
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, posteriors_of
 from clalign.engines.msa.reliability import MEASURES, Reliability, reliability
-from clalign.engines.msa.watching import told_alignment
 from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
 from clalign.values.multiple_alignments import MultipleAlignment

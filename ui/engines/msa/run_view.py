@@ -15,10 +15,10 @@ from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.row_alignments import RowAlignment
 
 from ... import formatting
+from ...models.alignment.row_colors import CellValues
+from ...models.alignment.rows_view import RowsView
 from ...models.reader import Reader
-from ...models.row_colors import CellValues
-from ...models.rows_view import RowsView
-from ...models.run_view import RunView
+from ...models.results.run_view import RunView
 from .run_data import (
     ACCURACY_TAG,
     MEASURE_NAMES,

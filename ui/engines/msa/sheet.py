@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtWidgets import QComboBox
 
-from clalign.engines.msa.estimate import MOST_OF_MEMORY, AlignmentEstimate, estimate, physical_memory
+from clalign.engines.msa.estimate import MAX_OF_MEMORY, AlignmentEstimate, estimate, physical_memory
 from clalign.engines.msa.spec import AlignmentSpec
 
 from ... import formatting
 from ...models.workspace import Notice, Source, Workspace, device_notices, reason_not_to_start
-from ...views.choices import NarrowBox
-from ...views.option_form import OptionForm
-from ...views.spec_sheet import SpecSheet, time_words
+from ...views.widgets.choices import NarrowBox
+from ...views.widgets.option_form import OptionForm
+from ...views.widgets.spec_sheet import SpecSheet, time_words
 
 MANY = 1500
 """Sequences from which on the pairs of all of them are many."""
@@ -70,7 +70,7 @@ class AlignSheet(SpecSheet):
         text = f"{pairs} of sequences, {cells}; about {memory} of memory and {disk} of disk."
         notices = [Notice("note", text)]
         there = physical_memory()
-        if there is not None and found.memory_bytes > MOST_OF_MEMORY * there:
+        if there is not None and found.memory_bytes > MAX_OF_MEMORY * there:
             needs = f"About {memory} of memory are needed, but this computer has {formatting.size(there)}."
             notices.append(Notice("caution", f"{needs} Fewer pairs need less."))
         n = int((self.workspace.sequences.report if self.workspace.sequences else {}).get("n_sequences") or 0)

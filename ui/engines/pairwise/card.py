@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from ...views.hit_card import HitCard
-from ...views.parts import IconButton, split
+from ...views.results.hit_card import HitCard
+from ...views.widgets.parts import IconButton, split
 from .dot_plot import DotPlot, bare_plot
 from .dot_view import DotPlotView
 

@@ -8,9 +8,15 @@ from clalign.engines.pairwise.columns import FILTER_HINT, HITS, SETS
 from clalign.formats.pairwise_rows import PairRow
 
 from ... import formatting
-from ...models.hit_filter import words_of
-from ...models.hit_pages import HitRow
-from ...models.hit_table import CELLS, Hits, TableKind, sets_of, shown
+from ...models.results.hit_filter import words_of
+from ...models.results.hit_pages import HitRow
+from ...models.results.hit_table import (
+    CELLS,
+    Hits,
+    TableKind,
+    sets_of,
+    shown,
+)
 
 
 def row_of(hit: HitRow, hits: Hits) -> PairRow | None:

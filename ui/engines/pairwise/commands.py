@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...desk.app_context import AppContext
-from ...desk.commands import Command, no_hit
+from ...services.app_context import AppContext
+from ...services.commands import Command, no_hit
 
 
 def no_sequences(app: AppContext) -> str:

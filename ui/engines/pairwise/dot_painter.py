@@ -11,7 +11,7 @@ import numpy.typing as npt
 from PySide6.QtCore import QMarginsF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QImage, QPainter, QPen, QPolygonF
 
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 from clalign.values.axes import linear_ticks
 
 from ... import formatting, theme
@@ -23,7 +23,7 @@ LARGEST_NUMBER = "000,000"
 USABLE = 220.0
 """Pixels: where both sequences in the same scale would take less, one is drawn larger than the other."""
 
-LEAST_RATIO = 0.25
+MIN_RATIO = 0.25
 """Of height and width, or of width and height: longer and narrower sequences are drawn like these."""
 
 USUAL_LEVEL = 60
@@ -71,7 +71,7 @@ def axes_room() -> QMarginsF:
 def frame_of(area: QRectF, shown: QRectF) -> QRectF:
     """Return where the dots are drawn within an area: in the same scale along both sides where there is room."""
     room = area.marginsRemoved(axes_room())
-    natural = min(max(shown.height() / shown.width(), LEAST_RATIO), 1 / LEAST_RATIO)
+    natural = min(max(shown.height() / shown.width(), MIN_RATIO), 1 / MIN_RATIO)
     width = max(min(room.width(), room.height() / natural), min(room.width(), USABLE))
     height = max(min(room.height(), room.width() * natural), min(room.height(), USABLE))
     return QRectF(room.left(), room.top(), max(10.0, width), max(10.0, height))

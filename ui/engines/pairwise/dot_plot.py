@@ -34,11 +34,11 @@ WORDS = {False: 1, True: 3}
 MANY_PLACES = 1 << 20
 """Of longer targets words are no longer than 2: the scores of all words of 3 would take gigabytes."""
 
-MOST_CELLS = 1 << 25
+MAX_CELLS = 1 << 25
 """Windows that are compared at most; of longer sequences only every n-th one of the query is, or, where rows of dots
 would be left out, those around words that both have."""
 
-MOST_DOTS = 1024
+MAX_DOTS = 1024
 """Dots along either side at most."""
 
 BLOCK_CELLS = 1 << 19
@@ -244,9 +244,9 @@ def _part(
 ) -> DotPlot:
     """Return a plot with the dots of all of some residues."""
     query = strands[0]
-    per_row, per_column = (max(1.0, n / MOST_DOTS) for n in (len(query), len(target)))
+    per_row, per_column = (max(1.0, n / MAX_DOTS) for n in (len(query), len(target)))
     dots = np.zeros((int(np.ceil(len(query) / per_row)), int(np.ceil(len(target) / per_column))), np.uint8)
-    are_long = matrix.is_nucleic and len(query) * len(target) / MOST_CELLS > per_row / 2
+    are_long = matrix.is_nucleic and len(query) * len(target) / MAX_CELLS > per_row / 2
     if are_long:
         window = _long_window(matrix, query, target, per_row * per_column)
     window = max(1, min(window, len(query), len(target)))
@@ -303,7 +303,7 @@ def _add_dots(
     """Mark windows of two sequences that are more alike than chance lets expect."""
     scores = matrix.scores.astype(np.int16)
     n_places = len(target) - window + 1
-    stride = max(1, -(-len(query) * len(target) // MOST_CELLS))
+    stride = max(1, -(-len(query) * len(target) // MAX_CELLS))
     usual, full = _scale(scores, query, target, window, per_dot[0] * per_dot[1] / stride)
     starts = np.arange(0, len(query) - window + 1, stride)
     columns = ((np.arange(n_places) + window // 2) / per_dot[1]).astype(np.int64)

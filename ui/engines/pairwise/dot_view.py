@@ -7,8 +7,18 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from ... import formatting, theme
-from ...models.missing_files import LOCATE_TITLE, can_be_located, without_ways
-from ...views.parts import ElidedLabel, IconButton, button, label, row
+from ...models.results.missing_files import (
+    LOCATE_TITLE,
+    can_be_located,
+    without_ways,
+)
+from ...views.widgets.parts import (
+    ElidedLabel,
+    IconButton,
+    button,
+    label,
+    row,
+)
 from .dot_painter import (
     USUAL_LEVEL,
     DotImage,
@@ -24,7 +34,7 @@ from .dot_painter import (
 from .dot_plot import LEVELS, DotPlot
 
 ZOOM = 1.3
-LEAST_SHOWN = 12.0
+MIN_SHOWN = 12.0
 """Residues along the longer side when it is zoomed in as far as can be."""
 
 LOW_RATIO = 2.0
@@ -128,7 +138,7 @@ class DotCanvas(QWidget):
         query, target = (middle.y(), middle.x()) if place is None else self._residues(place)
         most = whole(self.plot)
         longest = max(self.shown.width(), self.shown.height())
-        scale = min(max(factor, LEAST_SHOWN / longest), most.width() / self.shown.width())
+        scale = min(max(factor, MIN_SHOWN / longest), most.width() / self.shown.width())
         left, top = target - (target - self.shown.left()) * scale, query - (query - self.shown.top()) * scale
         self._look_at(QRectF(left, top, self.shown.width() * scale, self.shown.height() * scale))
 

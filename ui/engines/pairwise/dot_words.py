@@ -12,7 +12,7 @@ from clalign.values.alphabets import code_of
 Codes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 
-MOST_LOOKED_UP = 1 << 20
+MAX_LOOKED_UP = 1 << 20
 """Words of the query that are looked up at most; of longer ones every n-th is."""
 
 BY_CHANCE = 1 << 20
@@ -20,7 +20,7 @@ BY_CHANCE = 1 << 20
 
 LONGEST_WORD = 15
 
-MOST_TIMES = 16
+MAX_TIMES = 16
 """Of a word that the target has more often only so many places are looked at."""
 
 BLOCK_WORDS = 1 << 14
@@ -38,7 +38,7 @@ LONGEST_WINDOW = 120
 def word_length(n_query: int, n_target: int) -> int:
     """Return how long words are of which few are found by chance."""
     length = 6
-    while min(n_query, MOST_LOOKED_UP) * n_target > BY_CHANCE * 4**length and length < LONGEST_WORD:
+    while min(n_query, MAX_LOOKED_UP) * n_target > BY_CHANCE * 4**length and length < LONGEST_WORD:
         length += 1
     return length
 
@@ -66,14 +66,14 @@ def shared_words(
     ours, theirs = words_of(query, length), words_of(target, length)
     order = np.argsort(theirs, kind="stable")
     theirs = theirs[order]
-    looked_up = np.arange(0, len(ours), max(1, -(-len(ours) // MOST_LOOKED_UP)))
+    looked_up = np.arange(0, len(ours), max(1, -(-len(ours) // MAX_LOOKED_UP)))
     for begin in range(0, len(looked_up), BLOCK_WORDS):
         check()
         places = looked_up[begin : begin + BLOCK_WORDS]
         places = places[ours[places] >= 0]
         first, last = (np.searchsorted(theirs, ours[places], side) for side in ("left", "right"))
         n_times = last - first
-        taken = np.minimum(n_times, MOST_TIMES)
+        taken = np.minimum(n_times, MAX_TIMES)
         which = np.repeat(np.arange(len(places)), taken)
         number = np.arange(len(which)) - np.repeat(np.cumsum(taken) - taken, taken)
         yield places[which], order[first[which] + number * n_times[which] // np.maximum(taken[which], 1)]

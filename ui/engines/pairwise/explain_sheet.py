@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from ... import theme
-from ...views.explain_sheet import ExplainSheet, mono_label
+from ...views.results.explain_sheet import ExplainSheet, mono_label
 
 COLUMNS_HEIGHT = 240
 """Pixels of the table of columns, which scrolls."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox
 from clalign.engines.pairwise.spec import ALL_REPORTED, OF_SEARCHES, PairwiseSpec
 from clalign.formats.matrices import matrix_names
 
-from ...views.option_form import OptionForm
+from ...views.widgets.option_form import OptionForm
 
 USUAL = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: +2 / −3"}
 

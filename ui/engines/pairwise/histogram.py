@@ -14,7 +14,13 @@ from clalign.runs.run_file import open_run
 from clalign.values.karlin_altschul import Statistics
 
 from ... import formatting
-from ...models.histogram import Curve, Histogram, drawn_bins, finite, joined
+from ...models.charts.histogram import (
+    Curve,
+    Histogram,
+    drawn_bins,
+    finite,
+    joined,
+)
 
 MAX_BARS = 2000
 """Bars are joined only where there are more scores than that."""

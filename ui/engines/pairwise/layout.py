@@ -13,7 +13,14 @@ from clalign.formats.tables import Card
 from clalign.values.hits import Hit
 
 from ... import formatting
-from ...models.alignment_layout import MIN_COLUMNS, Layout, Line, fasta_record, ruler, title_lines
+from ...models.alignment.alignment_layout import (
+    MIN_COLUMNS,
+    Layout,
+    Line,
+    fasta_record,
+    ruler,
+    title_lines,
+)
 
 
 def pair_title(row: PairRow) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal
 
-from ...views.results_page import ResultsPage
+from ...views.results.results_page import ResultsPage
 from .card import PairCard
 from .explain_sheet import ColumnSheet
 from .run_view import PairRunView

@@ -10,18 +10,18 @@ from clalign.databases.examples import PairExample
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.values.specs import Spec
 
-from ...desk.app_context import AppContext
-from ...desk.form_controller import FormController
-from ...desk.picture_files import ask_picture_file
 from ...formatting import told
 from ...models.workspace import Offer, Source
+from ...services.app_context import AppContext
+from ...services.form_controller import FormController
+from ...services.picture_files import ask_picture_file
 from .dot_plot import DotPlot, read_dot_plot
 from .notices import source_offers
 from .run_view import PairRunView
 
 if TYPE_CHECKING:
-    from ...models.run_view import RunView
-    from ...views.results_page import ResultsPage
+    from ...models.results.run_view import RunView
+    from ...views.results.results_page import ResultsPage
     from .card import PairCard
     from .page import PairPage
     from .sheet import PairSheet

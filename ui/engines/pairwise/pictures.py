@@ -13,8 +13,8 @@ from clalign.compute.sessions import nothing_to_check
 from clalign.values.hits import Hit
 
 from ... import formatting, theme
-from ...models.alignment_layout import Line
-from ...views.alignment_painter import LinePainter
+from ...models.alignment.alignment_layout import Line
+from ...views.alignment.alignment_painter import LinePainter
 from .dot_painter import (
     DotStyle,
     axes_room,
@@ -37,7 +37,7 @@ LETTER_POINTS = 9
 
 DOT_PLOT_SIDE = 620.0
 
-MOST_IN_ONE = 20_000
+MAX_IN_ONE = 20_000
 """Columns of an alignment that a picture without pages can hold so that it can be opened and read."""
 
 
@@ -45,7 +45,7 @@ def too_long(hit: Hit, path: str) -> str:
     """Return why the alignments of a hit would make no picture of this kind; empty if they do."""
     n_columns = sum(len(domain.states) for domain in hit.domains)
     kind = Path(path).suffix.lower().removeprefix(".")
-    if n_columns <= MOST_IN_ONE or kind == "pdf":
+    if n_columns <= MAX_IN_ONE or kind == "pdf":
         return ""
     return (
         f"{formatting.count(n_columns)} columns are too many for a picture without pages: nobody could open or read it."

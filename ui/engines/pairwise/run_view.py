@@ -13,9 +13,9 @@ from clalign.runs.run_file import RunFile
 from clalign.values.hits import Hit
 
 from ... import formatting
-from ...models.histogram import Histogram, finite
-from ...models.hit_pages import ALL_PROFILES
-from ...models.run_view import RunView
+from ...models.charts.histogram import Histogram, finite
+from ...models.results.hit_pages import ALL_PROFILES
+from ...models.results.run_view import RunView
 from .columns import PAIR_TABLE
 from .histogram import PairHistogram, read_pair_histogram
 from .layout import PairLayout, pair_line

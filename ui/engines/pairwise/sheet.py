@@ -13,11 +13,16 @@ from clalign.engines.pairwise.spec import PairwiseSpec
 
 from ... import theme
 from ...models.workspace import Notice, SourceKind, Workspace
-from ...views.choices import NarrowBox
-from ...views.option_form import FormLines
-from ...views.parts import button, label, row, stacked
-from ...views.small_sheets import SequenceField
-from ...views.spec_sheet import SpecSheet, time_words
+from ...views.widgets.choices import NarrowBox
+from ...views.widgets.option_form import FormLines
+from ...views.widgets.parts import (
+    button,
+    label,
+    row,
+    stacked,
+)
+from ...views.widgets.small_sheets import SequenceField
+from ...views.widgets.spec_sheet import SpecSheet, time_words
 from .form import PairForm
 from .notices import alphabet_chosen, compares_bases, pair_notices, reason_not_to_compare
 

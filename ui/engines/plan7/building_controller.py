@@ -8,10 +8,10 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 
 from ... import formatting
-from ...desk.alignment_controller import AlignmentController
-from ...desk.app_context import AppContext, Controller
-from ...desk.form_controller import FormController
 from ...models.jobs import JobItem
+from ...services.alignment_controller import AlignmentController
+from ...services.app_context import AppContext, Controller
+from ...services.form_controller import FormController
 
 
 class BuildingController(Controller):

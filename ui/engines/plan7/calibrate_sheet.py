@@ -8,17 +8,23 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QLineEdit, QProgressBar, QWidget
 
-from clalign.control_characters import escaped
+from clalign.common.escapes import escaped
 from clalign.values.charts import FitChart
 
 from ... import formatting
 from ...models.workspace import Source, Workspace
-from ...views.choices import NarrowBox
-from ...views.figure_view import FigureView
-from ...views.lab_page import fill_devices
-from ...views.option_form import FormLines
-from ...views.parts import button, label, notice_row, row, set_role
-from ...views.sheet import Sheet
+from ...views.charts.figure_view import FigureView
+from ...views.laboratory.lab_page import fill_devices
+from ...views.widgets.choices import NarrowBox
+from ...views.widgets.option_form import FormLines
+from ...views.widgets.parts import (
+    button,
+    label,
+    notice_row,
+    row,
+    set_role,
+)
+from ...views.widgets.sheet import Sheet
 from .calibration import fit_chart, fit_words, sample_chart
 
 NUMBER, SEED = 5000, 42

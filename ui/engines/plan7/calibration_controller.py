@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import formatting
-from ...desk.app_context import AppContext, Controller
-from ...desk.form_controller import FormController
 from ...models.jobs import JobItem
+from ...services.app_context import AppContext, Controller
+from ...services.form_controller import FormController
 
 if TYPE_CHECKING:
     from .calibrate_sheet import CalibrateSheet

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QCheckBox, QStackedWidget, QWidget
 
 from clalign.values.hits import Hit
 
-from ...models.text_table import TextTable
-from ...views.hit_card import HitCard
-from ...views.lab_page import LabTable
-from ...views.parts import split
+from ...models.widgets.text_table import TextTable
+from ...views.results.hit_card import HitCard
+from ...views.widgets.parts import split
+from ...views.widgets.text_table_view import TextTableView
 from .domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, is_below
 
 
@@ -21,7 +21,7 @@ class DomainTables(QStackedWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._tables: dict[bool, LabTable] = {}
+        self._tables: dict[bool, TextTableView] = {}
         self.setMinimumHeight(64)
 
     def show_hit(self, hit: Hit) -> None:
@@ -33,19 +33,19 @@ class DomainTables(QStackedWidget):
         model.set_rows(domain_rows(hit))
         self.setCurrentWidget(table)
 
-    def _table(self, is_hmmer3: bool) -> LabTable:
+    def _table(self, is_hmmer3: bool) -> TextTableView:
         """Return a table, made when it is first needed."""
         if is_hmmer3 not in self._tables:
             model = TextTable(HMMER3_COLUMNS if is_hmmer3 else HMMER2_COLUMNS, self, is_below)
-            made = self._tables[is_hmmer3] = LabTable(model, "Domains")
+            made = self._tables[is_hmmer3] = TextTableView(model, "Domains")
             made.row_chosen.connect(lambda row: self.domain_chosen.emit(row["place"]))
             self.addWidget(made)
         return self._tables[is_hmmer3]
 
-    def table(self) -> LabTable:
+    def table(self) -> TextTableView:
         """Return the table in view."""
         shown = self.currentWidget()
-        assert isinstance(shown, LabTable)
+        assert isinstance(shown, TextTableView)
         return shown
 
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...desk.app_context import AppContext
-from ...desk.commands import Command, no_alignment, no_devices, no_rows, no_tab
+from ...services.app_context import AppContext
+from ...services.commands import (
+    Command,
+    no_alignment,
+    no_devices,
+    no_rows,
+    no_tab,
+)
 from .profile_controller import ProfileController
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clalign.values.hits import Domain, Hit
 
 from ... import formatting
-from ...models.text_table import Row, TextColumn
+from ...models.widgets.text_table import Row, TextColumn
 
 
 def _evalue(row: Row, name: str) -> str:

@@ -7,8 +7,12 @@ from typing import Any
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from ... import formatting, theme
-from ...views.explain_sheet import ExplainSheet
-from ...views.parts import IconLabel, label, line
+from ...views.results.explain_sheet import ExplainSheet
+from ...views.widgets.parts import (
+    IconLabel,
+    label,
+    line,
+)
 from .explanation import explanation_text, explanation_title, step_mark, step_note, step_numbers, step_result
 
 

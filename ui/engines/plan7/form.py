@@ -6,9 +6,13 @@ from PySide6.QtWidgets import QComboBox
 
 from clalign.engines.plan7.spec import PRESET_FIELDS, PRESETS, REPLACED, SearchSpec, replaced_by
 
-from ...views.choices import NarrowBox
-from ...views.option_form import Field, FormLines, OptionForm
-from ...views.parts import allow_entry, label
+from ...views.widgets.choices import NarrowBox
+from ...views.widgets.option_form import (
+    Field,
+    FormLines,
+    OptionForm,
+)
+from ...views.widgets.parts import allow_entry, label
 
 OWN = "own"
 """In place of a preset: the filter options are others."""

@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from clalign.engines.pictures.stages import number_text
-from clalign.engines.plan7.funnel import funnel_of, in_sentence, survivors_at
+from clalign.engines.plan7.hmmer3.funnel import (
+    funnel_of,
+    in_sentence,
+    survivors_at,
+)
 from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
 
 from ... import formatting
-from ...models.text_table import Row, TextColumn
+from ...models.widgets.text_table import Row, TextColumn
 from .columns import number
 
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 """Sequences of a stage that are listed; the best of them."""
 
 SURPRISE, RARE = 3.0, 0.00135
@@ -26,7 +30,7 @@ SURPRISE, RARE = 3.0, 0.00135
 MANY = 10.0
 """From so many expected ones on, numbers of survivors are spread as a normal distribution has it."""
 
-LEAST_RATIO = 1.25
+MIN_RATIO = 1.25
 """A number this close to the expected one is what chance gives, however many sequences there are."""
 
 WARNING_RATIO = 10.0
@@ -125,13 +129,13 @@ def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) 
         return "", ""
     spread = SURPRISE * math.sqrt(max(expected, 1.0))
     is_more = _chance_of_so_many(passed, expected) < RARE if expected < MANY else passed > expected + spread
-    if is_more and passed > LEAST_RATIO * expected:
+    if is_more and passed > MIN_RATIO * expected:
         if stage == "forward":
             return "more than chance: probably members of the family", "note"
         if passed > WARNING_RATIO * max(expected, n_reported):
             return "far more than chance and hits explain: biased composition?", "caution"
         return "more than chance: a large family, or bias", "note"
-    if passed < expected - spread and LEAST_RATIO * passed < expected:
+    if passed < expected - spread and MIN_RATIO * passed < expected:
         few = "fewer than chance: unusual sequences, or another composition"
         return few, "caution" if WARNING_RATIO * passed < expected else "note"
     return "as chance has it", "good"
@@ -200,4 +204,4 @@ def read_survivors(
 ) -> list[Row]:
     """Read the sequences that passed a stage, or that it rejected, the best first."""
     with open_run(path) as run:
-        return survivors_at(run, profile, stage, rejected, MOST_ROWS, context=context)
+        return survivors_at(run, profile, stage, rejected, MAX_ROWS, context=context)

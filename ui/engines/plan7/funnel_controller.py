@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
-from ...desk.app_context import Controller
 from ...formatting import told
-from ...models.text_table import Row
+from ...models.widgets.text_table import Row
+from ...services.app_context import Controller
 from ...settings import write_whole
 from .funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
 
 if TYPE_CHECKING:
-    from ...views.results_page import ResultsPage
+    from ...views.results.results_page import ResultsPage
     from .funnel_view import FunnelView
     from .page import SearchPage
 

@@ -12,13 +12,16 @@ from clalign.engines.pictures.charts import diamond
 from clalign.values.axes import Scale
 
 from ... import formatting, theme
-from ...models.run_view import RunView
-from ...models.text_table import ROW_ROLE, Row, TextTable
-from ...views.drawing_painter import paint_shapes
-from ...views.lab_page import LabTable
-from ...views.legend import Legend
-from ...views.one_at_a_time import OneAtATime
-from ...views.parts import (
+from ...models.results.run_view import RunView
+from ...models.widgets.text_table import (
+    ROW_ROLE,
+    Row,
+    TextTable,
+)
+from ...views.charts.drawing_painter import paint_shapes
+from ...views.charts.legend import Legend
+from ...views.charts.one_at_a_time import OneAtATime
+from ...views.widgets.parts import (
     ElidedLabel,
     IconButton,
     IconLabel,
@@ -30,6 +33,7 @@ from ...views.parts import (
     split,
     stacked,
 )
+from ...views.widgets.text_table_view import TextTableView
 from .funnel import COLUMNS, FunnelStep, share_words, stage_title
 
 LEAST = 0.5
@@ -38,7 +42,7 @@ LEAST = 0.5
 EDGE, TICK = 6.0, 60.0
 """Pixels beside the bars, and between two numbers of the scale."""
 
-LEAST_HEIGHT = 120
+MIN_HEIGHT = 120
 """Pixels of the stages; a part of them is always in view."""
 
 LEGEND = [("bars", "sequences that passed, on a logarithmic scale"), ("beside", "expected by chance")]
@@ -179,7 +183,7 @@ class StagesArea(QScrollArea):
         super().__init__()
         self._inside = inside
         scrolled(inside, self)
-        self.setMinimumHeight(LEAST_HEIGHT)
+        self.setMinimumHeight(MIN_HEIGHT)
 
     def sizeHint(self) -> QSize:
         """Return the height that the words need."""
@@ -244,7 +248,7 @@ class FunnelView(QWidget):
         self._tools = [self.explain_button, copy, save]
         top = row(self.title, *self._tools)
         top.setContentsMargins(16, 6, 12, 4)
-        self.view = LabTable(self.table, "Sequences of a stage")
+        self.view = TextTableView(self.table, "Sequences of a stage")
         self.view.doubleClicked.connect(lambda _: self._explain())
         self.view.row_chosen.connect(lambda _: self.explain_button.setEnabled(True))
         made.setLayout(stacked(top, (self.view, 1), spacing=0))

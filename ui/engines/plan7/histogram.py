@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clalign.engines.plan7.funnel import calibration_of as filter_calibration
-from clalign.engines.plan7.funnel import survivors_of
+from clalign.engines.plan7.hmmer3.funnel import calibration_of as filter_calibration
+from clalign.engines.plan7.hmmer3.funnel import survivors_of
 from clalign.runs.batches import BIN
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.evalues import (
@@ -25,7 +25,14 @@ from clalign.values.evalues import (
 from clalign.values.profiles import Calibration
 
 from ... import formatting
-from ...models.histogram import CUTOFF_WORDS, Curve, Histogram, drawn_bins, finite, joined
+from ...models.charts.histogram import (
+    CUTOFF_WORDS,
+    Curve,
+    Histogram,
+    drawn_bins,
+    finite,
+    joined,
+)
 
 ScoreKind = Literal["viterbi", "msv", "forward"]
 """HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that got that far."""

@@ -6,7 +6,15 @@ from clalign.formats.tables import Card
 from clalign.values.hits import Domain, Hit
 
 from ... import formatting
-from ...models.alignment_layout import MIN_COLUMNS, Layout, Line, fasta_record, letter_numbers, ruler, title_lines
+from ...models.alignment.alignment_layout import (
+    MIN_COLUMNS,
+    Layout,
+    Line,
+    fasta_record,
+    letter_numbers,
+    ruler,
+    title_lines,
+)
 
 
 class ProfileLayout(Layout):

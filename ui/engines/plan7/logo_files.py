@@ -7,8 +7,8 @@ from PySide6.QtGui import QFont
 from clalign.values.profile_logo import HeightMode
 from clalign.values.profiles import Hmm
 
-from ...views.painting import has_fonts, start_painting
-from ...views.pictures import FORMATS
+from ...views.charts.painting import has_fonts, start_painting
+from ...views.charts.pictures import FORMATS
 from .logo_figure import logo_figure
 from .logo_pictures import PictureChoices, save_logo
 

@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QTransfo
 from clalign.values.axes import linear_ticks
 
 from ... import theme
-from ...models.residue_colors import background_of
-from ...views.letter_paths import letter_path
+from ...models.alignment.residue_colors import background_of
+from ...views.charts.letter_paths import letter_path
 from .logo_figure import FigureRow, LogoFigure
 
 MARGIN = 104.0

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter
 
 from ... import theme
-from ...views.pictures import save_picture
+from ...views.charts.pictures import save_picture
 from .logo_figure import LogoFigure
 from .logo_painter import MARGIN, LogoStyle, extra_height, paint_block
 

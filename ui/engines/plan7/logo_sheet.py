@@ -8,8 +8,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QSpinBox
 
-from ...views.parts import button, label
-from ...views.picture_sheet import PictureSheet
+from ...views.charts.picture_sheet import PictureSheet
+from ...views.widgets.parts import button, label
 from .logo_figure import LogoFigure
 from .logo_pictures import PictureChoices
 

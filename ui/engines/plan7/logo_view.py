@@ -21,7 +21,7 @@ from ... import theme
 from .logo_figure import LogoFigure
 from .logo_painter import MARGIN, ROW, LogoStyle, extra_height, paint_block
 
-CELL, LEAST_CELL, GREATEST_CELL = 22.0, 4.5, 64.0
+CELL, MIN_CELL, GREATEST_CELL = 22.0, 4.5, 64.0
 ZOOM = 1.25
 EDGE = 8
 
@@ -80,7 +80,7 @@ class LogoView(QAbstractScrollArea):
         if self.node and bar.value() <= (self.node - 0.5) * self.cell <= bar.value() + self._room():
             middle = self.node - 0.5
         wanted = self.cell * ZOOM**steps if steps else CELL
-        self.cell = min(GREATEST_CELL, max(LEAST_CELL, wanted))
+        self.cell = min(GREATEST_CELL, max(MIN_CELL, wanted))
         self._arrange()
         bar.setValue(int(middle * self.cell - self._room() / 2))
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from ...models.result_tabs import TABS
-from ...views.parts import Later
-from ...views.results_page import ResultsPage
+from ...models.results.result_tabs import TABS
+from ...views.results.results_page import ResultsPage
+from ...views.widgets.parts import Later
 from .card import DomainCard
 from .explain_sheet import FilterSheet
 from .funnel_view import FunnelView

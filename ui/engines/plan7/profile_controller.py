@@ -12,14 +12,14 @@ from shiboken6 import isValid
 from clalign.jobs import JobContext
 
 from ... import formatting
-from ...desk.app_context import AppContext, Controller
-from ...desk.form_controller import FormController
-from ...desk.picture_files import copy_picture
 from ...formatting import told
+from ...services.app_context import AppContext, Controller
+from ...services.form_controller import FormController
+from ...services.picture_files import copy_picture
 from .profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
 
 if TYPE_CHECKING:
-    from ...views.results_page import ResultsPage
+    from ...views.results.results_page import ResultsPage
     from .logo_figure import LogoFigure
     from .logo_pictures import PictureChoices
     from .page import SearchPage

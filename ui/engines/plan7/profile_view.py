@@ -8,13 +8,31 @@ from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QStacke
 from clalign.values.profile_logo import HEIGHT_MODES, HeightMode
 
 from ... import formatting
-from ...models.missing_files import LOCATE_TITLE, can_be_located, without_ways
-from ...models.residue_colors import SCHEMES
-from ...models.text_table import ROW_ROLE, TextColumn, TextTable
-from ...views.choices import NarrowBox, QueryChooser
-from ...views.lab_page import LabTable
-from ...views.parts import ElidedLabel, EmptyPanel, IconButton, button, label, row, split, stacked, title_label
-from ...views.sheet import Sheet
+from ...models.alignment.residue_colors import SCHEMES
+from ...models.results.missing_files import (
+    LOCATE_TITLE,
+    can_be_located,
+    without_ways,
+)
+from ...models.widgets.text_table import (
+    ROW_ROLE,
+    TextColumn,
+    TextTable,
+)
+from ...views.widgets.choices import NarrowBox, QueryChooser
+from ...views.widgets.parts import (
+    ElidedLabel,
+    EmptyPanel,
+    IconButton,
+    button,
+    label,
+    row,
+    split,
+    stacked,
+    title_label,
+)
+from ...views.widgets.sheet import Sheet
+from ...views.widgets.text_table_view import TextTableView
 from .logo_figure import LogoFigure, logo_figure
 from .logo_view import LogoOverview, LogoView
 from .node_inspector import NodeInspector
@@ -23,7 +41,7 @@ from .profile_nodes import ShownProfile, least_liked
 SHORT_MODES: dict[HeightMode, str] = {"information": "Information", "probability": "All letters", "score": "Score"}
 """What the height of a letter can mean, in the room of a combo box; HEIGHT_MODES says more."""
 
-LEAST_COLUMNS = (
+MIN_COLUMNS = (
     TextColumn("Node", "Place in the profile", lambda r: formatting.count(r["node"]), True, 70),
     TextColumn("What", "What the model does not expect there", lambda r: r["what"], False, 150, stretch=True),
     TextColumn("Score (bits)", "Logarithm of its odds against the background",
@@ -52,9 +70,9 @@ class LeastLikedSheet(Sheet):
             "several of them is hardly a member of the family. Choose a line to see its node."
         )
         self.body.addWidget(label(text, "muted", wrap=True))
-        model = TextTable(LEAST_COLUMNS, self)
+        model = TextTable(MIN_COLUMNS, self)
         model.set_rows(least_liked(profile))
-        self.table = LabTable(model, "What this model likes least")
+        self.table = TextTableView(model, "What this model likes least")
         self.table.setMinimumHeight(360)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.clicked.connect(self._go)

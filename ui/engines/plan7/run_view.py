@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from clalign.engines.plan7.funnel import hits_with_score
+from clalign.engines.plan7.hmmer3.funnel import hits_with_score
 from clalign.runs.pages import Together
 from clalign.runs.run_file import open_run
 from clalign.values.hits import Hit
 
 from ... import formatting
-from ...models.histogram import Histogram
-from ...models.hit_pages import ALL_PROFILES
-from ...models.run_view import RunView
+from ...models.charts.histogram import Histogram
+from ...models.results.hit_pages import ALL_PROFILES
+from ...models.results.run_view import RunView
 from .columns import PROFILE_TABLE
 from .domain_table import estimates_line
 from .histogram import ProfileHistogram, ScoreKind, read_profile_histogram

@@ -9,9 +9,9 @@ from clalign.databases.examples import Example
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.values.specs import Spec
 
-from ...desk.app_context import AppContext
-from ...desk.form_controller import FormController
 from ...models.workspace import Offer, Source
+from ...services.app_context import AppContext
+from ...services.form_controller import FormController
 from .building_controller import BuildingController
 from .calibration_controller import CalibrationController
 from .funnel_controller import FunnelController
@@ -19,8 +19,8 @@ from .notices import reason_not_to_run, source_offers
 from .profile_controller import ProfileController
 
 if TYPE_CHECKING:
-    from ...models.run_view import RunView
-    from ...views.results_page import ResultsPage
+    from ...models.results.run_view import RunView
+    from ...views.results.results_page import ResultsPage
     from .sheet import RunSheet
 
 

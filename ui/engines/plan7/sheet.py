@@ -13,10 +13,14 @@ from clalign.values.specs import Spec
 
 from ... import formatting
 from ...models.workspace import Notice, Workspace
-from ...views.choices import NarrowBox
-from ...views.option_form import FormLines
-from ...views.parts import button, notice_row
-from ...views.spec_sheet import LINES, SpecSheet, time_words
+from ...views.widgets.choices import NarrowBox
+from ...views.widgets.option_form import FormLines
+from ...views.widgets.parts import button, notice_row
+from ...views.widgets.spec_sheet import (
+    LINES,
+    SpecSheet,
+    time_words,
+)
 from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run
 

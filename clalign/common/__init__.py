@@ -1,0 +1,1 @@
+"""What every other room may use: amounts as text, and escapes of control characters."""

@@ -1,0 +1,61 @@
+"""An annealing that is watched while it goes on: now and then, the alignment that its merges have made until then."""
+
+from __future__ import annotations
+
+import base64
+import time
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.jobs import JobContext
+from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, offsets_of
+
+SECONDS = 0.5
+"""Between two tellings."""
+
+MAX_RESIDUES = 200_000
+"""Alignments of more are not told: there is too much to be sent, and to be seen."""
+
+
+class MergesTold:
+    """Tells a job what columns were merged until now, as `told_alignment` understands it.
+
+    Parameters
+    ----------
+    context : JobContext
+    n_residues : int
+        Of all sequences.
+    """
+
+    def __init__(self, context: JobContext, n_residues: int) -> None:
+        self._context, self._is_told = context, n_residues <= MAX_RESIDUES
+        self._last = 0.0
+
+    def __call__(self, merges: Callable[[], ColumnMerges]) -> None:
+        """Tell the merges, unless others were told just now."""
+        now = time.monotonic()
+        if not self._is_told or now - self._last < SECONDS:
+            return
+        found = merges()
+        alignment = found.alignment_after()
+        columns = base64.b64encode(zlib.compress(alignment.columns.astype("<i4").tobytes(), 1)).decode()
+        self._context.partial(n_merges=len(found), n_columns=alignment.n_columns, columns=columns)
+        self._last = time.monotonic()
+
+
+def told_alignment(value: dict[str, Any], lengths: npt.NDArray[np.int64]) -> MultipleAlignment:
+    """Return the alignment that was told.
+
+    Parameters
+    ----------
+    value : dict
+        Of the event.
+    lengths : int64[N]
+        Residues of each sequence.
+    """
+    columns = np.frombuffer(zlib.decompress(base64.b64decode(value["columns"])), "<i4")
+    return MultipleAlignment(offsets_of(lengths), columns.astype(np.int32), int(value["n_columns"]))

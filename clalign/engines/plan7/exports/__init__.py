@@ -1,0 +1,1 @@
+"""Texts, tables and alignments of a run of profiles."""

@@ -1,0 +1,141 @@
+"""The exports of a run of profiles, and the orders in which a help and the window name them."""
+
+from clalign.engines import exports as shared
+from clalign.engines.exports import SPECIES, Export
+
+_SEQUENCES, _TABLES = (
+    "clalign.engines.plan7.exports.sequences",
+    "clalign.engines.plan7.exports.tables",
+)
+
+TEXT = Export(
+    "text",
+    "-o",
+    "write the text to F instead of standard output",
+    "Text as HMMER prints it",
+    ".txt",
+    "clalign.engines.plan7.exports.text:write_text",
+    by_query="clalign.engines.plan7.exports.text:write_profile",
+    options=("alignments", "width", "accessions"),
+    is_main=True,
+)
+
+HMMER_TABLES = (
+    Export(
+        "tblout",
+        "--tblout",
+        "write HMMER3's table of hits",
+        "HMMER table of hits (tblout)",
+        ".tbl",
+        f"{_TABLES}:write_tblout",
+        by_query=f"{_TABLES}:write_hits",
+    ),
+    Export(
+        "domtblout",
+        "--domtblout",
+        "write HMMER3's table of domains",
+        "HMMER table of domains (domtblout)",
+        ".domtbl",
+        f"{_TABLES}:write_domtblout",
+        by_query=f"{_TABLES}:write_domains",
+        counts="domain",
+    ),
+    Export(
+        "pfamtblout",
+        "--pfamtblout",
+        "write HMMER3's table of hits and domains for Pfam",
+        "Pfam's table of sequences and domains (pfamtblout)",
+        ".pfamtbl",
+        f"{_TABLES}:write_pfamtblout",
+        by_query=f"{_TABLES}:write_hits_and_domains",
+    ),
+)
+
+JSONL = Export(
+    "jsonl",
+    "--json",
+    "write a JSON object for each hit, one a line",
+    "JSON lines, a hit each",
+    ".jsonl",
+    f"{_TABLES}:write_jsonl",
+    by_query=f"{_TABLES}:write_objects",
+)
+
+TABLES = (
+    Export(
+        "tsv",
+        "--tsv",
+        "write a tab-separated table of sequences",
+        "Table of hits (TSV)",
+        ".tsv",
+        "clalign.engines.table_files:write_tsv",
+        argument="hits",
+        by_query="clalign.engines.plan7.exports.rows:write_hit_rows",
+        separator="\t",
+        options=SPECIES,
+    ),
+    Export(
+        "domtsv",
+        "--domtsv",
+        "write a tab-separated table of domains",
+        "Table of domains (TSV)",
+        "-domains.tsv",
+        "clalign.engines.table_files:write_tsv",
+        argument="domains",
+        by_query="clalign.engines.plan7.exports.rows:write_domain_rows",
+        counts="domain",
+        separator="\t",
+        options=SPECIES,
+    ),
+)
+
+STOCKHOLM = Export(
+    "stockholm",
+    "-A",
+    "write the domains, aligned to the profile, as Stockholm: the significant ones with a search, those of all chosen"
+    " hits with export",
+    "Stockholm alignment",
+    ".sto",
+    f"{_SEQUENCES}:write_stockholm",
+    counts="aligned part",
+    aligns="all queries",
+    serves="alignment",
+)
+
+SEQUENCES = (
+    Export(
+        "fasta",
+        "--fasta",
+        "write the reported sequences, whole",
+        "FASTA, whole sequences",
+        ".fasta",
+        "clalign.engines.export:write_fasta",
+        counts="sequence",
+        is_exact=True,
+        has_remarks=False,
+    ),
+    Export(
+        "fasta_matched",
+        "--fasta-matched",
+        "write the part that each domain covers",
+        "FASTA, matched parts",
+        "-matched.fasta",
+        f"{_SEQUENCES}:write_matched",
+        counts="matched part",
+        options=("flank", "matched_by"),
+        is_exact=True,
+        has_remarks=False,
+    ),
+)
+
+OUTPUTS = (
+    *(TEXT, *HMMER_TABLES, JSONL, *TABLES, STOCKHOLM, *SEQUENCES, *shared.OVERVIEW),
+    *(*shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.ARCHITECTURES, shared.REPORT, *shared.ALIGNMENTS, shared.BLAST),
+)
+"""Those that have flags, in the order of a help."""
+
+EXPORTS = (
+    *(*SEQUENCES, STOCKHOLM, *TABLES, *shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.BLAST_TABLES),
+    *(*HMMER_TABLES, JSONL, TEXT, *shared.ALIGNMENTS, *shared.OVERVIEW, *shared.ARCHITECTURES, shared.REPORT),
+)
+"""All, in the order of the window."""

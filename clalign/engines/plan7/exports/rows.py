@@ -1,0 +1,145 @@
+"""The rows of a run's tables: hits, domains, and domains as alignments of two sides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO
+
+from msgspec.structs import replace
+
+from clalign.engines.columns import table_lines
+from clalign.engines.export import write_lines
+from clalign.engines.plan7.columns import Row
+from clalign.engines.plan7.exports.source import (
+    Query,
+    chosen_domains,
+    hits,
+    places,
+    queries,
+    sides,
+)
+from clalign.engines.plan7.exports.source import Source as RunSource
+from clalign.formats.pairwise_rows import PairRow
+from clalign.formats.tables import Card
+from clalign.formats.writers import AlignedRow
+from clalign.runs.queries import is_significant
+from clalign.values.alignments import AlignmentText
+from clalign.values.hits import Domain, Hit, PairFacts
+
+_GAPS = re.compile("I+|D+")
+GAPS = "-.~_"
+_NO_GAPS, _DELETES = str.maketrans(dict.fromkeys(GAPS, "X")), re.compile("D+|[MI]+")
+_OTHER_WAY = str.maketrans("ID", "DI")
+
+
+class Source(RunSource):
+    """A run of profiles with the rows of its tables."""
+
+    def table_rows(self, table: str) -> Iterator[Any]:
+        """Yield the rows of the table of ``hits`` or of that of ``domains``."""
+        return {"hits": _hit_rows, "domains": _domain_rows}[table](self, queries(self))
+
+    def aligned_rows(self, number: int) -> Iterator[AlignedRow]:
+        """Yield the chosen domains of the hits of a profile as rows of an alignment to it."""
+        kept_as = ~number if self.is_scan else number  # there numbers of queries are rows of sequences
+        for hit in self.stored(self.keys.of_query(number), kept_as):
+            if not self.choice.significant or is_significant(hit):
+                for domain in chosen_domains(self, number, hit):
+                    yield _aligned_row(hit, domain)
+
+    def pair_groups(self, every: bool = False) -> Iterator[tuple[Card, Iterator[PairRow]]]:
+        """Yield each query, in a scan a sequence, with its domains as alignments of two sides."""
+        for query in queries(self, every):
+            found = [
+                _pair_row(self, number, hit, domain)
+                for number, hit in hits(self, query)
+                for domain in chosen_domains(self, number, hit)
+                if domain.states
+            ]
+            if found or every:
+                card = {"name": query.name, "accession": query.accession, "description": query.description}
+                yield {**card, "number": query.number}, iter(found)
+
+
+def write_hit_rows(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write the hits of a query in the tab-separated table of hits, and return how many they are."""
+    return _write_rows(source, stream, is_first, "hits", _hit_rows(source, [query]))
+
+
+def write_domain_rows(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write the domains of a query in the tab-separated table of domains, and return how many they are."""
+    return _write_rows(source, stream, is_first, "domains", _domain_rows(source, [query]))
+
+
+def _write_rows(source: Source, stream: TextIO, is_first: bool, table: str, rows: Iterable[Row]) -> int:
+    header, *lines = table_lines(source.columns(table), rows)
+    write_lines(stream, [header] if is_first else [])
+    return write_lines(stream, lines)
+
+
+def _hit_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
+    for query in asked:
+        for number, hit in hits(source, query):
+            is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
+            reported, note = hit.reported_domains, source.notes.get((number, hit.row), "")
+            yield Row(
+                *sides(source, number, hit), tuple(domain for _, domain in places(source, number, hit)), None,
+                len(reported) if is_hmmer3 else hit.n_domains,
+                source.is_scan, is_significant(hit), note,
+            )  # fmt: skip
+
+
+def _domain_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
+    for query in asked:
+        for number, hit in hits(source, query):
+            both, is_included = sides(source, number, hit), is_significant(hit)
+            for place, domain in places(source, number, hit):
+                significant = is_included and domain.is_included
+                yield Row(*both, (domain,), *place, source.is_scan, significant)
+
+
+def _pair_row(source: Source, number: int, hit: Hit, domain: Domain) -> PairRow:
+    """Return a domain as the alignment of a query and a target; the profile's side is its consensus."""
+    card = source.cards[number]
+    model, target = domain.text.model.replace(".", "-").upper(), _residues(domain).upper()
+    middle = "".join("|" if mark.isalpha() else mark for mark in domain.text.match)
+    n_positive = len(middle) - middle.count(" ")
+    n_gap_residues = len(domain.states) - domain.states.count("M")
+    pair = PairFacts(1, domain.n_identical, n_positive, len(_GAPS.findall(domain.states)), n_gap_residues)
+    whole = replace(domain, text=AlignmentText(model, middle, target), pair=pair)
+    if not source.is_scan:
+        return PairRow(card, replace(hit, domains=(whole,)), whole, has_raw=card["origin"] == "hmmer2")
+    swapped = replace(
+        whole, text=AlignmentText(target, middle, model), profile_range=domain.target_range,
+        target_range=domain.profile_range, states=domain.states.translate(_OTHER_WAY),
+    )  # fmt: skip
+    query, profile = sides(source, number, hit)
+    return PairRow(query, replace(profile, domains=(swapped,)), swapped, has_raw=card["origin"] == "hmmer2")
+
+
+def _residues(domain: Domain) -> str:
+    """Return the target's side; a gap character that was searched as a residue must not look like a gap."""
+    states, text = domain.states, domain.text.target
+    if "D" not in states:
+        return text.translate(_NO_GAPS)
+    return "".join([
+        text[run.start() : run.end()].translate({} if run[0].startswith("D") else _NO_GAPS)
+        for run in _DELETES.finditer(states)
+    ])  # fmt: skip
+
+
+def _aligned_row(hit: Hit, domain: Domain) -> AlignedRow:
+    ends = domain.target_range[0] + 1, domain.target_range[1]
+    return AlignedRow(
+        name=hit.name,
+        accession=hit.accession,
+        description=hit.description,
+        start=ends[0],
+        end=ends[1],
+        first_node=domain.profile_range[0],
+        states=domain.states,
+        text=_residues(domain),
+        posterior=domain.text.posterior,
+        score=domain.score,
+    )

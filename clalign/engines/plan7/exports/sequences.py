@@ -1,0 +1,57 @@
+"""A run's domains as alignments, and its sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TextIO
+
+from clalign.engines.export import described, flanked, write_lines
+from clalign.engines.plan7.exports.hmmer3_stockholm import BLOCK, hmmer3_stockholm_lines
+from clalign.engines.plan7.exports.rows import Source
+from clalign.engines.plan7.exports.source import (
+    chosen_domains,
+    hits,
+    profile_queries,
+    queries,
+)
+from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines
+
+
+def write_stockholm(source: Source, stream: TextIO) -> int:
+    """Write the domains of each profile, aligned to it; nothing for one without any."""
+    comments, count = source.origin.comments(), 0
+    for query in profile_queries(source):
+        card = source.cards[query.number]
+
+        def rows(number: int = query.number) -> Iterator[AlignedRow]:
+            return source.aligned_rows(number)
+
+        n = sum(1 for _ in rows())
+        count += n
+        if not n:
+            continue
+        if card["origin"] == "hmmer3":
+            author = f"{source.origin.program} (clalign {source.origin.version})"
+            block = BLOCK if source.choice.width else 0
+            write_lines(stream, hmmer3_stockholm_lines(card, rows, author, comments, block))
+        else:
+            write_lines(stream, stockholm_lines(card, rows, comments))
+    return count
+
+
+def write_matched(source: Source, stream: TextIO) -> int:
+    """Write the part that each domain covers, named ``name/from-to``, perhaps with what stands beside it."""
+    count, flank, database = 0, source.choice.flank, cache(source.database)
+    for query in queries(source):
+        for number, hit in hits(source, query):
+            description = described(source, hit, source.cards[number])
+            for domain in chosen_domains(source, number, hit):
+                letters = zip(domain.states, domain.text.target, strict=True)
+                residues = "".join(letter.upper() for state, letter in letters if state != "D")
+                start, end = domain.target_range
+                if flank:
+                    start, end, residues = flanked(database(), hit, domain.target_range, flank)
+                stream.write(fasta_record(f"{hit.name}/{start + 1}-{end}", description, residues))
+                count += 1
+    return count

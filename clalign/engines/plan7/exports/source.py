@@ -1,0 +1,249 @@
+"""What every output asks of a run of profiles: its queries, their hits, and which of these were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TextIO
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from clalign.engines.export import Choice
+from clalign.engines.export import Source as GeneralSource
+from clalign.engines.plan7.exports.hmmer3_tables import Widths
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import ClalignError
+from clalign.formats.tables import Card, swapped
+from clalign.jobs import JobContext
+from clalign.runs.hit_rows import HITS_AT_ONCE
+from clalign.runs.queries import HitKey, is_significant
+from clalign.runs.run_file import RunFile
+from clalign.values.hits import Domain, Hit
+from clalign.values.sequences import SequenceDatabase
+
+
+class Source(GeneralSource):
+    """A run of profiles with what every writer asks of it."""
+
+    needs_path = False
+
+    def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
+        super().__init__(run, choice, context)
+        self.spec = run.spec(SearchSpec)
+        if self.is_scan:  # of each sequence any profile may be asked for
+            self.cards = run.profiles()
+        self.origins = self.keys.origins()
+        """What programs the profiles are of."""
+
+    def found(self) -> Iterator[Hit]:
+        """Yield all chosen hits, query by query."""
+        for query in queries(self):
+            for _, hit in hits(self, query):
+                yield hit
+
+    def parts(self, number: int, hit: Hit) -> Iterator[Domain]:
+        """Yield the chosen domains of a hit; where significance decides, none of a hit that has none."""
+        if self.choice.significant and not is_significant(hit):
+            return iter(())
+        return chosen_domains(self, number, hit)
+
+    def done_queries(self, first: int) -> Iterator[Query]:
+        """Yield the profiles from a number on as far as they are done.
+
+        There is none of a scan, whose queries are done at the end, nor of HMMER2, whose tables are as wide as the
+        longest of all names.
+        """
+        if not self.is_scan and self.origins == {"hmmer3"}:
+            found = profile_queries(self, first)
+            for number in range(first, len(self.cards)):
+                if self.run.best(number) is None:  # before its hits are listed, so that none comes in between
+                    return
+                yield next(found)
+
+    @property
+    def is_hmmer3(self) -> bool:
+        """Whether any of the profiles is one of HMMER3."""
+        return "hmmer3" in self.origins
+
+    @cached_property
+    def n_targets(self) -> float:
+        """What E-values count."""
+        return float(self.run.facts.n_targets or 0)
+
+    @cached_property
+    def sequences(self) -> SequenceDatabase | None:
+        """The sequences, if they are still those that were searched."""
+        if self.run.facts.database is None:
+            return None
+        try:
+            return self.database()
+        except ClalignError:
+            return None
+
+
+class Query(Struct, frozen=True):
+    """One query with its hits: a profile, or in a scan a sequence.
+
+    Attributes
+    ----------
+    number : int
+        Of the profile, or the row of the sequence.
+    name, accession, description : str
+    length : int
+    keys : sequence of HitKey
+        Of each hit, best first.
+    """
+
+    number: int
+    name: str
+    accession: str
+    description: str
+    length: int
+    keys: Sequence[HitKey]
+
+
+def queries(source: Source, every: bool = False) -> Iterator[Query]:
+    """Yield the queries in their order, but for those that are written already.
+
+    Parameters
+    ----------
+    source : Source
+    every : bool
+        Sequences of a scan without hits, too, as far as the sequences are at hand.
+    """
+    if source.is_scan:
+        yield from _sequences(source, every and source.choice.hits is None)
+    else:
+        yield from profile_queries(source, source.n_begun)
+
+
+def write_by_query(
+    source: Source, stream: TextIO, write: Callable[[Source, TextIO, Query, bool], int], every: bool = False
+) -> int:
+    """Write one query after the other, and return how many records they have.
+
+    Parameters
+    ----------
+    source : Source
+    stream : TextIO
+    write : callable
+        Writes a query, given whether it is the first one, and returns how many records it has.
+    every : bool
+        As of `queries`.
+    """
+    count = source.begun.copy_to(stream) if source.begun is not None else 0
+    for place, query in enumerate(queries(source, every), source.n_begun):
+        count += write(source, stream, query, place == 0)
+    return count
+
+
+def profile_queries(source: Source, first: int = 0) -> Iterator[Query]:
+    """Yield the profiles from a number on as queries, whatever the direction of the search."""
+    for number in range(first, len(source.cards)):
+        card, keys = source.cards[number], source.keys.of_query(number)
+        yield Query(number, card["name"], card["accession"], card["description"], card["length"], keys)
+
+
+def _sequences(source: Source, every: bool) -> Iterator[Query]:
+    is_pure = all(card["origin"] == "hmmer3" for card in source.cards)
+    found = dict(source.keys.by_target(by_rank=is_pure))
+    rows: npt.NDArray[np.int64] | list[int] = list(found)
+    database = source.sequences if every else None
+    if database is not None:
+        rows = np.argsort(database.order)
+        if (part := source.run.facts.shard) is not None:
+            rows = rows[(rows >= part.first) & (rows < part.last)]
+    for some in _portions([(int(row), found.get(int(row), [])) for row in rows]):
+        if len(some) > 1:
+            source.read_ahead({row: keys for row, keys in some if keys})
+        for row, keys in some:
+            if database is not None:
+                yield Query(row, *database.header(row), database.length(row), keys)
+            else:
+                hit = next(source.stored(keys, row))
+                yield Query(row, hit.name, hit.accession, hit.description, hit.length, keys)
+
+
+def _portions(sequences: Sequence[tuple[int, list[HitKey]]]) -> Iterator[Sequence[tuple[int, list[HitKey]]]]:
+    """Yield sequences with their hits, no more of these together than are read at once, unless one has more."""
+    ends = np.cumsum([len(keys) for _, keys in sequences])
+    first = 0
+    while first < len(sequences):
+        before = ends[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + HITS_AT_ONCE, side="right")))
+        yield sequences[first:last]
+        first = last
+
+
+def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
+    """Yield number of the profile and hit, best first."""
+    if not query.keys:  # as of most sequences in a scan
+        return
+    for key, hit in zip(query.keys, source.stored(query.keys, query.number), strict=True):
+        if not source.choice.significant or is_significant(hit):
+            yield key.query, hit
+
+
+def sides(source: Source, number: int, hit: Hit) -> tuple[Card, Hit]:
+    """Return query and target of a line: profile and sequence, in a scan in each other's place.
+
+    Names of HMMER2 profiles may have blanks, but columns have none.
+    """
+    card = source.cards[number]
+    if " " in card["name"]:
+        card = {**card, "name": "_".join(card["name"].split())}
+    return swapped(card, hit) if source.is_scan else (card, hit)
+
+
+def places(source: Source, number: int, hit: Hit) -> Iterator[tuple[tuple[int, int], Domain]]:
+    """Yield the chosen domains of a hit, each with its number and how many there are.
+
+    HMMER2 counts the domains that make the score, HMMER3 those that are reported.
+    """
+    is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
+    domains = hit.reported_domains
+    for i, domain in enumerate(domains, 1):
+        if not source.choice.significant or domain.is_included:
+            yield ((i, len(domains)) if is_hmmer3 else (domain.number, hit.n_domains)), domain
+
+
+def chosen_domains(source: Source, number: int, hit: Hit) -> Iterator[Domain]:
+    """Yield the chosen domains of a hit; among them, where significance decides, such as are not reported."""
+    if source.choice.significant:
+        return (domain for domain in hit.domains if domain.is_included)
+    return iter(hit.reported_domains)
+
+
+def n_significant_domains(source: Source, query: Query) -> int:
+    """Return how many domains of the significant hits of a query are significant."""
+    return sum(is_significant(hit) and domain.is_included for _, hit in hits(source, query) for domain in hit.domains)
+
+
+def all_widths(source: Source) -> tuple[Widths, Widths]:
+    """Return the widths that all targets and all queries of a run need together."""
+    names, accessions = ([len(card[key]) for card in source.cards] for key in ("name", "accession"))
+    sequences, profiles = Widths(*source.keys.widths()), Widths(max(names, default=0), max(accessions, default=0))
+    return (profiles, sequences) if source.is_scan else (sequences, profiles)
+
+
+def widths(source: Source, query: Query) -> tuple[Widths, Widths]:
+    """Return the widths that the table of a query needs, for its targets and for itself.
+
+    HMMER3 fits its tables to each query, tables of HMMER2 profiles are of one piece.
+    """
+    if not source.is_hmmer3:
+        return all_widths(source)
+    return target_widths(source, query), Widths(len(query.name), len(query.accession))
+
+
+def target_widths(source: Source, query: Query) -> Widths:
+    """Return the longest name and accession among the targets of a query."""
+    if source.is_scan:
+        found = [source.cards[key.query] for key in query.keys]
+        names, accessions = ([len(card[key]) for card in found] for key in ("name", "accession"))
+        return Widths(max(names, default=0), max(accessions, default=0))
+    if not query.keys:  # as of most families in one proteome
+        return Widths(0, 0)
+    return Widths(*source.keys.widths(query.number))

@@ -1,0 +1,177 @@
+"""The text that people read, of profiles of HMMER2 and HMMER3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, TextIO
+
+import numpy as np
+
+from clalign.engines.export import write_lines
+from clalign.engines.plan7.exports import hmmer3_text
+from clalign.engines.plan7.exports import hmmscan_text as scan_text
+from clalign.engines.plan7.exports import hmmsearch_text as text
+from clalign.engines.plan7.exports.source import (
+    Query,
+    Source,
+    all_widths,
+    hits,
+    n_significant_domains,
+    places,
+    queries,
+    write_by_query,
+)
+from clalign.engines.plan7.exports.text_of_hmmer3 import (
+    write_hmmer3_head,
+    write_hmmer3_query,
+    write_hmmer3_scan,
+)
+from clalign.formats.tables import Card
+from clalign.runs.run_file import RunFile
+from clalign.values.evalues import bits, hmmer2_pvalue
+from clalign.values.hits import Domain, Hit
+from clalign.values.profiles import IMPOSSIBLE, Calibration
+
+
+def write_text(source: Source, stream: TextIO) -> int:
+    """Write the text that people read; the parts of several queries are parted by ``//``.
+
+    Each profile has the layout of the program it belongs to; so has a scan, where all of them are HMMER2's.
+    """
+    if source.is_scan:
+        return write_hmmer3_scan(source, stream) if source.is_hmmer3 else _text_of_scan(source, stream)
+    if source.is_hmmer3:
+        write_hmmer3_head(source, stream)
+    else:
+        write_lines(stream, text.opening(source.origin))
+    count = write_by_query(source, stream, write_profile)
+    closing = hmmer3_text.closing if source.is_hmmer3 else text.closing
+    write_lines(stream, [closing(source.origin)])
+    return count
+
+
+def write_profile(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+    """Write the part of a profile, and return how many hits it has."""
+    card = source.cards[query.number]
+    if card["origin"] == "hmmer3":
+        count = write_hmmer3_query(source, stream, query)
+    else:
+        write_lines(stream, text.parameters(source.spec, card))
+        count = _text_of_profile(source, stream, query)
+    write_lines(stream, ["//"])
+    if source.choice.alignment_file and card["origin"] == "hmmer3":
+        n_rows = n_significant_domains(source, query)
+        write_lines(stream, [hmmer3_text.alignment_saved(n_rows, source.choice.alignment_file)])
+    return count
+
+
+def _text_of_profile(source: Source, stream: TextIO, query: Query) -> int:
+    number = query.number
+    card = source.cards[number]
+    width = max(8, all_widths(source)[0].name)
+    description_width = max(52 - width, 11)
+    write_lines(stream, text.sequence_header(width, description_width))
+    n_hits = write_lines(
+        stream,
+        (text.hit_row(hit.name, hit.description, hit, width, description_width) for _, hit in hits(source, query)),
+    )
+    searched = _n_searched(source, number)
+    if not n_hits:
+        closest = nearest(source.run, number, card)
+        write_lines(stream, (f"  {line}" for line in text.no_hits(source.spec, card, searched, closest)))
+    write_lines(stream, ["", *text.domain_header(width)])
+    rows = (text.domain_row(hit.name, card, hit, domain, width) for hit, domain in _domains_by_score(source, number))
+    n_domains = write_lines(stream, rows)
+    if source.choice.alignments and n_domains:
+        write_lines(stream, ["", "Alignments of top-scoring domains:"])
+        for hit, domain in _domains_by_score(source, number):
+            write_lines(stream, text.alignment_lines(card, hit, domain))
+    report = source.run.facts.database
+    n_targets = report.n_sequences - report.n_empty if report else None
+    write_lines(stream, ["", *text.totals(searched, n_targets, n_hits, n_domains, source.origin.partial)])
+    return n_hits
+
+
+def _text_of_scan(source: Source, stream: TextIO) -> int:
+    """Write the text of a scan; the sections of the sequences are parted by ``//``.
+
+    Of a scan that was stopped it is not known which sequences match nothing: those with matches are written alone.
+    """
+    cards = source.cards
+    n_uncalibrated = sum(card["calibration"] is None for card in cards)
+    write_lines(stream, scan_text.opening(source.origin))
+    write_lines(stream, scan_text.thresholds(source.spec, len(cards), n_uncalibrated))
+    width = max(12, all_widths(source)[0].name)
+    n_hits = n_sequences = 0
+    for query in queries(source, every=not source.origin.partial):
+        # HMMER2 lists profiles of the same E-value in the order of the library.
+        found = sorted(hits(source, query), key=lambda entry: (entry[1].evalue, entry[0]))
+        if found or query.length:
+            _text_of_sequence(source, stream, query, found, width)
+        n_hits += len(found)
+        n_sequences += bool(found)
+    searched = min((_n_searched(source, number) for number in range(len(cards))), default=0)
+    report = source.run.facts.database
+    n_targets = report.n_sequences - report.n_empty if report else None
+    write_lines(stream, scan_text.totals(searched, n_targets, n_sequences, n_hits, source.origin.partial))
+    write_lines(stream, [text.closing(source.origin)])
+    return n_hits
+
+
+def _text_of_sequence(source: Source, stream: TextIO, query: Query, found: list[tuple[int, Hit]], width: int) -> None:
+    entries = [(source.cards[number], hit) for number, hit in found]
+    # HMMER2 lists what begins at the same residue in the order of the library.
+    domains = [
+        (source.cards[number], hit, domain)
+        for number, hit in sorted(found, key=lambda entry: entry[0])
+        for _, domain in places(source, number, hit)
+    ]
+    domains.sort(key=lambda entry: entry[2].target_range[0])
+    description_width = max(52 - width, 11)
+    write_lines(stream, scan_text.sequence_head(query.name, query.accession, query.description))
+    write_lines(stream, scan_text.profile_header(width, description_width))
+    write_lines(
+        stream, (text.hit_row(c["name"], c["description"], hit, width, description_width) for c, hit in entries)
+    )
+    write_lines(stream, [] if found else [scan_text.NO_HITS])
+    write_lines(stream, scan_text.domain_header(width))
+    write_lines(stream, (text.domain_row(card["name"], card, hit, domain, width) for card, hit, domain in domains))
+    write_lines(stream, [] if domains else [scan_text.NO_HITS])
+    if source.choice.alignments:
+        write_lines(stream, ["", "Alignments of top-scoring domains:", *([] if domains else [scan_text.NO_HITS])])
+        for entry in domains:
+            write_lines(stream, scan_text.alignment(*entry))
+    write_lines(stream, ["//"])
+
+
+def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain]]:
+    """Yield the chosen domains of a profile, best first, ties in the order of the input."""
+    hit_of = lru_cache(maxsize=1024)(source.run.hit)
+    for key, place in source.keys.parts_by_score(number):
+        hit = hit_of(key)
+        yield hit, next(domain for domain in hit.domains if domain.number == place)
+
+
+def _n_searched(source: Source, number: int) -> int:
+    """Return how many sequences with residues a profile was searched against so far."""
+    done = source.keys.work_of(number)[0]
+    report = source.run.facts.database
+    return min(done, report.n_sequences - report.n_empty) if report else done
+
+
+def nearest(run: RunFile, number: int, card: Card) -> Mapping[str, Any] | None:
+    """Return E-value, score and, where it was kept, name of the best sequence of a profile.
+
+    Without a kept one it is computed from the scores before the composition correction.
+    """
+    kept = run.best(number)
+    if kept:
+        return kept
+    best = max((int(values.max()) for _, _, values in run.scores(number) if len(values)), default=None)
+    if best is None or best <= IMPOSSIBLE or card["origin"] != "hmmer2":
+        return None
+    found = card["calibration"]
+    calibration = Calibration("gumbel", found["mu"], found["lambda"]) if found else None
+    score = bits(best)
+    return {"evalue": hmmer2_pvalue(np.float32(score), calibration) * (run.facts.n_targets or 0), "score": float(score)}

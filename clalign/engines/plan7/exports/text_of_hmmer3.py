@@ -1,0 +1,130 @@
+"""The text that people read, of HMMER3 profiles: in the layout of hmmsearch and hmmscan 3.3.2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.engines.export import write_lines
+from clalign.engines.plan7.exports import hmmer3_text as text
+from clalign.engines.plan7.exports.source import (
+    Query,
+    Source,
+    hits,
+    queries,
+    sides,
+    target_widths,
+)
+from clalign.engines.plan7.hmmer3.funnel import (
+    FILTERS,
+    funnel_of,
+    survivors_of,
+)
+
+FILTER_NAMES = {"msv": "MSV", "bias": "bias", "viterbi": "Vit", "forward": "Fwd"}
+"""What HMMER calls the filters."""
+
+
+def write_hmmer3_head(source: Source, stream: TextIO) -> None:
+    """Write the head of the whole text."""
+    write_lines(stream, text.head_lines(source.origin, source.spec))
+
+
+def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
+    """Write the part of a profile and return the number of hits."""
+    found = {row["stage"]: row for row in funnel_of(source.run, query.number, source.cards[query.number])}
+    report = source.run.facts.database
+    _, cells, seconds = source.keys.work_of(query.number)
+    n_residues = (report.n_residues if report else 0) - (source.cards[query.number].get("left_out_residues") or 0)
+    if source.origin.partial:
+        n_residues = int(cells) // query.length
+    n_passed = [found[stage]["passed"] for stage in FILTERS]
+    limits = [found[stage]["limit"] for stage in FILTERS]
+    funnel = _funnel(source, query, (found["all"]["passed"], n_residues), n_passed, limits)
+    write_lines(
+        stream,
+        chain(
+            _hits_and_domains(source, query),
+            text.statistics_lines(funnel, False),
+            text.speed_lines(source.origin.device, cells, seconds),
+        ),
+    )
+    return len(query.keys)
+
+
+def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
+    """Write the text of a scan, sequence after sequence, and return the number of hits."""
+    write_hmmer3_head(source, stream)
+    passed = _passed_by_row(source)
+    n_nodes = sum(card["length"] for card in source.cards)
+    limits = [next((row["limit"] for row in funnel_of(source.run, 0) if row["stage"] == s), None) for s in FILTERS]
+    count = 0
+    for query in queries(source, every=True):
+        source.context.check()
+        n_passed = [int(n) for n in passed[:, query.number]]
+        funnel = _funnel(source, query, (len(source.cards), n_nodes), n_passed, limits)
+        write_lines(stream, chain(_hits_and_domains(source, query), text.statistics_lines(funnel, True), ["//"]))
+        count += len(query.keys)
+    if source.sequences is None and source.choice.hits is None:
+        write_lines(stream, ["# Sequences without hits are left out: the file is not the one that was scanned."])
+    write_lines(stream, [text.closing(source.origin)])
+    return count
+
+
+def _hits_and_domains(source: Source, query: Query) -> Iterator[str]:
+    """Yield the query, its hits and their domains."""
+    choice, is_scan = source.choice, source.is_scan
+    layout = text.Layout(choice.width, choice.accessions, choice.alignments, is_scan)
+    found = (sides(source, number, hit)[1] for number, hit in hits(source, query))
+    both = ((source.cards[number], hit) for number, hit in hits(source, query))
+    yield from text.query_lines(query.name, query.length, query.accession, query.description, is_scan)
+    yield from text.hit_lines(found, _longest_shown(source, query), layout)
+    yield from ("", "")
+    yield from text.domain_lines(both, layout)
+    yield from ("", "")
+
+
+def _longest_shown(source: Source, query: Query) -> int:
+    """Return the length of the longest name of a target that is shown."""
+    if not source.choice.accessions:
+        return target_widths(source, query).name
+    shown = (sides(source, number, hit)[1] for number, hit in hits(source, query))
+    return max((len(target.accession or target.name) for target in shown), default=0)
+
+
+def _funnel(
+    source: Source, query: Query, targets: tuple[int, int], n_passed: list[int], limits: list[float | None]
+) -> text.Funnel:
+    spec = source.spec
+    names = FILTER_NAMES.values()
+    return text.Funnel(
+        n_targets=targets[0],
+        n_units=targets[1],
+        n_query_units=query.length,
+        stages=[(name, n, limit or 0.0) for name, n, limit in zip(names, n_passed, limits, strict=True)],
+        search_space=source.n_targets if spec.n_targets is None else spec.n_targets,
+        domain_search_space=_n_reported(source, query) if spec.n_domain_targets is None else spec.n_domain_targets,
+        is_given=spec.n_targets is not None,
+        domain_is_given=spec.n_domain_targets is not None,
+    )
+
+
+def _n_reported(source: Source, query: Query) -> int:
+    """Return how many targets of a query are reported, whether or not all of them are written."""
+    return len(query.keys) if source.choice.hits is None else source.run.n_reported(query.number, query.number)
+
+
+def _passed_by_row(source: Source) -> npt.NDArray[np.int32]:
+    """Return how many profiles passed each filter with each sequence (int32[filters, sequences])."""
+    report = source.run.facts.database
+    counts = np.zeros((len(FILTERS), report.n_sequences if report else 0), np.int32)
+    for number, card in enumerate(source.cards):
+        if card["origin"] == "hmmer3":
+            table = survivors_of(source.run, number)
+            for stage in range(len(FILTERS)):
+                counts[stage, table.rows[table.reached > stage]] += 1
+    return counts

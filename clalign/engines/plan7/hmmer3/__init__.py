@@ -1,0 +1,1 @@
+"""Searches with profiles of HMMER3."""

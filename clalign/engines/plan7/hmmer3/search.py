@@ -1,0 +1,400 @@
+"""HMMER3's search of one profile: through the filters, and the hits among what passes them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import compress, islice, repeat, starmap
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from clalign.compute.sessions import Session, Steps, at_once
+from clalign.engines.plan7.hmmer3.alignments import hmmer3_alignment_texts
+from clalign.engines.plan7.hmmer3.domains import domains_in_steps
+from clalign.engines.plan7.hmmer3.scores import (
+    TargetScores,
+    in_bits,
+    repeats,
+    target_scores,
+)
+from clalign.engines.plan7.hmmer3.survivors import Survivors, pack_survivors
+from clalign.engines.plan7.hmmer3.thresholds import (
+    Hmmer3Thresholds,
+    filter_limits,
+    hmmer3_thresholds,
+)
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.tables import BATCHES
+from clalign.engines.plan7.targets import SearchableBatch, Targets
+from clalign.errors import DeviceError
+from clalign.execution.units import Scored
+from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
+from clalign.values.envelopes import RowProfiles, TargetDomains
+from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
+from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
+from clalign.values.local_profiles import BYTE_BASE, BYTE_E_MOVE, BYTE_SCALE, LN_2, LOOP_COST, LocalProfile, byte_scores
+from clalign.values.profile_shelves import to_local_profile
+from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm
+from clalign.values.sequences import SequenceBatch
+
+DOMAIN_CELLS = 1 << 28
+"""Cells of the targets whose domains are defined in one go, with their profiles."""
+
+FORWARD_SLACK = np.float32(0.05)
+"""So many nats the Forward scores of the filter and of the domains may lie apart; they are summed in another order."""
+
+FORWARD_SHARE = np.float32(1e-4)
+"""And this share of the score on top.
+
+A row adds its scale to a sum in single precision, and rounds it by up to 2^-24 of it, here and there another way. Over
+n rows such errors grow like a random walk, to about 2^-24 sqrt(n) of the score: 1.9e-5 over 100,000 rows (1.8e-5 was
+measured), 1e-4 over 2.8 million.
+"""
+
+Found = Scored[tuple[SearchableBatch, Filtered, Survivors]]
+"""What a device found in a batch, with the filters' scores."""
+
+CANDIDATES_AT_ONCE = 1024
+"""Candidates whose hits are made together."""
+
+
+class Candidates(Struct, frozen=True):
+    """Targets that may be hits, as columns.
+
+    Attributes
+    ----------
+    rows : int64[n]
+        Of the database.
+    found : sequence of TargetDomains
+    null : float32[n]
+        Scores of the null model in nats.
+    filters : sequence of FilterScores
+    raws : sequence of int
+        What is kept of their MSV scores.
+    """
+
+    rows: npt.NDArray[np.int64]
+    found: Sequence[TargetDomains]
+    null: npt.NDArray[np.float32]
+    filters: Sequence[FilterScores]
+    raws: Sequence[int]
+
+
+_COUNTS = attrgetter("expected", "n_regions", "n_clustered", "n_overlaps", "n_envelopes")
+
+
+class Hmmer3Search(Struct, frozen=True):
+    """One HMMER3 profile against one database.
+
+    Attributes
+    ----------
+    model : FilterModel
+        The profile and what passes its filters.
+    thresholds : Hmmer3Thresholds
+    targets : Targets
+    seed : int
+        Of the sampling that parts close domains.
+    without_null2 : bool
+    byte_bias : int
+        Of the 8-bit scores.
+    """
+
+    model: FilterModel
+    thresholds: Hmmer3Thresholds
+    targets: Targets
+    seed: int
+    without_null2: bool
+    byte_bias: int
+
+    @property
+    def profile(self) -> LocalProfile:
+        """The profile as it is searched with."""
+        return self.model.profile
+
+    @property
+    def length(self) -> int:
+        """Number of nodes of the profile."""
+        return self.profile.length
+
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Found]:
+        """Start sending a batch through the filters; return what waits for the result."""
+        wait = start_many([self], session, batch)
+        return lambda: wait()[0]
+
+    def found(self, reduced: SearchableBatch, filtered: Filtered) -> Found:
+        """Return what became of a batch in the filters, as it is kept."""
+        passed = filtered.rows[filtered.reached == PASSED_FORWARD]
+        survivors = survivors_in_bits(reduced, filtered)
+        return Scored(
+            cache(lambda: self._stored_scores(reduced, filtered)),
+            (reduced, filtered, survivors), suits_host=bool(len(passed)),
+            kept=lambda: {BATCHES.name: pack_survivors(survivors)},
+            candidate_cells=float(reduced.batch.lengths[passed].sum()) * self.length,
+        )  # fmt: skip
+
+    def _stored_scores(self, reduced: SearchableBatch, filtered: Filtered) -> Scores:
+        """Return the MSV scores of all targets above the null model; what overflows has the highest finite one.
+
+        Raises
+        ------
+        DeviceError
+            If the device gave others than there can be.
+        """
+        filtered.check()
+        return Scores(reduced.batch.targets, self._in_thousandths(reduced, filtered.msv, slice(None)))
+
+    def _in_thousandths(
+        self, reduced: SearchableBatch, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32] | slice
+    ) -> npt.NDArray[np.int32]:
+        """Return the MSV scores of some rows above the null model, in 1/1000 bit."""
+        terms = reduced.terms
+        differences = msv - terms.null[rows]
+        over = np.flatnonzero(msv == np.inf)
+        if len(over):
+            highest = np.float32(254 - self.byte_bias - BYTE_E_MOVE - BYTE_BASE)
+            levels = highest - terms.byte_move[rows][over].astype(np.float32)
+            differences[over] = levels / BYTE_SCALE - LOOP_COST - terms.null[rows][over]
+        empty = np.isnan(differences)
+        differences[empty] = 0
+        values: npt.NDArray[np.int32] = np.rint(differences * np.float32(INT_SCALE / LN_2)).astype(np.int32)
+        values[empty] = IMPOSSIBLE
+        return values
+
+    def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
+        """Start defining the domains of what passed all filters; return what waits for the reported hits."""
+        steps = hits_in_steps(session, [(self, scored)])
+        next(steps)
+        return lambda: at_once(steps)[0]
+
+    def reported(self, scored: Found, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
+        """Yield the hits among some survivors of all filters, given their domains."""
+        reduced, filtered, survivors = scored.details
+        with_any = np.flatnonzero([len(found.envelopes) > 0 for found in domains])
+        for first in range(0, len(with_any), CANDIDATES_AT_ONCE):
+            chosen = with_any[first : first + CANDIDATES_AT_ONCE]
+            some = places[chosen]
+            positions = filtered.rows[some]
+            yield from self.hits(Candidates(
+                survivors.rows[some], [domains[place] for place in chosen.tolist()], reduced.terms.null[positions],
+                filter_scores(survivors, some),
+                self._in_thousandths(reduced, filtered.msv[positions], positions).tolist(),
+            ))  # fmt: skip
+
+    def hits(self, candidates: Candidates) -> Iterator[Hit]:
+        """Yield those of some targets that are reported, with their domains."""
+        database, limits, rows, found = self.targets.database, self.thresholds, candidates.rows, candidates.found
+        lengths = database.offsets[rows + 1] - database.offsets[rows]
+        scores = target_scores(found, candidates.null, lengths, without_null2=self.without_null2)
+        log_pvalues = hmmer3_log_tail(scores.score, limits.calibration).tolist()
+        evalues = [hmmer3_evalue(value, limits.n_targets) for value in log_pvalues]
+        bits = scores.score.tolist()
+        are_reported = list(map(limits.reports, bits, evalues))
+        of_reported = rows[are_reported]
+        names, accessions, descriptions = database.headers(of_reported)
+        domains, found, filters, raws, bits, evalues, log_pvalues = (
+            list(compress(column, are_reported))
+            for column in (
+                self._domains(candidates, are_reported, scores), found, candidates.filters, candidates.raws, bits,
+                evalues, log_pvalues,
+            )
+        )  # fmt: skip
+        return map(
+            Hit, of_reported.tolist(), database.order[of_reported].tolist(), names, accessions, descriptions,
+            lengths[are_reported].tolist(), bits, scores.bias[are_reported].tolist(), evalues, raws, domains,
+            [len(one.envelopes) for one in found], log_pvalues, map(limits.includes, bits, evalues),
+            starmap(DomainEstimates, map(_COUNTS, found)), filters,
+        )  # fmt: skip
+
+    def _domains(
+        self, candidates: Candidates, are_reported: Sequence[bool], scores: TargetScores
+    ) -> Iterator[tuple[Domain, ...]]:
+        """Yield the domains of each candidate; of one that is not reported none."""
+        begins, shown = scores.begins.tolist(), list[tuple[int, int, int]]()
+        for place in np.flatnonzero(are_reported).tolist():
+            found = candidates.found[place]
+            hidden = repeats(found, scores.domain_score[begins[place] : begins[place + 1]])
+            kept = [n for n in range(len(found.envelopes)) if n not in hidden]
+            shown += zip(repeat(place), kept, range(1, len(kept) + 1))
+        counts = Counter(place for place, _, _ in shown)
+        domains = self._shown_domains(candidates, shown, scores)
+        return (tuple(islice(domains, counts[place])) for place in range(len(are_reported)))
+
+    def _shown_domains(
+        self, candidates: Candidates, shown: Sequence[tuple[int, int, int]], scores: TargetScores
+    ) -> Iterator[Domain]:
+        """Yield envelopes as domains, given the places of their candidates, theirs among these' and their numbers."""
+        if not shown:
+            return iter(())
+        owners, places, numbers = zip(*shown, strict=True)
+        envelopes = [candidates.found[owner].envelopes[place] for owner, place in zip(owners, places, strict=True)]
+        paths, ends = [envelope.path for envelope in envelopes], [(each.first, each.last) for each in envelopes]
+        chosen = scores.begins[np.array(owners)] + np.array(places)
+        bits, biases = scores.domain_score[chosen], scores.domain_bias[chosen]
+        log_pvalues = hmmer3_log_tail(bits, self.thresholds.calibration).tolist()
+        return map(
+            Domain, numbers, bits.tolist(), biases.tolist(),
+            [hmmer3_evalue(value, self.thresholds.n_targets) for value in log_pvalues],
+            [path.profile_range for path in paths], [path.target_range for path in paths], ends,
+            np.rint(1000.0 * (bits + biases)).astype(np.int64).tolist(), [path.states for path in paths],
+            hmmer3_alignment_texts(
+                paths, [envelope.posterior for envelope in envelopes], self.profile,
+                self.targets.database.residues_of(candidates.rows[np.array(owners)]),
+            ),
+            log_pvalues, [envelope.accuracy for envelope in envelopes],
+        )  # fmt: skip
+
+    def described(self, raw: int, row: int) -> dict[str, Any]:
+        """Return name, MSV score and its E-value of a target that need not be a hit."""
+        score = np.array([raw / INT_SCALE], np.float32)
+        msv = self.profile.settings.msv
+        assert msv is not None
+        return {
+            "name": self.targets.database.header(row)[0],
+            "score": float(score[0]),
+            "evalue": float(hmmer3_gumbel(score, msv)[0]) * self.thresholds.n_targets,
+            "kind": "msv",
+        }
+
+
+def start_many(searches: Sequence[Hmmer3Search], session: Session, batch: SequenceBatch) -> Callable[[], list[Found]]:
+    """Start sending a batch through the filters of some profiles that were made together; return what waits for all."""
+    reduced = searches[0].targets.reduced(batch)
+    wait = session.start(FILTERS, reduced.batch, [search.model for search in searches])
+    return lambda: [search.found(reduced, filtered) for search, filtered in zip(searches, wait(), strict=True)]
+
+
+Unit = tuple[Hmmer3Search, Found]
+"""A search, and what a device found with it in a batch."""
+
+
+class Portion(Struct, frozen=True):
+    """Survivors of all filters, of one or several units, whose domains are defined together.
+
+    Attributes
+    ----------
+    pieces : list of (int, int64[n])
+        Units, and places among what passed the first filter in each.
+    """
+
+    pieces: list[tuple[int, npt.NDArray[np.int64]]]
+
+    def start(self, session: Session, units: Sequence[Unit]) -> tuple[Steps[list[TargetDomains]], Callable[[], bool]]:
+        """Start defining their domains; return the steps that are left, and what tells whether to wait before them."""
+        searches = [units[number][0] for number, _ in self.pieces]
+        profiles = list({id(search.profile): search.profile for search in searches}.values())
+        places = {id(profile): place for place, profile in enumerate(profiles)}
+        rows = [
+            reduced.batch.targets[filtered.rows[chosen]]
+            for number, chosen in self.pieces
+            for reduced, filtered, _ in [units[number][1].details]
+        ]
+        of_row = np.repeat([places[id(search.profile)] for search in searches], [len(each) for each in rows])
+        batch = searches[0].targets.database.select(np.concatenate(rows))
+        profiles_of_rows = RowProfiles(tuple(profiles), of_row.astype(np.int32))
+        steps = domains_in_steps(session, batch, profiles_of_rows, searches[0].seed)
+        return steps, next(steps)
+
+
+def hits_in_steps(session: Session, units: Sequence[Unit]) -> Steps[list[tuple[Hit, ...]]]:
+    """Look for the hits among what passed all filters in some units of one run; ends with those of each.
+
+    Their domains are defined together, so that a device has enough to do at once.
+    """
+    portions, hits = _portions(units), [list[Hit]() for _ in units]
+    portion = next(portions, None)
+    if portion is None:
+        yield lambda: True
+        return [() for _ in units]
+    started = portion.start(session, units)
+    while portion is not None:
+        session.check()
+        steps, is_ready = started
+        yield is_ready
+        domains = yield from steps
+        done, portion = portion, next(portions, None)
+        if portion is not None:
+            started = portion.start(session, units)  # the device works on the next while the host looks at these
+        first = 0
+        for number, places in done.pieces:
+            search, scored = units[number]
+            of_unit = domains[first : first + len(places)]
+            first += len(places)
+            _demand_agreement(session, scored.details[1].forward[places], of_unit)
+            hits[number] += search.reported(scored, places, of_unit)
+            yield lambda: True  # the device may need something to do
+    return [tuple(each) for each in hits]
+
+
+def _portions(units: Sequence[Unit]) -> Iterator[Portion]:
+    """Yield survivors in portions that a device has room for, and that take it no longer than a user may wait."""
+    pieces: list[tuple[int, npt.NDArray[np.int64]]] = []
+    left, alphabet = float(DOMAIN_CELLS), ""
+    for number, (search, scored) in enumerate(units):
+        reduced, filtered, _ = scored.details
+        passed = np.flatnonzero(filtered.reached == PASSED_FORWARD)
+        cells = np.cumsum(reduced.batch.lengths[filtered.rows[passed]], dtype=np.float64) * search.length
+        before = 0.0
+        while len(passed):
+            if pieces and (cells[0] - before > left or search.profile.hmm.alphabet.name != alphabet):
+                yield Portion(pieces)
+                pieces, left = [], float(DOMAIN_CELLS)
+            n = max(1, int(np.searchsorted(cells, before + left, side="right")))
+            pieces.append((number, passed[:n]))
+            alphabet = search.profile.hmm.alphabet.name
+            left -= float(cells[n - 1]) - before
+            before = float(cells[n - 1])
+            passed, cells = passed[n:], cells[n:]
+    if pieces:
+        yield Portion(pieces)
+
+
+def _demand_agreement(session: Session, forward: npt.NDArray[np.float32], domains: list[TargetDomains]) -> None:
+    """Raise `DeviceError` if targets have other Forward scores where their domains are defined than in the filter."""
+    again = np.array([found.forward for found in domains], np.float32)
+    with np.errstate(invalid="ignore"):
+        slack = FORWARD_SLACK + FORWARD_SHARE * np.abs(forward)
+        differ = np.isfinite(forward) & np.isfinite(again) & ~(np.abs(forward - again) <= slack)
+    if differ.any():
+        raise DeviceError(
+            f"{session.device.name} gave {int(differ.sum()):,} targets two different Forward scores.",
+            "Its memory or its driver may be faulty: try `clalign selftest`, or another device.",
+        )
+
+
+def survivors_in_bits(reduced: SearchableBatch, filtered: Filtered) -> Survivors:
+    """Return what passed the first filter with its scores in bits."""
+    msv = filtered.msv[filtered.rows]
+    with np.errstate(invalid="ignore"):
+        return Survivors(
+            rows=reduced.batch.targets[filtered.rows],
+            msv=in_bits(msv - reduced.terms.null[filtered.rows]),
+            bias=in_bits(msv - filtered.bias),
+            viterbi=in_bits(filtered.viterbi - filtered.bias),
+            forward=in_bits(filtered.forward - filtered.bias),
+            reached=filtered.reached,
+        )
+
+
+def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> list[FilterScores]:
+    """Return the scores of some survivors."""
+    columns = []
+    for scores in (survivors.bias, survivors.viterbi, survivors.forward):
+        known = scores[places].astype(object)
+        known[np.isnan(scores[places])] = None
+        columns.append(known.tolist())
+    return list(map(FilterScores, survivors.msv[places].tolist(), *columns))
+
+
+def prepare_hmmer3_search(
+    hmm: Hmm, spec: SearchSpec, targets: Targets, profile: LocalProfile | None = None
+) -> Hmmer3Search:
+    """Return the search of a HMMER3 profile, its scores and thresholds ready; `profile` if it is made already."""
+    thresholds = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
+    profile = profile or to_local_profile(hmm, spec.compute_composition)
+    model = FilterModel(profile, filter_limits(spec))
+    return Hmmer3Search(model, thresholds, targets, spec.seed, spec.without_null2, byte_scores(profile).bias)

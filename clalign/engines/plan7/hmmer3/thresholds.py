@@ -1,0 +1,130 @@
+"""Which targets and domains HMMER3 reports, and which it calls significant."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from clalign.engines.plan7.hmmer3.domain_limits import DomainLimits
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import OptionError
+from clalign.values.checked import plain
+from clalign.values.evalues import hmmer3_gumbel_score, hmmer3_tail_score
+from clalign.values.filters import FilterLimits
+from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
+
+DOMAIN_EVALUE = 10.0
+"""The limit of conditional E-values unless the user gives one."""
+
+ALL_SCORES = 2.0**30 / 1000.0
+"""Bits that no score reaches: what stands for a limit that everything, or nothing, passes."""
+
+CUTOFFS = {"ga": "gathering", "tc": "trusted", "nc": "noise"}
+
+
+class Hmmer3Thresholds(Struct, frozen=True):
+    """What a target needs; a score in bits, where given, stands in for the E-value.
+
+    `n_targets` is the number of targets that E-values count with.
+    """
+
+    evalue: float
+    score: float | None
+    inclusion_evalue: float
+    inclusion_score: float | None
+    domains: DomainLimits
+    n_targets: float
+    calibration: Calibration
+
+    def reports(self, score: float, evalue: float) -> bool:
+        """Return whether a target is reported."""
+        return score >= self.score if self.score is not None else evalue <= self.evalue
+
+    def includes(self, score: float, evalue: float) -> bool:
+        """Return whether a reported target is significant."""
+        return score >= self.inclusion_score if self.inclusion_score is not None else evalue <= self.inclusion_evalue
+
+    @property
+    def report_score(self) -> float:
+        """Score in bits that a sequence needs to be reported."""
+        return self._least(self.score, self.evalue)
+
+    @property
+    def include_score(self) -> float:
+        """Score in bits that a sequence needs to be significant."""
+        return self._least(self.inclusion_score, self.inclusion_evalue)
+
+    def pvalue(self, evalue: float) -> float:
+        """Return the P-value of an E-value; without targets every E-value is 0, so that any P-value will do."""
+        return evalue / self.n_targets if self.n_targets else math.inf
+
+    def _least(self, score: float | None, evalue: float) -> float:
+        if score is None:
+            score = hmmer3_tail_score(self.pvalue(evalue), self.calibration)
+        return float(np.clip(score, -ALL_SCORES, ALL_SCORES))
+
+
+def hmmer3_thresholds(hmm: Hmm, spec: SearchSpec, n_targets: float) -> Hmmer3Thresholds:
+    """Return the thresholds of a search whose E-values count so many targets, unless the spec says otherwise.
+
+    Raises
+    ------
+    OptionError
+        If the model's own cutoffs are asked for and it has none, or if it has no score statistics.
+    """
+    settings = hmm.settings
+    assert isinstance(settings, Hmmer3Settings)
+    if settings.msv is None or settings.viterbi is None or settings.forward is None:
+        raise OptionError(
+            f"The HMMER3 profile {hmm.name} has no score statistics (STATS), so nothing could be reported.",
+            "Build it again with hmmbuild, which adds them.",
+        )
+    score, domain_score = spec.score, spec.domain_score
+    inclusion_score, inclusion_domain_score = spec.inclusion_score, spec.inclusion_domain_score
+    if spec.cutoff != "none":
+        score, domain_score = inclusion_score, inclusion_domain_score = _cutoff(hmm, spec.cutoff)
+    domain_evalue = DOMAIN_EVALUE if spec.domain_evalue is None else spec.domain_evalue
+    domains = DomainLimits(
+        domain_evalue, domain_score, spec.inclusion_domain_evalue, inclusion_domain_score, spec.n_domain_targets,
+        inclusion_score is not None,
+    )  # fmt: skip
+    size = n_targets if spec.n_targets is None else spec.n_targets
+    return Hmmer3Thresholds(spec.evalue, score, spec.inclusion_evalue, inclusion_score, domains, size, settings.forward)
+
+
+def _cutoff(hmm: Hmm, name: str) -> tuple[float, float]:
+    pair: tuple[float, float] | None = getattr(hmm.cutoffs, CUTOFFS[name])
+    if pair is None:
+        raise OptionError(
+            f"The profile {hmm.name} has no {CUTOFFS[name]} cutoff ({name.upper()}).",
+            f"Leave out --cut_{name}, or use -T and --domT.",
+        )
+    return float(np.float32(pair[0])), float(np.float32(pair[1]))
+
+
+def filter_limits(spec: SearchSpec) -> FilterLimits:
+    """Return what lets targets pass the filters."""
+    if spec.without_filters:
+        return FilterLimits(1.0, 1.0, 1.0, False)
+    return FilterLimits(min(spec.f1, 1.0), min(spec.f2, 1.0), min(spec.f3, 1.0), not spec.without_bias_filter)
+
+
+def card_of_statistics(settings: Hmmer3Settings, limits: FilterLimits, thresholds: Hmmer3Thresholds) -> dict[str, Any]:
+    """Return what the card of a HMMER3 profile says of its statistics and thresholds, as plain data."""
+    assert settings.msv is not None
+    assert settings.viterbi is not None
+    assert settings.forward is not None
+    passing = hmmer3_gumbel_score(limits.f1, settings.msv)
+    return {
+        "calibration3": {
+            "msv": {"mu": settings.msv.location, "lambda": settings.msv.slope},
+            "viterbi": {"mu": settings.viterbi.location, "lambda": settings.viterbi.slope},
+            "forward": {"tau": settings.forward.location, "lambda": settings.forward.slope},
+        },
+        "filter_limits": {"f1": limits.f1, "f2": limits.f2, "f3": limits.f3, "bias": limits.bias},
+        "domain_limits": plain(thresholds.domains),
+        "histogram_pass_score": passing if math.isfinite(passing) else None,
+    }

@@ -1,0 +1,1 @@
+"""What views of alignments show, without a window."""

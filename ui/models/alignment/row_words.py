@@ -1,0 +1,108 @@
+"""What is said of an alignment that is looked at, of its columns and of its cells."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from clalign.values.row_alignments import RowAlignment, is_residue
+
+from ... import formatting
+from .row_colors import CODES, Coloring, Composition
+from .row_measures import Measures
+
+
+class Looked(Protocol):
+    """An alignment that is looked at, as far as words need it."""
+
+    alignment: RowAlignment
+    measures: Measures
+    nucleic: bool
+    n_known: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        ...
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether all is known about the columns."""
+        ...
+
+    @property
+    def coloring(self) -> Coloring:
+        """How the cells are colored."""
+        ...
+
+    def row_at(self, place: int) -> int:
+        """Return the number in the file of a row that is shown."""
+        ...
+
+    def shown_name(self, row: int) -> str:
+        """Return the name of a row of the file as it is shown."""
+        ...
+
+
+def describe(view: Looked, place: int, column: int) -> list[str]:
+    """Return what is known about a cell: its row and residue, its column, and what its color says."""
+    row = view.row_at(place)
+    byte = int(view.alignment.cells[row, column])
+    letter, name = chr(byte), formatting.short_text(formatting.short_name(view.shown_name(row)))
+    is_here = bool(is_residue(np.array([byte], np.uint8))[0])
+    before = view.alignment.position(row, column)
+    where = f"{letter} {formatting.count(before)}" if is_here else f"gap after {formatting.count(before)}"
+    parts = [f"{name}: {where}", column_words(view, column, letter if is_here else "")]
+    said = _color_words(view, row, column, byte)
+    return [*parts, said] if said else parts
+
+
+def column_words(view: Looked, column: int, letter: str = "") -> str:
+    """Return what is known about a column, and how common a letter is there."""
+    text = f"column {formatting.count(column + 1)} of {formatting.count(view.n_columns)}"
+    if column >= view.n_known:
+        return text
+    counts, tracks = view.measures.counts[column], view.measures.tracks
+    total = int(counts.sum())
+    facts = [f"occupancy {formatting.share(100 * float(tracks.occupancy[column]))} %"]
+    if total:
+        shown = [(int(counts[i]), chr(65 + i)) for i in np.argsort(-counts.astype(np.int64))[:3] if counts[i]]
+        if letter and letter.upper() not in [other for _, other in shown]:
+            shown.append((int(counts[ord(letter.upper()) - 65]), letter.upper()))
+        facts.append(", ".join(f"{other} {formatting.share(100 * n / total)} %" for n, other in shown))
+        facts.append(f"conservation {tracks.conservation[column]:.2f}")
+    return " · ".join([text, *facts])
+
+
+def _color_words(view: Looked, row: int, column: int, byte: int) -> str:
+    chosen = view.coloring
+    where = np.array([row]), np.array([column])
+    if chosen.values is not None:
+        value = float(chosen.values(*where)[0, 0])
+        return f"{chosen.name}: {'not defined' if np.isnan(value) else f'{value:.3f}'}"
+    known = Composition(view.measures.counts[where[1]], view.n_rows)
+    place = int(chosen.places(CODES[np.array([[byte]], np.uint8)], *where, known)[0, 0]) - 3
+    if place < 0:
+        return ""
+    color = chosen.palette[place]
+    said = next((words for swatch, words in chosen.legend if swatch == color), "")
+    return f"{chosen.name}: {said}" if said else ""
+
+
+def summary(view: Looked) -> str:
+    """Return the size of the alignment in words."""
+    rows, columns = formatting.plural(view.n_rows, "row"), formatting.plural(view.n_columns, "column")
+    facts = [rows, columns, "nucleotides" if view.nucleic else "protein"]
+    if view.is_measured:
+        tracks = view.measures.tracks
+        cells = max(1, view.n_rows * view.n_columns)
+        facts.append(f"{formatting.percent(1 - view.measures.lengths.sum() / cells)} gaps")
+        whole = int(np.count_nonzero((tracks.share >= 1) & (tracks.occupancy >= 1)))
+        facts.append(f"{formatting.plural(whole, 'column')} without any difference")
+    return " · ".join(facts)

@@ -1,0 +1,168 @@
+"""The architectures of a run as they are shown: all of them, one kind, or those that have a word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from clalign.engines.architectures import read_architectures
+from clalign.jobs import JobContext
+from clalign.values.architectures import JOIN, Architecture, Group, grouped
+
+from ... import formatting
+from ..widgets.long_list import LongList
+from ..widgets.text_table import Row, TextColumn
+from .family_colors import family_colors
+
+RULE_WORDS = {
+    "auto": ("Overlaps: automatic", "By clans if a table of them is at hand, else by the best E-value"),
+    "clans": (
+        "Overlaps: by clans",
+        "Of overlapping domains of one clan the one with the best E-value, as Pfam does it",
+    ),
+    "best": ("Overlaps: best E-value", "Of all that overlap the one with the best E-value"),
+    "all": ("Overlaps: show all", "Everything, overlapping or not"),
+}
+"""What is done with overlaps, and what that means."""
+
+SETTLED_WORDS = {
+    "clans": "of overlapping ones of one clan the best",
+    "best": "of overlapping ones the best",
+    "all": "overlapping ones, too",
+}
+
+GROUP_COLUMNS = (
+    TextColumn("Sequences", "How many sequences have this architecture", lambda r: formatting.count(r["n"]), True, 80),
+    TextColumn(
+        "Architecture", "What is on the sequence, from its first residue to the last", lambda r: r["text"], stretch=True
+    ),
+)
+
+
+FEW = 5000
+"""Sequences that are looked through while the window waits."""
+
+USUAL = 0.9
+"""This share of the sequences fits into the width at first: one of ten thousand residues must not make all tiny."""
+
+
+class Bars(NamedTuple):
+    """Sequences as they are drawn: the length of the longest, and one that few exceed."""
+
+    found: list[Architecture]
+    longest: int
+    usual: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for: the rule for overlaps, the file of clans, and whether only what is significant counts."""
+
+    rule: str = "auto"
+    clans: str = ""
+    significant: bool = True
+
+
+@dataclass(frozen=True)
+class Architectures:
+    """What was found.
+
+    Attributes
+    ----------
+    found : list of Architecture
+    rule, clans : str
+        The rule that was followed, and the file of the clans.
+    """
+
+    found: list[Architecture]
+    rule: str = "best"
+    clans: str = ""
+    groups: list[Group] = field(default_factory=list)
+    colors: dict[str, str] = field(default_factory=dict)
+
+    def prepared(self) -> Architectures:
+        """Work out what takes long with many sequences, for the thread that reads them; return this."""
+        assert self.rows
+        assert self.sentence
+        assert self.everything
+        return self
+
+    @cached_property
+    def everything(self) -> Bars:
+        """All sequences as they are drawn."""
+        return bars(self.found)
+
+    @property
+    def are_many(self) -> bool:
+        """Whether to look through all of them would let the window wait."""
+        return len(self.found) > FEW
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The lines of the table of architectures; all sequences together stand first."""
+        first = {"n": len(self.found), "text": "All sequences", "words": None}
+        return [first, *({"n": len(g.members), "text": shown_words(g.words), "words": g.words} for g in self.groups)]
+
+    @cached_property
+    def sentence(self) -> str:
+        """How many there are, and what was done with overlaps."""
+        n_left_out = sum(one.n_found - len(one.domains) for one in self.found)
+        parts = [formatting.plural(len(self.found), "sequence"), formatting.plural(len(self.groups), "architecture")]
+        parts.append(f"{SETTLED_WORDS[self.rule]}, {formatting.count(n_left_out)} left out")
+        if self.rule == "clans":
+            parts.append(f"clans: {Path(self.clans).name}")
+        return " · ".join(parts)
+
+    def bars(self, words: str | None, text: str) -> Bars:
+        """Return what `chosen` does as it is drawn."""
+        return self.everything if words is None and not text.split() else bars(self.chosen(words, text))
+
+    def chosen(self, words: str | None, text: str) -> list[Architecture]:
+        """Return those with an architecture, or all if None, that have a text in their name or in that of a family."""
+        wanted = text.casefold().split()
+        some = self.found
+        if words is not None:
+            some = [self.found[place] for group in self.groups if group.words == words for place in group.members]
+        return [one for one in some if all(part in _searched(one) for part in wanted)] if wanted else some
+
+
+def bars(found: list[Architecture]) -> Bars:
+    """Return sequences as they are drawn."""
+    found = found if isinstance(found, LongList) else LongList(found)  # it may be the last that has them
+    lengths = np.sort(np.fromiter((one.length for one in found), np.int64, len(found)))
+    if not len(lengths):
+        return Bars(found, 1, 1)
+    return Bars(found, int(lengths[-1]), int(lengths[int(USUAL * (len(lengths) - 1))]))
+
+
+def _searched(one: Architecture) -> str:
+    families = " ".join(f"{domain.family} {domain.accession}" for domain in one.domains)
+    return f"{one.name} {one.accession} {one.description} {families}".casefold()
+
+
+def shown_words(words: str) -> str:
+    """Return the words of an architecture as people read them; a family that is repeated is counted."""
+    parts: list[list[str]] = []
+    for name in map(formatting.short_name, words.split(JOIN)):
+        if parts and parts[-1][0] == name:
+            parts[-1].append(name)
+        else:
+            parts.append([name])
+    return " – ".join(names[0] if len(names) == 1 else f"{len(names)} × {names[0]}" for names in parts)
+
+
+def question(path: Path, asked: Asked) -> Callable[[JobContext], Architectures]:
+    """Return what reads the architectures of a run."""
+
+    def read(context: JobContext) -> Architectures:
+        found, rule, clans = read_architectures(path, asked.rule, asked.clans, asked.significant, context)
+        names = (domain.family for one in found for domain in one.domains)
+        colors = family_colors(names)
+        return Architectures(LongList(found), rule, clans, LongList(grouped(found)), colors).prepared()
+
+    return read

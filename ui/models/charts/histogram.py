@@ -1,0 +1,323 @@
+"""The score histogram of a run: bars, curves, thresholds. Numbers only, no drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.runs.batches import BIN, NO_SCORE
+from clalign.runs.pages import compared_hits
+from clalign.runs.run_file import RunFile, open_run
+from clalign.values.axes import MINUS, tick_text
+
+from ... import formatting
+
+BAR = 0.25
+"""Least width of a bar of E-values, in powers of ten, or of scores."""
+
+MAX_BARS = 240
+"""More bars than this are joined in pairs, so that each can be seen and hovered."""
+
+CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC", "f1": "MSV filter (F1)", "f3": "Forward filter (F3)"}
+
+MODEL_CUTOFFS = ("ga", "tc", "nc")
+
+Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+"""Scores (float64[n]) and how many sequences a bar there would hold by chance (float64[n])."""
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """What the histogram shows.
+
+    Attributes
+    ----------
+    edges : float64[n + 1]
+        Bounds of the bars.
+    counts : int64[n]
+    n_scores : int
+        Targets scored so far.
+    report_score, include_score : float
+        The thresholds.
+    cutoffs : dict
+        Other scores that are marked, by their short names.
+    kind : str
+        Which scores they are.
+    """
+
+    edges: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64]
+    n_scores: int
+    report_score: float
+    include_score: float
+    cutoffs: dict[str, float] = field(default_factory=dict)
+    kind: str = ""
+
+    @property
+    def has_thresholds(self) -> bool:
+        """Whether the thresholds for hits are about these scores."""
+        return True
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What can be shown instead: words, by kind; empty if there is nothing."""
+        return {}
+
+    @property
+    def axis(self) -> str:
+        """What stands at the axis of scores."""
+        return "score"
+
+    @property
+    def noun(self) -> str:
+        """What the bars count."""
+        return "sequence"
+
+    @property
+    def nothing_words(self) -> str:
+        """What is said in place of a plot without bars."""
+        return f"No {self.noun} has a score."
+
+    def tick_words(self, place: float) -> str:
+        """Return the number at a place of the axis of scores."""
+        return tick_text(round(place, 6))
+
+    @property
+    def n_looked_at(self) -> float:
+        """Number of targets that were looked at so far."""
+        return self.n_scores
+
+    @property
+    def step(self) -> float:
+        """By how much a key moves a threshold."""
+        return 0.5
+
+    @property
+    def least_span(self) -> float:
+        """How many units of score are in view at least: a single bar would be a solid block."""
+        return 20.0
+
+    @property
+    def last_shown(self) -> float:
+        """Up to where the scores are shown at first."""
+        return float(self.edges[-1])
+
+    @property
+    def bar_width(self) -> float:
+        """Width of a bar in bits."""
+        return float(self.edges[1] - self.edges[0]) if len(self.edges) > 1 else BIN / 1000
+
+    def curve(self, name: str) -> Curve | None:
+        """Return a curve of `legend`, or None if there is none such."""
+        return None
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return a line for each curve: ``calibration`` or ``fit``, and its words."""
+        return []
+
+    def bars_words(self) -> str:
+        """Return what the bars are, for the legend."""
+        counted = formatting.plural(self.n_scores, self.noun)
+        return counted if self.bar_width == 1 else f"{counted}, {self.bar_width:g} {self.unit} a bar"
+
+    @property
+    def unit(self) -> str:
+        """What scores are counted in."""
+        return "units of score"
+
+    def further_words(self) -> str:
+        """Return what is said of scores that are out of view at first; empty if all are in view."""
+        return ""
+
+    def bounds_at(self, score: float) -> tuple[float, float] | None:
+        """Return the bounds of the bar at a score; None beside the bars."""
+        place = int(np.searchsorted(self.edges, score, side="right")) - 1
+        if not 0 <= place < len(self.counts) or not self.counts[place]:
+            return None
+        return float(self.edges[place]), float(self.edges[place + 1])
+
+    def bar_at(self, score: float) -> str:
+        """Return the words for the bar at a score; empty beside the bars."""
+        bounds = self.bounds_at(score)
+        if bounds is None:
+            return ""
+        number = int(self.counts[int(np.searchsorted(self.edges, score, side="right")) - 1])
+        return f"{formatting.plural(number, self.noun)} {self.bar_bounds(*bounds)}"
+
+    def bar_bounds(self, low: float, high: float) -> str:
+        """Return the words for the scores of a bar."""
+        return formatting.signed(f"from {low:g} to {high:g}")
+
+    def snapped(self, score: float, reach: float) -> float:
+        """Return the model cutoff within reach of a score, or the score."""
+        near = [c for c in self.cutoffs.values() if abs(c - score) <= reach]
+        return min(near, key=lambda c: abs(c - score)) if near else score
+
+
+@dataclass(frozen=True, slots=True)
+class HitHistogram(Histogram):
+    """The hits of all queries by what compares them: E-values, the smallest at the right; scores where there are none.
+
+    Attributes
+    ----------
+    n_without : int
+        Hits without an E-value, which are not among the bars.
+    """
+
+    n_without: int = 0
+
+    @property
+    def has_thresholds(self) -> bool:
+        """Return that there are none: each query has its own."""
+        return False
+
+    @property
+    def noun(self) -> str:
+        """What the bars count."""
+        return "hit"
+
+    @property
+    def axis(self) -> str:
+        """What stands at the axis."""
+        return "E-value" if self.kind == "evalue" else "score"
+
+    @property
+    def nothing_words(self) -> str:
+        """What is said in place of a plot without bars."""
+        return "There are no hits."
+
+    @property
+    def unit(self) -> str:
+        """What the width of a bar is counted in."""
+        return "powers of ten" if self.kind == "evalue" else "units of score"
+
+    def tick_words(self, place: float) -> str:
+        """Return the number at a place of the axis."""
+        if self.kind != "evalue":
+            return super(HitHistogram, self).tick_words(place)
+        return f"{10**-place:.3g}" if -5 < place < 4 else f"1e{-place:.4g}".replace("-", MINUS)
+
+    def bar_bounds(self, low: float, high: float) -> str:
+        """Return the words for the hits of a bar."""
+        if self.kind != "evalue":
+            return formatting.signed(f"with scores from {low:g} to {high:g}")
+        if high > MIN_EVALUE:
+            return f"with E-values below {formatting.evalue(10**-low)}"
+        return f"with E-values from {formatting.evalue(10**-high)} to {formatting.evalue(10**-low)}"
+
+    def sentence(self, n_queries: int, noun: str, nouns: str) -> str:
+        """Return what the histogram shows, of so many queries, in words; `nouns` is what several are called."""
+        hits = f"All {formatting.plural(self.n_scores, 'hit')} of {formatting.plural(n_queries, noun, nouns)}"
+        if self.kind != "evalue":
+            return f"{hits}, by score: none has an E-value. A click on a bar selects its hits."
+        without = f" Hits without an E-value: {formatting.count(self.n_without)}." if self.n_without else ""
+        return (
+            f"{hits}, by E-value, the best at the right; scores of different {nouns} cannot be compared. A click on a"
+            f" bar selects its hits. For all scores and thresholds, choose one above.{without}"
+        )
+
+
+MIN_EVALUE = 323
+"""Smaller E-values than ten to the power of minus this are stored as none; they stand in the last bar."""
+
+
+def _places(evalues: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return where hits lie in a `HitHistogram` (float64[n]); not a number for those that are left out."""
+    if np.isnan(evalues).all():
+        return scores
+    with np.errstate(divide="ignore"):
+        return np.minimum(-np.log10(evalues), float(MIN_EVALUE))
+
+
+def read_histogram(path: Path, query: int) -> Histogram:
+    """Read the histogram of a query of any engine."""
+    with open_run(path) as run:
+        card, (left, bins) = run.card(query), drawn_bins(run, query)
+    edges, counts = joined(left, bins)
+    least, include = finite(card.get("report_score")), finite(card.get("include_score"))
+    return Histogram(edges, counts, int(bins.sum()), least, include)
+
+
+def read_hit_histogram(path: Path) -> HitHistogram:
+    """Read the histogram of the hits of all queries."""
+    _, evalues, scores = compared_hits(path)
+    places = _places(evalues, scores)
+    known = places[~np.isnan(places)]
+    bins, found = np.unique(np.floor(known / BAR), return_counts=True)
+    edges, counts = joined(bins * BAR, found, BAR)
+    return HitHistogram(
+        edges, counts, len(known), -np.inf, -np.inf,
+        kind="score" if places is scores and len(scores) else "evalue", n_without=len(places) - len(known),
+    )  # fmt: skip
+
+
+def hits_of_bar(path: Path, low: float, high: float) -> list[int]:
+    """Return the ids of the hits in a bar of a `HitHistogram`, best first."""
+    ids, evalues, scores = compared_hits(path)
+    places = _places(evalues, scores)
+    inside = np.flatnonzero((places >= low) & (places < high))
+    return [int(key) for key in ids[inside[np.lexsort((-scores[inside], evalues[inside]))]]]
+
+
+def bar_words(bar: str, n_hits: int, n_chosen: int, elsewhere: bool) -> str:
+    """Return what came of a click on a bar, which `bar` describes; the table may be in another tab."""
+    where = " in the tab Hits" if elsewhere else ""
+    if not n_hits:
+        return f"{bar}: none of them is a hit"
+    if n_chosen == n_hits:
+        return f"{bar}: {formatting.plural(n_hits, 'hit')} selected{where}"
+    hits = formatting.plural(n_hits, "hit")
+    return f"{bar}: {hits}, of which {formatting.count(n_chosen)} of those in the table are selected{where}"
+
+
+def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float, str]]:
+    """Return where the model cutoffs are, with their words; those that lie together share a label."""
+    groups: list[tuple[float, list[str]]] = []
+    for name, score in sorted(cutoffs.items(), key=lambda entry: entry[1]):
+        shown = formatting.signed(f"{score:g}" if name in MODEL_CUTOFFS else f"{score:.1f}")
+        text = f"{CUTOFF_WORDS[name]} {shown}"
+        if groups and score - groups[-1][0] <= near:
+            groups[-1][1].append(text)
+        else:
+            groups.append((score, [text]))
+    return [(score, " · ".join(texts)) for score, texts in groups]
+
+
+def joined(
+    edges: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], width: float = BIN / 1000, most: int = MAX_BARS
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return bounds and counts of not too many bars of equal width, empty ones included.
+
+    Parameters
+    ----------
+    edges : float64[n]
+        Left bounds of the filled bins.
+    counts : int64[n]
+    width : float
+        Of a bin; 1/4 bit.
+    most : int
+        Bars at most.
+    """
+    if not len(edges):
+        return np.zeros(0), np.zeros(0, np.int64)
+    while (edges[-1] - edges[0]) / width >= most - 2:
+        width *= 2
+    places = np.floor(edges / width).astype(np.int64)
+    first, n_bars = places[0], int(places[-1] - places[0]) + 1
+    sums = np.bincount(places - first, counts, n_bars).astype(np.int64)
+    return (first + np.arange(n_bars + 1)) * width, sums
+
+
+def drawn_bins(run: RunFile, query: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return left bounds and counts of the bins of a query, without those of targets that have no residues."""
+    left, bins = run.histogram(query)
+    scored = left > NO_SCORE
+    return left[scored], bins[scored]
+
+
+def finite(score: float | None) -> float:
+    """Return a threshold; a missing one lets everything pass."""
+    return float("-inf") if score is None else float(score)

@@ -1,0 +1,156 @@
+"""All queries of a run as they are shown: lines of a table, sorted and filtered, and the matrix of their hits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt
+
+from clalign.common.escapes import escaped
+from clalign.engines.overview import Overview, QueryLine, read_overview
+from clalign.jobs import JobContext
+
+from ... import formatting
+from ..glossary import explanation
+from ..widgets.text_table import (
+    Index,
+    TextColumn,
+    TextTable,
+)
+from .heat_map import HeatMap
+
+SPARK_COLUMN, SEARCHED_COLUMN = "Scores", "Searched %"
+
+
+def _optional(value: float, write: Callable[[float], str]) -> str:
+    return "—" if math.isnan(value) else write(value)
+
+
+def _column(
+    title: str,
+    tip: str,
+    width: int,
+    text: Callable[[QueryLine], str],
+    value: Callable[[QueryLine], Any] | None = None,
+    small_first: bool = False,
+) -> TextColumn:
+    """Return a column of numbers, or without `value` one of words."""
+    sorted_by = value or (lambda line: text(line).casefold())
+    return TextColumn(
+        title, tip, lambda row: text(row["line"]), right=value is not None, width=width,
+        value=lambda row: sorted_by(row["line"]), large_first=value is not None and not small_first,
+    )  # fmt: skip
+
+
+COLUMNS = (
+    _column("Query", "Profile or sequence that was looked for", 150, lambda line: line.name),
+    _column(SEARCHED_COLUMN, "Share of the targets that it was compared with so far", 90,
+            lambda line: _optional(100 * line.searched, formatting.share), lambda line: line.searched),
+    _column("Hits", "Targets that it hit", 60,
+            lambda line: formatting.count(line.n_hits) if line.searched else "—", lambda line: line.n_hits),
+    _column("Significant", "Those of them that are significant", 84,
+            lambda line: formatting.count(line.n_significant) if line.searched else "—",
+            lambda line: line.n_significant),
+    _column("Best E-value", "Lowest E-value", 94, lambda line: _optional(line.best_evalue, formatting.evalue),
+            lambda line: None if math.isnan(line.best_evalue) else line.best_evalue, small_first=True),
+    _column("Best score", "Highest score, in bits; without statistics in units of the matrix", 84,
+            lambda line: _optional(line.best_score, formatting.score),
+            lambda line: None if math.isnan(line.best_score) else line.best_score),
+    _column("Coverage %", "Share of the query that its hits cover together", 90,
+            lambda line: formatting.share(line.coverage) if line.n_hits else "—", lambda line: line.coverage),
+    _column(SPARK_COLUMN, "Scores of its hits, best first", 110, lambda line: "",
+            lambda line: None if math.isnan(line.best_score) else line.best_score),
+    _column("Length", "Nodes or residues of the query", 70, lambda line: formatting.count(line.length),
+            lambda line: line.length),
+    _column("Accession", "Accession of the query", 96, lambda line: line.accession),
+    _column("Description", "Description of the query", 220, lambda line: line.description),
+)  # fmt: skip
+
+
+class QueriesModel(TextTable):
+    """The queries of a run; a row holds its `QueryLine` as ``line``."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(COLUMNS, parent)
+        self.all: list[QueryLine] = []
+        self.noun = "query"
+
+    def speak_of(self, noun: str) -> None:
+        """Head the first column with what a query is called."""
+        self.noun = noun
+        self.columns = (replace(COLUMNS[0], title=noun.capitalize()), *COLUMNS[1:])
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 0)
+
+    def show_lines(self, lines: list[QueryLine], text: str = "", hide_empty: bool = False) -> None:
+        """Show those queries of a run with all words of a text, or only those of them with hits."""
+        self.all = lines
+        words = text.casefold().split()
+        self.set_rows([
+            {"line": line, "tip": f"{line.name} {line.accession}\n{line.description}".strip()} for line in lines
+            if (line.n_hits or not hide_empty)
+            and all(word in f"{line.name} {line.accession} {line.description}".casefold() for word in words)
+        ])  # fmt: skip
+
+    @property
+    def lines(self) -> list[QueryLine]:
+        """The queries that are shown, as they stand."""
+        return [row["line"] for row in self.rows]
+
+    @property
+    def unsearched_words(self) -> str:
+        """How many queries are not searched to their end, to be added to a sentence; empty if all are."""
+        none = sum(line.searched == 0.0 for line in self.all)
+        part = sum(not (line.searched >= 1.0 or line.searched == 0.0) for line in self.all)
+        said = [f"{formatting.count(none)} not searched yet"] * bool(none)
+        said += [f"{formatting.count(part)} only in part"] * bool(part)
+        return f"; {', '.join(said)}" if said else ""
+
+    @property
+    def most(self) -> float:
+        """The highest score of all, which the little curves are drawn against."""
+        return max((line.best_score for line in self.all if line.n_hits), default=1.0)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether any query is not known to be searched to its end."""
+        return any(not line.searched >= 1.0 for line in self.all)
+
+    def place_of(self, number: int) -> int | None:
+        """Return the row of a query; None if it is not shown."""
+        return next((place for place, line in enumerate(self.lines) if line.number == number), None)
+
+    @property
+    def copied(self) -> list[TextColumn]:
+        """The columns that stand in text: not the curves, nor how far a whole search came."""
+        without = {SPARK_COLUMN} if self.is_partial else {SPARK_COLUMN, SEARCHED_COLUMN}
+        return [column for column in self.columns if column.title not in without]
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        if role == Qt.ItemDataRole.DisplayRole and index.isValid() and index.column() == 0:
+            return escaped(formatting.short_name(self.rows[index.row()]["line"].name))
+        return super().data(index, role)
+
+    def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the heading of a column, or its meaning."""
+        if side == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.ToolTipRole:
+            column = COLUMNS[section]
+            more = explanation(column.title)
+            meaning = column.tip.replace("the query", f"the {self.noun}")
+            told = f"{meaning}. Click sorts, a third click restores the order of the file."
+            return f"{told}\n\n{formatting.tip(more)}" if more else told
+        return super().headerData(section, side, role)
+
+
+def question(path: Path) -> Callable[[JobContext], tuple[Overview, HeatMap]]:
+    """Return what reads the overview of a run, and makes its heat map ready."""
+
+    def read(context: JobContext) -> tuple[Overview, HeatMap]:
+        found = read_overview(path, context)
+        return found, HeatMap(found.matrix).prepared()
+
+    return read

@@ -1,0 +1,1 @@
+"""What pages of measurements show, without a window."""

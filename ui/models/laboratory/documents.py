@@ -1,0 +1,65 @@
+"""Results of the laboratories as files: JSON with a kind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from clalign.errors import InputError
+from clalign.labs.comparison_documents import merge_comparisons, read_comparison
+
+from ...settings import write_whole
+
+COMPARISON = "comparison"
+
+
+def read_document(path: str) -> dict[str, Any]:
+    """Read a laboratory's result.
+
+    Raises
+    ------
+    InputError
+        It is not readable, or something else.
+    """
+    from clalign.labs.register import LABORATORIES
+
+    hint = "Choose a JSON file that clalign saved from the laboratory: a ladder, say, or a device comparison."
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(path, f"not readable because: {error.strerror}.", "Check the file.") from error
+    except ValueError as error:
+        raise InputError(path, f"not readable as JSON ({error}).", hint) from error
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind not in LABORATORIES:
+        raise InputError(path, "neither a ladder nor a device comparison nor a measurement of waiting groups.", hint)
+    if kind == COMPARISON:
+        read_comparison(path)  # says what is wrong with it
+    assert isinstance(document, dict)
+    missing = [name for name in LABORATORIES[kind].needed if name not in document]
+    if missing:
+        raise InputError(path, f"not a whole document: {', '.join(missing)} is missing.", hint)
+    return document
+
+
+def with_other_machine(document: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return a comparison with the devices of another one, that was saved elsewhere, added.
+
+    Raises
+    ------
+    ClalignError
+        The other is not readable, or ran another job.
+    """
+    return merge_comparisons([document, read_comparison(path)])
+
+
+def write_document(document: dict[str, Any], path: Path) -> None:
+    """Write a laboratory's result, whole or not at all.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    write_whole(path, json.dumps(document, indent=1) + "\n")

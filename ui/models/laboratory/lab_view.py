@@ -1,0 +1,137 @@
+"""What a page of the laboratory shows: the tables and charts of a document, which grows while the job runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from clalign.labs.laboratory import DONE, Document, Laboratory, Verdict
+from clalign.values.charts import Chart
+
+from ..widgets.text_table import Row, TextTable
+
+WANTED = "wanted"
+"""Key of a row: whether it is ticked to be run next time."""
+
+
+class LabView(QObject):
+    """The rows that are known or arrived, and the document once it is whole.
+
+    Parameters
+    ----------
+    of : Laboratory
+
+    Attributes
+    ----------
+    document : dict
+        Empty until it is whole.
+    is_live : bool
+        Whether its job runs or waits.
+    is_kept : bool
+        Whether it is in a file of the user's choice.
+    tables : dict of TextTable
+        By the keys of the experiments.
+    """
+
+    changed = Signal()
+
+    def __init__(self, of: Laboratory, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.of = of
+        self.document: Document = {}
+        self.is_live = False
+        self.is_kept = True
+        self.tables = {
+            one.key: TextTable(one.columns, self, _is_dim, WANTED if of.known and one is of.experiments[0] else "")
+            for one in of.experiments
+        }
+        self._show([{**row, WANTED: True} for row in of.known])
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of the first experiment, measured or only known."""
+        return self.tables[self.of.experiments[0].key].rows
+
+    @property
+    def shown(self) -> Document:
+        """The document with the rows of now, which may not be whole yet."""
+        return {**self.document, self.of.experiments[0].key: self.rows}
+
+    @property
+    def n_done(self) -> int:
+        """Number of rows that were measured."""
+        return sum(row.get("status", DONE) == DONE for row in self.rows)
+
+    def wanted(self) -> list[str] | None:
+        """Return the names of the ticked rows; None if all are."""
+        names = [row["name"] for row in self.rows if row[WANTED]]
+        return None if len(names) == len(self.rows) else names
+
+    def want_all(self, wanted: bool) -> None:
+        """Tick all rows, or none."""
+        self._show([{**row, WANTED: wanted} for row in self.rows])
+
+    def begin(self) -> None:
+        """Take away what an earlier job found, when another begins."""
+        self.document, self.is_live, self.is_kept = {}, True, True
+        self._show(self._ticked(self.of.known))
+
+    def add_row(self, row: Row) -> None:
+        """Take over a row that was measured."""
+        key = self.of.row_key(row)
+        places = [place for place, known in enumerate(self.rows) if self.of.row_key(known) == key] or [len(self.rows)]
+        self.is_kept = False
+        self._show([*self.rows[: places[0]], *self._ticked([row]), *self.rows[places[0] + 1 :]])
+
+    def take(self, document: Document, kept: bool) -> None:
+        """Show a whole document, fresh or from a file; `kept` is whether the user has it in a file already."""
+        self.document, self.is_live, self.is_kept = document, False, kept
+        self._show(self._ticked(document[self.of.experiments[0].key]))
+
+    def end(self) -> None:
+        """Keep what arrived of a job that ended before its time."""
+        self.is_live = False
+        self.changed.emit()
+
+    def _ticked(self, rows: Any) -> list[Row]:
+        """Return rows with the ticks that they had."""
+        if not self.of.known:
+            return list(rows)
+        ticks = {row["name"]: row[WANTED] for row in self.rows}
+        return [{**row, WANTED: ticks.get(row["name"], True)} for row in rows]
+
+    def _show(self, rows: list[Row]) -> None:
+        main = self.of.experiments[0]
+        shown = {**self.document, main.key: rows}
+        for one in self.of.experiments:
+            tip = self.of.tip if one is main or one.rows is not None else _reason
+            self.tables[one.key].set_rows([{**row, "tip": tip(row)} for row in one.rows_of(shown)])
+        self.changed.emit()
+
+    def chart(self, key: str) -> Chart | None:
+        """Return the chart of an experiment; None where nothing is to be drawn."""
+        rows = self.tables[key].rows
+        experiment = next(one for one in self.of.experiments if one.key == key)
+        return experiment.chart(self.shown, rows) if rows else None
+
+    def summary(self) -> str:
+        """Return what was measured on what, in a line."""
+        if self.document:
+            return self.of.summary(self.document)
+        if not self.n_done:
+            return self.of.promise
+        of = f" of {len(self.of.known):,}" if self.of.known else ""
+        return f"{self.n_done:,}{of} {self.of.noun if self.n_done == 1 and not of else self.of.nouns} so far"
+
+    def verdicts(self) -> list[Verdict]:
+        """Return what the measurements mean: severities and sentences."""
+        return self.of.verdicts(self.shown) if self.n_done else []
+
+
+def _reason(row: Row) -> str:
+    return row.get("reason") or ""
+
+
+def _is_dim(row: Row) -> bool:
+    return row.get("status", DONE) != DONE or bool(row.get("error"))

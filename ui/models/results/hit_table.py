@@ -1,0 +1,168 @@
+"""What a table of hits is: its columns, what each says of a row, and which are shown together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from msgspec.structs import asdict
+
+from clalign.engines.columns import HITS, Column, Kind, Sets
+from clalign.runs.pages import HitQuery
+
+from ... import formatting
+from .hit_filter import HIT_WORDS, FilterWords
+from .hit_pages import HitRow
+
+NO_DOMAIN = "no single domain passes"
+"""What is said of a hit all of whose domains are below the thresholds for domains."""
+
+NO_DOMAIN_TIP = (
+    "The sequence as a whole passes, but none of its domains alone does: several weak ones add up, or the "
+    "sequence is like the profile all over a little."
+)
+
+
+class Hits(Protocol):
+    """What a cell may ask of the table besides its row."""
+
+    cards: list[dict[str, Any]]
+    query: HitQuery
+
+    def is_significant(self, row: HitRow) -> bool:
+        """Return whether a hit is significant."""
+
+    def status(self, row: HitRow) -> str:
+        """Return the word for what a hit passes."""
+
+    def note(self, row: HitRow) -> str:
+        """Return what stands beside a hit."""
+
+
+Cell = Callable[[HitRow, Hits], str]
+"""What a cell says of a row, given the table."""
+
+RowOf = Callable[[HitRow, Hits], Any]
+
+
+def no_row(hit: HitRow, hits: Hits) -> None:
+    """Return nothing."""
+
+
+class ShownColumn(Column, frozen=True):
+    """A column of an engine's table, as it is shown.
+
+    Attributes
+    ----------
+    text : callable
+        A `Cell`.
+    width : int
+    shown : bool
+        Whether it is shown at first.
+    """
+
+    text: Cell = field(kw_only=True)
+    width: int = field(kw_only=True)
+    shown: bool = field(kw_only=True)
+
+    @property
+    def head(self) -> str:
+        """What stands above it."""
+        return self.short or self.heading
+
+
+@dataclass(frozen=True, slots=True)
+class TableKind:
+    """What a table of hits shows of a kind of run.
+
+    Attributes
+    ----------
+    columns : tuple of ShownColumn
+    sets : dict
+        Columns that are shown together: words and keys, by the name of the set.
+    words : FilterWords
+        What its filter box knows.
+    query_first : bool
+        Whether the query, where there are several, stands before everything else, and its hits together.
+    score : str
+        The score that thresholds are for: ``score``, or ``raw``.
+    row : callable
+        Returns of a hit the row that columns take their values from; None where they have none.
+    """
+
+    columns: tuple[ShownColumn, ...]
+    sets: Sets
+    words: FilterWords = HIT_WORDS
+    query_first: bool = False
+    score: str = "score"
+    row: RowOf = no_row
+
+    def place(self, key: str) -> int | None:
+        """Return where a column stands, or None if there is none such."""
+        return next((place for place, column in enumerate(self.columns) if column.key == key), None)
+
+
+def shown(
+    columns: Iterable[Column],
+    cells: Mapping[str, tuple[Cell | None, int, bool]],
+    row_of: RowOf = no_row,
+) -> tuple[ShownColumn, ...]:
+    """Return the columns of the window, with widths, and whether they are shown at first.
+
+    Cells that are None say the column's own value, as is usual for its kind; those that all hits have are known.
+    """
+    known = {**CELLS, **cells}
+    return tuple(
+        ShownColumn(
+            **asdict(column), text=text or _cell(column, row_of), width=width,
+            shown=is_shown,
+        )
+        for column in columns if column.heading
+        for text, width, is_shown in [known[column.key]]
+    )  # fmt: skip
+
+
+def _cell(column: Column, row_of: RowOf) -> Cell:
+    write = _WRITTEN[column.kind]
+
+    def text(hit: HitRow, hits: Hits) -> str:
+        row = row_of(hit, hits)
+        value = None if row is None else column.value(row)
+        return "—" if value is None else write(value)
+
+    return text
+
+
+_WRITTEN: dict[Kind, Callable[[Any], str]] = {
+    "text": str,
+    "whole number": formatting.count,
+    "number": formatting.score,
+    "percent": formatting.share,
+    "places": lambda ends: f"{ends[0]}–{ends[1]}",
+    "picture": formatting.count,
+}
+
+CELLS: dict[str, tuple[Cell | None, int, bool]] = {
+    "name": (lambda r, m: r.name, 150, True),
+    "description": (lambda r, m: r.description, 230, True),
+    "note": (lambda r, m: m.note(r), 180, False),
+    "evalue": (lambda r, m: formatting.evalue(r.evalue), 72, True),
+    "score": (lambda r, m: formatting.score(r.score), 84, True),
+    "length": (lambda r, m: formatting.count(r.length), 70, False),
+    "accession": (lambda r, m: r.accession, 100, False),
+    "species": (lambda r, m: m.query.species.of(r.name, r.accession, r.description) or "—", 150, False),
+    "verified": (lambda r, m: r.verified or "—", 76, False),
+    "profile": (lambda r, m: str(m.cards[r.profile]["name"]), 120, False),
+}
+"""Of the columns that hits of every engine have."""
+
+
+def sets_of(columns: tuple[ShownColumn, ...], more: Sets | None = None) -> Sets:
+    """Return the sets of columns of a table: those that are shown at first, `more`, and all."""
+    first = tuple(column.key for column in columns if column.shown)
+    return {"short": ("Short", first), **(more or {}), "all": ("All", tuple(column.key for column in columns))}
+
+
+_HITS = shown(HITS, {})
+HIT_TABLE = TableKind(_HITS, sets_of(_HITS))

@@ -1,0 +1,456 @@
+"""The hits table as a Qt model: rows are paged from the run file, sorted and filtered by SQL."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QColor
+
+from clalign.common.escapes import escaped
+from clalign.errors import ClalignError, DamagedRun
+from clalign.formats.writers import safe_lines
+from clalign.runs.connection import unreadable
+from clalign.runs.pages import HitQuery, PickedHits, Together
+from clalign.runs.queries import is_significant
+from clalign.runs.run_file import write_note
+from clalign.values.species import SpeciesRule
+
+from ... import formatting, theme
+from ..glossary import explanation
+from ..reader import Reader
+from .hit_filter import HitFilter, parse_filter
+from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow
+from .hit_table import NO_DOMAIN_TIP, ShownColumn, TableKind
+
+ROW_ROLE = Qt.ItemDataRole.UserRole + 1
+RULE_ROLE = Qt.ItemDataRole.UserRole + 2
+
+MAX_PAGES = 160
+"""Pages kept in memory."""
+
+Index = QModelIndex | QPersistentModelIndex
+
+NO_PARENT = QModelIndex()
+
+NOTE_SECONDS = 0.1
+"""How long the window waits for a job that is writing, before it says that a note is not kept."""
+
+SORT_TIP = " Click sorts, a third click restores the original order."
+
+
+class HitsModel(QAbstractTableModel):
+    """The hits of one profile of one run.
+
+    Every change of order, filter or threshold asks the reader for new pages; the old ones are shown
+    until those are there. Ids of hits never change, so a selection can be found again.
+    """
+
+    shown_changed = Signal()
+    busy_changed = Signal(bool)
+    note_refused = Signal(str)
+    species_changed = Signal()
+    note_changed = Signal(int, int, str, str)
+    """Query and row of the target, the note before, and the one now."""
+
+    def __init__(self, path: Path, reader: Reader, table: TableKind, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.table = table
+        self._reader = reader
+        self._pages: HitPages | None = None
+        self._cache: OrderedDict[int, list[HitRow]] = OrderedDict()
+        self.query = HitQuery(path, 0, score=table.score)
+        self.cards: list[dict[str, Any]] = []
+        self.significant_from: float | None = None
+        self.kept_hit: int | None = None
+        self.kept_row: int | None = None
+        self.problem = ""
+        self.error: Exception | None = None
+        self.shows_groups = True
+        self._busy = False
+        self._unsaved: dict[tuple[int, int], str] = {}
+        self._is_held = False
+        self._held: HitPages | Exception | None = None
+
+    @property
+    def n_all(self) -> int:
+        """Number of reported hits of the profile, whatever the filter."""
+        return self._pages.n_all if self._pages else 0
+
+    @property
+    def counted(self) -> tuple[int, int] | None:
+        """The profile whose hits were read last, and their number whatever the filter; None before."""
+        return (self._pages.query.profile, self._pages.n_all) if self._pages else None
+
+    @property
+    def n_shown(self) -> int:
+        """Number of hits in the table."""
+        return self._pages.n_rows if self._pages else 0
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a filter or a threshold hides hits."""
+        return bool(self.query.conditions) or self.query.least_score is not None or self.query.among is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether new pages are on their way."""
+        return self._busy
+
+    @property
+    def is_refreshing(self) -> bool:
+        """Whether what is on its way is what is shown, with what has come since."""
+        return self._busy and self._pages is not None and self._pages.query == self.query
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the hits of all profiles are shown, one sequence, or one query, after the other."""
+        are_all = self.query.profile == ALL_PROFILES and self.query.sort is None
+        return are_all and self.query.together != "best"
+
+    def set_profile(self, profile: int, cards: list[dict[str, Any]], together: Together = "best") -> None:
+        """Show the hits of another profile, or of all; what the search called significant is so again."""
+        self.cards = cards
+        self.significant_from = None
+        self._ask(replace(self.query, profile=profile, least_score=None, among=None, together=together))
+
+    def set_significant_from(self, score: float | None) -> None:
+        """Set the score from which on a hit of the profile in view is called significant; None: as by the search."""
+        self.significant_from = score
+        if self.n_shown:
+            self.dataChanged.emit(self.index(0, 0), self.index(self.n_shown - 1, len(self.table.columns) - 1))
+
+    def set_filter(self, text: str) -> HitFilter:
+        """Filter by the text of the filter box; what cannot be understood changes nothing."""
+        parsed = parse_filter(text, self.query.profile == ALL_PROFILES, self.table.words)
+        if not parsed.problem:
+            self._ask(replace(self.query, conditions=parsed.conditions))
+        return parsed
+
+    def set_least_score(self, score: float | None) -> None:
+        """Show only hits with at least this score, see `HitQuery`."""
+        if score != self.query.least_score:
+            self._ask(replace(self.query, least_score=score))
+
+    def list_picked(self, hits: npt.NDArray[np.int64] | None) -> PickedHits | None:
+        """List only some hits (int64[n] ids), of which there may be any number, or all again if None."""
+        picked = None if hits is None else PickedHits(hits)
+        if picked is not self.query.among:
+            self._ask(replace(self.query, among=picked))
+        return picked
+
+    @property
+    def listed(self) -> PickedHits | None:
+        """The picked hits that are in the table; None if it is not of picked ones."""
+        return self._pages.query.among if self._pages else None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column, or by -1 for the original order."""
+        key = self.table.columns[column].sort if column >= 0 else ""
+        asked = key or None, bool(key) and order == Qt.SortOrder.DescendingOrder
+        if asked != (self.query.sort, self.query.descending):
+            self.set_order(*asked)
+
+    def set_order(self, sort: str | None, descending: bool) -> None:
+        """Sort by a key of `clalign.runs.pages.VALUES`, or by None for the original order."""
+        self._ask(replace(self.query, sort=sort, descending=descending))
+
+    def set_species(self, rule: SpeciesRule) -> None:
+        """Tell species by another rule, in the column, in orders and in filters."""
+        self._ask(replace(self.query, species=rule))
+        self.species_changed.emit()
+
+    def refresh(self) -> None:
+        """Look for hits that were added."""
+        self._ask(self.query)
+
+    def keep(self, hit: int | None) -> None:
+        """Remember the hit whose row is to be found again after each change."""
+        self.kept_hit = hit
+
+    def _ask(self, query: HitQuery) -> None:
+        is_other = query != self.query
+        self.query = query
+        self._set_busy(True)
+        if is_other:
+            self._reader.forget((id(self), "pages"))  # what is being listed now is of no use any more
+            self.busy_changed.emit(True)
+        self._reader.ask_long((id(self), "pages"), lambda context: HitPages(query, context), self._take)
+
+    def abandon(self) -> None:
+        """Let the hits stand as they are, in place of waiting for another order or filter."""
+        self._reader.forget((id(self), "pages"))
+        if self._pages is not None:
+            self.query = self._pages.query
+        self._set_busy(False)
+        self.shown_changed.emit()
+
+    def _set_busy(self, busy: bool) -> None:
+        if busy != self._busy:
+            self._busy = busy
+            self.busy_changed.emit(busy)
+
+    def hold(self, held: bool) -> None:
+        """Keep the rows as they are, while one of them is written in, or take what has come meanwhile."""
+        self._is_held = held
+        if not held and self._held is not None:
+            answer, self._held = self._held, None
+            self._take(answer)
+
+    def _take(self, answer: HitPages | Exception) -> None:
+        if self._is_held:
+            self._drop_held()
+            self._held = answer
+            return
+        if isinstance(answer, Exception):
+            self._note_problem(answer)
+            self._set_busy(False)
+            self.shown_changed.emit()
+            return
+        if answer.query != self.query:  # it was given up, or something else was asked for since
+            answer.close()
+            return
+        self.problem = ""
+        self.beginResetModel()
+        if self._pages is not None:
+            self._pages.close()
+        self._pages = answer
+        self._cache.clear()
+        self.kept_row = None if self.kept_hit is None else answer.place_of(self.kept_hit)
+        self.endResetModel()
+        self._set_busy(False)
+        self.shown_changed.emit()
+
+    def _note_problem(self, error: Exception) -> None:
+        self.error = unreadable(self.query.path, error) if isinstance(error, sqlite3.Error) else error
+        self.problem = str(self.error)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether there are rows, or it is known that there are none."""
+        return self._pages is not None
+
+    def _drop_held(self) -> None:
+        if isinstance(self._held, HitPages):
+            self._held.close()
+        self._held = None
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._reader.forget((id(self), "pages"))
+        self._drop_held()
+        if self._pages is not None:
+            self._pages.close()
+            self._pages = None
+
+    def row_at(self, row: int) -> HitRow | None:
+        """Return a row of the table, read with its page."""
+        if self._pages is None or not 0 <= row < self._pages.n_rows:
+            return None
+        page = row // PAGE
+        if page not in self._cache:
+            self._cache[page] = self._read(self._pages, page)
+            while len(self._cache) > MAX_PAGES:
+                self._cache.popitem(last=False)
+        self._cache.move_to_end(page)
+        rows = self._cache[page]
+        return rows[row % PAGE] if row % PAGE < len(rows) else None
+
+    def _read(self, pages: HitPages, page: int) -> list[HitRow]:
+        try:
+            return pages.rows(page * PAGE, PAGE)
+        except (sqlite3.DatabaseError, DamagedRun) as error:
+            self._note_problem(error)
+            # In a turn of its own: views ask for rows while they paint.
+            QTimer.singleShot(0, self, self.shown_changed.emit)
+            return []
+
+    def place_of(self, hit: int) -> int | None:
+        """Return the row of a hit, or None if it is not shown."""
+        return self._pages.place_of(hit) if self._pages else None
+
+    def places_of(self, hits: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the rows (int64[k], rising) of those of some hits that are shown."""
+        return self._pages.places_of(hits) if self._pages else np.empty(0, np.int64)
+
+    def ids(self, rows: Sequence[range] | None = None) -> list[int]:
+        """Return the ids of rows that are shown now, or of all; other rows may be on their way."""
+        return self._pages.ids(rows) if self._pages else []
+
+    def is_significant(self, row: HitRow) -> bool:
+        """Return whether a hit is significant."""
+        return is_significant(row, self.significant_from)
+
+    def status(self, row: HitRow) -> str:
+        """Return the word for what a hit passes."""
+        return "significant" if self.is_significant(row) else "reported"
+
+    def note(self, row: HitRow) -> str:
+        """Return what stands beside a hit: also what could not be written to the file yet."""
+        return self._unsaved.get((row.profile, row.row), row.note)
+
+    def current_note(self, row: HitRow) -> str:
+        """Return what stands beside a hit now, though it was edited since the row was read."""
+        place = self.place_of(row.id)
+        return self.note((None if place is None else self.row_at(place)) or row)
+
+    def is_unsaved(self, row: HitRow) -> bool:
+        """Return whether the note of a hit could not be written to the file."""
+        return (row.profile, row.row) in self._unsaved
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Write a note; one that cannot be written stays in the table, and is offered to be edited again."""
+        row = self.row_at(index.row())
+        if row is None or role != Qt.ItemDataRole.EditRole or not self.flags(index) & Qt.ItemFlag.ItemIsEditable:
+            return False
+        text, key = str(value), (row.profile, row.row)
+        if text == self.note(row) and not self.is_unsaved(row):
+            return True
+        try:
+            kept = write_note(self.query.path, *key, text, NOTE_SECONDS)
+        except ClalignError as error:
+            self._unsaved[key] = text
+            self.note_refused.emit(
+                f"The note is not saved. {error} It stays in the table: edit it there (F2) to save it."
+            )
+        else:
+            self._unsaved.pop(key, None)
+            self._cache[index.row() // PAGE][index.row() % PAGE] = replace(row, note=kept)
+            self.note_changed.emit(*key, row.note, kept)
+        self.dataChanged.emit(index, index)
+        return not self.is_unsaved(row)
+
+    def put_note(self, profile: int, target: int, text: str) -> bool:
+        """Write a note of a hit wherever it stands; tells whether it could be kept."""
+        try:
+            kept = write_note(self.query.path, profile, target, text, NOTE_SECONDS)
+        except ClalignError as error:
+            self.note_refused.emit(f"The note is not changed. {error}")
+            return False
+        self._unsaved.pop((profile, target), None)
+        for page, rows in self._cache.items():
+            for place, row in enumerate(rows):
+                if (row.profile, row.row) == (profile, target):
+                    rows[place] = replace(row, note=kept)
+                    number = page * PAGE + place
+                    self.dataChanged.emit(self.index(number, 0), self.index(number, len(self.table.columns) - 1))
+        return True
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return what can be done with a cell: it can be dragged with its row; notes can be edited."""
+        flags = super().flags(index)
+        if not index.isValid():
+            return flags
+        flags |= Qt.ItemFlag.ItemIsDragEnabled  # without it no view begins to drag
+        is_note = self.table.columns[index.column()].key == "note"
+        return flags | Qt.ItemFlag.ItemIsEditable if is_note else flags
+
+    def has_rule_above(self, row: int) -> bool:
+        """Return whether the threshold line is drawn above a row: where significant turns into reported."""
+        in_order = self.query.sort in ("score", "evalue") or (self.query.sort is None and not self.is_grouped)
+        if row == 0 or not in_order or self.query.profile == ALL_PROFILES:
+            return False
+        here, before = self.row_at(row), self.row_at(row - 1)
+        return here is not None and before is not None and self.is_significant(here) != self.is_significant(before)
+
+    def starts_group(self, row: int) -> bool:
+        """Return whether another sequence, or the hits of another query, begin with a row."""
+        if row == 0 or not self.is_grouped or not self.shows_groups:
+            return False
+        here, before = self.row_at(row), self.row_at(row - 1)
+        if here is None or before is None:
+            return False
+        return here.profile != before.profile if self.query.together == "query" else here.name != before.name
+
+    def rule(self, row: int) -> str:
+        """Return the line drawn above a row: ``threshold``, ``group``, or none."""
+        return "threshold" if self.has_rule_above(row) else "group" if self.starts_group(row) else ""
+
+    def tsv(self, rows: list[int], columns: list[int]) -> str:
+        """Return some cells as tab-separated text with a header line, no cell a formula to a spreadsheet."""
+        lines = ["\t".join(self.table.columns[c].heading for c in columns)]
+        for number in rows:
+            row = self.row_at(number)
+            if row is not None:
+                lines.append("\t".join(self._plain(row, self.table.columns[c]) for c in columns))
+        return safe_lines("\n".join(lines) + "\n")
+
+    def _plain(self, row: HitRow, column: ShownColumn) -> str:
+        if column.kind not in ("number", "whole number"):
+            return column.text(row, self)
+        value, entry = getattr(row, column.key, None), self.table.row(row, self)
+        if value is None and entry is not None:
+            value = column.value(entry)
+        if isinstance(value, float):
+            return "" if math.isnan(value) else f"{value:.6g}"
+        return "" if value is None else str(value)
+
+    def rowCount(self, parent: Index = NO_PARENT) -> int:
+        """Return the number of rows shown."""
+        return 0 if parent.isValid() else self.n_shown
+
+    def columnCount(self, parent: Index = NO_PARENT) -> int:
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(self.table.columns)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        if not index.isValid():
+            return None
+        row = self.row_at(index.row())
+        if row is None:
+            return None
+        column = self.table.columns[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return escaped(column.text(row, self))
+        if role == Qt.ItemDataRole.EditRole:
+            return column.text(row, self)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._tip(row, column.key)
+        if role == Qt.ItemDataRole.ForegroundRole and column.key == "note" and self.is_unsaved(row):
+            return QColor(theme.current().stop)
+        if role == Qt.ItemDataRole.ForegroundRole and not self.is_significant(row):
+            return QColor(theme.current().muted)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.is_right else Qt.AlignmentFlag.AlignLeft
+            return int(side | Qt.AlignmentFlag.AlignVCenter)
+        if role == ROW_ROLE:
+            return row
+        return self.rule(index.row()) if role == RULE_ROLE else None
+
+    def _tip(self, row: HitRow, key: str) -> str | None:
+        if key in ("name", "description"):
+            return formatting.tip(f"{row.name} {row.description}")
+        if key in ("status", "domains") and row.has_no_domain:
+            return NO_DOMAIN_TIP
+        if key == "note" and self.note(row):
+            unsaved = "Not saved: " * self.is_unsaved(row)
+            return formatting.tip(f"{unsaved}{self.note(row)}")
+        return None
+
+    def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the title of a column or the place of a row."""
+        if side == Qt.Orientation.Vertical:
+            return formatting.count(section + 1) if role == Qt.ItemDataRole.DisplayRole else None
+        column = self.table.columns[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.head
+        if role == Qt.ItemDataRole.InitialSortOrderRole:
+            return int(column.large_first)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            title = f"{column.heading}: " if column.short else ""
+            more = explanation(column.heading)
+            told = f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
+            return f"{told}\n\n{formatting.tip(more)}" if more else told
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side_flag = Qt.AlignmentFlag.AlignRight if column.is_right else Qt.AlignmentFlag.AlignLeft
+            return int(side_flag | Qt.AlignmentFlag.AlignVCenter)
+        return None

@@ -1,0 +1,516 @@
+"""One run as the window shows it: its facts, the chosen profile, thresholds, the chosen hit."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from clalign.engines.engine import Engine, engine_of, spec_of
+from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
+from clalign.runs.connection import unreadable
+from clalign.runs.ownership import is_owned
+from clalign.runs.pages import Together, count_hits, first_query, hits_between, hits_by_query
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile, open_run
+from clalign.values.checked import plain
+from clalign.values.hits import Hit
+from clalign.values.shards import shard_of
+from clalign.values.specs import Spec
+
+from ... import formatting
+from ..alignment.alignment_layout import Layout
+from ..charts.histogram import (
+    Histogram,
+    HitHistogram,
+    finite,
+    hits_of_bar,
+    read_histogram,
+    read_hit_histogram,
+)
+from ..file_names import stem
+from ..reader import Reader
+from .hit_pages import ALL_PROFILES, HitRow
+from .hit_table import HIT_TABLE, TableKind
+from .hits_model import HitsModel
+
+WATCH_MS = 1500
+"""How often a run is looked at that another process writes."""
+REFRESH_MS = 100
+"""A running job is looked at no more often than this."""
+
+Found = TypeVar("Found")
+
+STATE_WORDS = {
+    "reading": "being read",
+    "new": "starting",
+    "running": "running",
+    "elsewhere": "another process writes it",
+    "stopped": "stopped, partial",
+    "failed": "ended early, partial",
+    "done": "complete",
+}
+
+
+class RunView(QObject):
+    """What is shown of a run file, while a job writes it and afterwards.
+
+    Parameters
+    ----------
+    path : Path
+        It need not exist yet.
+    reader : Reader
+        For the slow reads.
+    """
+
+    facts_changed = Signal()
+    histogram_changed = Signal()
+    thresholds_changed = Signal()
+    hit_changed = Signal()
+    counts_changed = Signal()
+    query_hits_changed = Signal()
+    trouble = Signal(str)
+    refused = Signal()
+
+    noun, nouns = "Query", "Queries"
+    table: TableKind = HIT_TABLE
+    layout = Layout()
+    plotted = "score"
+    """Of a hit, what the histogram is made of: a key of `clalign.runs.pages.PLOTTED`."""
+
+    def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.path = path
+        self.hits = HitsModel(path, reader, self.table, self)
+        self.profile = 0
+        self.cards: list[dict[str, Any]] = []
+        self.facts: dict[str, Any] = {}
+        self.engine: Engine | None = None
+        self.spec: Spec | None = None
+        self.histogram: Histogram | None = None
+        self.hit: HitRow | None = None
+        self.thresholds = {"report": -math.inf, "significant": -math.inf}
+        self.counts = {"report": 0, "significant": 0}
+        self.query_hits: dict[int, int] = {}
+        self._is_chosen = False
+        self.is_live = self._was_live = self._is_elsewhere = False
+        self._watch = QTimer(self, singleShot=True, interval=WATCH_MS)
+        self._watch.timeout.connect(self.refresh)
+        self.refusal = ""
+        self._reader = reader
+        self._run: RunFile | None = None
+        self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
+        self._timer.timeout.connect(self.refresh)
+        self.hits.shown_changed.connect(self._tell_problem)
+        self.hits.note_refused.connect(self.trouble)
+
+    def _tell_problem(self) -> None:
+        if isinstance(self.hits.error, ClalignError) and self.hits.problem:
+            self._refuse(self.hits.error, self.hits.is_read)
+        elif self.hits.problem:
+            self.trouble.emit(self.hits.problem)
+
+    def _refuse(self, error: ClalignError, is_shown: bool) -> None:
+        """Say that the file cannot be read; what was read before is still shown, else why there is nothing."""
+        if is_shown or isinstance(error, RunBusy):
+            self.trouble.emit(f"{error} {error.hint}".strip())
+            return
+        reason = error.reason if isinstance(error, InputError) else error.message
+        refusal = f"{reason[:1].upper()}{reason[1:]} {error.hint}".strip()
+        if refusal != self.refusal:
+            self.refusal = refusal
+            self.facts_changed.emit()
+            self.refused.emit()
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Say so when the file turns out to be damaged."""
+        try:
+            yield
+        except DamagedRun as error:
+            self._refuse(error, bool(self.cards))
+        except sqlite3.DatabaseError as error:
+            self._refuse(unreadable(self.path, error), bool(self.cards))
+
+    def _asked(self, question: Callable[[RunFile], Found], otherwise: Found) -> Found:
+        """Return what the file says, or something else where it cannot be read."""
+        found = [otherwise]
+        if self._run is not None:
+            with self._reading():
+                found.append(question(self._run))
+        return found[-1]
+
+    def note_change(self) -> None:
+        """Look at the file soon; many notes make one look."""
+        if not self._timer.isActive():
+            self._timer.start()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the file will be looked at soon."""
+        return bool(self._timer.isActive())
+
+    def begin(self) -> None:
+        """Look at the file in the next turn: making a page and reading it together would stall the window."""
+        self._timer.start(0)
+
+    def refresh(self) -> None:
+        """Read what is new."""
+        self._timer.setInterval(REFRESH_MS)
+        if not self._open():
+            return
+        first = not self.cards
+        with self._reading():
+            self._read_facts()
+        if not self.cards:
+            return
+        self._ask_query_hits()
+        if first:
+            self._show_profile(self._first_profile())
+            return
+        if not self._is_chosen and not self.shows_all and not self.hits.n_all and self._with_hits() != self.profile:
+            self._show_profile(self._with_hits())
+            return
+        self.hits.refresh()
+        self._ask_histogram()
+
+    def _with_hits(self) -> int:
+        """Return the first query that has hits; the one in view if there is none."""
+        found = self._asked(lambda run: first_query(run.connection), None)
+        is_one = isinstance(found, int) and 0 <= found < len(self.cards)  # files may be damaged
+        return found if found is not None and is_one else self.profile
+
+    def _ask_query_hits(self) -> None:
+        if len(self.cards) > 1:
+            path = self.path
+            self._reader.ask((id(self), "query hits"), lambda: hits_by_query(path), self._take_query_hits)
+
+    def _take_query_hits(self, answer: dict[int, int] | Exception) -> None:
+        if not isinstance(answer, Exception) and answer != self.query_hits:
+            self.query_hits = answer
+            self.query_hits_changed.emit()
+
+    def _open(self) -> bool:
+        if self._run is not None:
+            return True
+        try:
+            self._run = open_run(self.path)
+        except ClalignError as error:
+            if isinstance(error, DamagedRun) or not self.is_live:  # a search that begins has not made it yet
+                self._refuse(error, False)
+            return False
+        return True
+
+    def _read_facts(self) -> None:
+        run = self._run
+        assert run is not None
+        facts = plain(run.facts)
+        if facts["spec"] is not None:
+            self.engine, self.spec = engine_of(run), spec_of(run)
+        facts["messages"] = run.messages()
+        facts["verifications"] = run.verifications()
+        facts["share_done"] = None if self.is_live else HitQueries(run.connection).share_done()
+        cards = self._read_cards(run, facts["state"])
+        was_elsewhere = self._is_elsewhere
+        self._is_elsewhere = facts["state"] in ("new", "running") and not self.is_live and is_owned(self.path)
+        if self._is_elsewhere:
+            self._watch.start()  # its writer tells this window nothing
+        # Whether it is live decides what the state means, and changes without a change of the file.
+        now = facts, cards, self.is_live, self._is_elsewhere
+        if now != (self.facts, self.cards, self._was_live, was_elsewhere):
+            self.facts, self.cards, self._was_live = facts, cards, self.is_live
+            self.facts_changed.emit()
+
+    def _read_cards(self, run: RunFile, state: str | None) -> list[dict[str, Any]]:
+        return run.profiles()
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """The card of the chosen profile, or of the chosen hit's; empty while unknown."""
+        if not self.cards:
+            return {}
+        if self.profile == ALL_PROFILES:
+            return self.cards[self.hit.profile if self.hit is not None else 0]
+        return self.cards[self.profile]
+
+    @property
+    def all_words(self) -> str:
+        """What the hits of all queries together are called; empty where they are not offered."""
+        return ""
+
+    @property
+    def together(self) -> Together:
+        """How the hits of all queries stand before anybody sorts them."""
+        return "best"
+
+    def _first_profile(self) -> int:
+        return self._with_hits()
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether the hits of all profiles are in view."""
+        return self.profile == ALL_PROFILES
+
+    @property
+    def state(self) -> str:
+        """What became of the run, ``reading`` while that is not known; one that nobody works on is not running."""
+        state = self.facts.get("state") or ("new" if self.facts or self.is_live else "reading")
+        if state not in ("new", "running") or self.is_live:
+            return state
+        return "elsewhere" if self._is_elsewhere else "stopped"
+
+    @property
+    def has_no_statistics(self) -> bool:
+        """Whether it is known that hits have no E-values."""
+        return not self.looks_for_hits
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all sequences were searched."""
+        return self.state == "done"
+
+    @property
+    def is_nucleic(self) -> bool:
+        """Whether the profile is for DNA or RNA."""
+        return self.card.get("alphabet") in ("dna", "rna")
+
+    @property
+    def title(self) -> str:
+        """The run's name: its own, or what was looked for x where, and in which part of it."""
+        if self.spec is None or self.facts.get("name"):
+            return str(self.facts.get("name") or self.path.stem)
+        part = shard_of(self.spec.to_dict())
+        return " x ".join(map(stem, self.spec.paths)) + (f", {part.words}" if part is not None else "")
+
+    def set_profile(self, profile: int) -> None:
+        """Show the results of another profile, which the user has chosen."""
+        self._is_chosen = True
+        self._show_profile(profile)
+
+    def _show_profile(self, profile: int) -> None:
+        if self.shows_all != (profile == ALL_PROFILES):
+            self.histogram = None  # it is of another kind
+        self.profile = profile
+        self.counts = {"report": 0, "significant": 0}  # they are asked for below
+        self.thresholds = self._own_thresholds()
+        self.choose(None)
+        self.hits.keep(None)
+        self.hits.set_profile(profile, self.cards, self.together)
+        self._ask_histogram()
+        self.facts_changed.emit()
+        self.thresholds_changed.emit()
+
+    def set_threshold(self, name: str, score: float) -> None:
+        """Move a threshold; the table follows at once.
+
+        Hits below the score that the search reported are not in the file, so that is the lowest
+        place of either threshold.
+        """
+        if self.shows_all:
+            return
+        own = self._own_thresholds()
+        self.thresholds[name] = score if score == own[name] else max(score, own["report"])
+        moved = None if self.thresholds[name] == own[name] else self.thresholds[name]
+        (self.hits.set_significant_from if name == "significant" else self.hits.set_least_score)(moved)
+        self._ask_counts()
+        self.thresholds_changed.emit()
+
+    def set_score_kind(self, kind: str) -> None:
+        """Show other scores in the histogram, where there are any."""
+
+    def reset_thresholds(self) -> None:
+        """Go back to the thresholds that the search had."""
+        for name, score in self._own_thresholds().items():
+            self.set_threshold(name, score)
+
+    def _own_thresholds(self) -> dict[str, float]:
+        """Return the thresholds of the search; of all profiles together there is none."""
+        if self.shows_all:
+            return {"report": -math.inf, "significant": -math.inf}
+        return {"report": finite(self.card.get("report_score")), "significant": finite(self.card.get("include_score"))}
+
+    @property
+    def n_hits(self) -> int:
+        """Number of reported hits of all profiles together."""
+        return self._asked(RunFile.n_hits, self.hits.n_all)
+
+    @property
+    def thresholds_moved(self) -> bool:
+        """Whether a threshold is not where the search had it."""
+        return self.thresholds != self._own_thresholds()
+
+    def _ask_histogram(self) -> None:
+        if self.no_histogram_words() is not None:
+            self.histogram = None
+            self.histogram_changed.emit()
+        else:
+            self._reader.ask((id(self), "histogram"), self._histogram_question(), self._take_histogram)
+        self._ask_counts()
+
+    def _histogram_question(self) -> Callable[[], Histogram]:
+        """Return what reads the histogram of what is in view."""
+        path, query = self.path, self.profile
+        return (lambda: read_hit_histogram(path)) if self.shows_all else (lambda: read_histogram(path, query))
+
+    def ask_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
+        """Ask for the ids of the hits in a bar of the histogram, best first."""
+        self._reader.ask((id(self), "bar"), self._bar_question(low, high), take)
+
+    def _bar_question(self, low: float, high: float) -> Callable[[], list[int]]:
+        """Return what finds the hits in a bar of the histogram in view."""
+        path, query, value = self.path, self.profile, self.plotted
+        if self.shows_all:
+            return lambda: hits_of_bar(path, low, high)
+        return lambda: hits_between(path, query, value, low, high)
+
+    def _take_histogram(self, answer: Histogram | Exception) -> None:
+        if not isinstance(answer, Exception) and self.no_histogram_words() is None:
+            self.histogram = answer
+            self.histogram_changed.emit()
+
+    def _ask_counts(self) -> None:
+        query, significant_from = self.hits.query, self.hits.significant_from
+        self._reader.ask((id(self), "counts"), lambda: count_hits(query, significant_from), self._take_counts)
+
+    def _take_counts(self, answer: tuple[int, int] | Exception) -> None:
+        if not isinstance(answer, Exception):
+            self.counts = {"report": answer[0], "significant": answer[1]}
+            self.counts_changed.emit()
+
+    def choose(self, row: HitRow | None) -> None:
+        """Choose a hit, as it was read for the table."""
+        self.hit = row
+        self.hit_changed.emit()
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._timer.stop()
+        self._watch.stop()
+        self.hits.close()
+        for name in ("histogram", "counts", "bar", "query hits"):
+            self._reader.forget((id(self), name))
+        if self._run is not None:
+            self._run.close()
+            self._run = None
+
+    # --- words ---
+
+    def tag(self, name: str, short: bool) -> str:
+        """Return the words on the tag of a threshold line."""
+        return ""
+
+    def show_one(self) -> None:
+        """Show the hits of one query alone: of that of the chosen hit, or else the first that has any."""
+        self.set_profile(self.hit.profile if self.hit is not None else max(0, self._with_hits()))
+
+    def no_histogram_words(self) -> tuple[str, str] | None:
+        """Return heading and text where a histogram would make no sense; None where it does."""
+        return None
+
+    def sentence(self) -> str:
+        """Return what the histogram shows, honestly."""
+        if not isinstance(self.histogram, HitHistogram):
+            return ""
+        return self.histogram.sentence(len(self.cards), self.noun.lower(), self.nouns.lower())
+
+    def way_words(self) -> str:
+        """Return whether what is looked for and where changed places; empty as a rule."""
+        return ""
+
+    def statistics_words(self) -> str:
+        """Return where E-values come from, where that must be said."""
+        return ""
+
+    looks_for_hits = True
+    """Whether a run has hits, of queries with E-values."""
+
+    @property
+    def database_noun(self) -> str:
+        """What E-values are for so many of."""
+        return "sequence"
+
+    def database_words(self) -> str:
+        """Return what the size of the database is for E-values."""
+        return formatting.plural(round(self.facts.get("n_targets") or 0), self.database_noun)
+
+    def scoring_rows(self) -> list[tuple[str, str]]:
+        """Return names and values for the report that not every run has."""
+        return []
+
+    def summary(self) -> str:
+        """Return the sentence at the head of the results."""
+        return f"{formatting.plural(self.hits.n_all, 'hit')} · {self._scope()}"
+
+    def _scope(self) -> str:
+        """Return what was done so far, how long it took, and where."""
+        finished = self.facts.get("finished")
+        return self._all_done(finished) if self.is_complete and finished else self._done_so_far()
+
+    def _all_done(self, finished: dict[str, Any]) -> str:
+        return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
+
+    def _done_so_far(self, verb: str = "searched") -> str:
+        done = formatting.count(self.histogram.n_looked_at) if self.histogram else "0"
+        total = (self.facts.get("database") or {}).get("n_sequences")
+        of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
+        return f"{done}{of} {verb} {'with it' if self._of_which() else 'so far'}{self._on_device()}"
+
+    def _of_which(self) -> str:
+        """Return which one of several queries the hits are of; empty of all, or of the only one."""
+        if len(self.cards) < 2 or self.shows_all:
+            return ""
+        return f" for {self.noun.lower()} {formatting.count(self.profile + 1)} of {formatting.count(len(self.cards))}"
+
+    def _on_device(self) -> str:
+        device = (self.facts.get("device") or {}).get("name", "")
+        return f" on {device}" if device else ""
+
+    def _best(self) -> Mapping[str, Any] | None:
+        """Return what is known of the best target of the query in view, which may be no hit."""
+        return None if self.shows_all else self._asked(lambda run: run.best(self.profile), None)
+
+    def best_name(self) -> str:
+        """Return the name of the best target of a query without hits, if it can be explained; empty if not."""
+        return ""
+
+    def share_searched(self) -> float:
+        """Return which share of the targets what is in view was compared with so far; not a number if unknown."""
+        if self.is_complete or self.shows_all:
+            return 1.0 if self.is_complete else math.nan
+        query = self.profile  # which is not stored before the inputs are read
+        return self._asked(lambda run: HitQueries(run.connection).shares_searched(query).get(query, 0.0), 0.0)
+
+    def unsearched_words(self) -> tuple[str, str] | None:
+        """Return heading and text where what is in view has no hits, and is not searched to its end; else None."""
+        share, noun = self.share_searched(), self.noun.lower()
+        if share >= 1.0:
+            return None
+        if self.is_live or self.state == "elsewhere":
+            if share or len(self.cards) < 2:
+                return "No hits yet", "Hits appear here while the search runs, best first."
+            return "Not searched yet", f"This search comes to this {noun} later. Its hits appear here then, best first."
+        if share == 0.0:
+            return "Not searched yet", f"The search ended before it came to this {noun}. Continue it to find its hits."
+        when = "" if math.isnan(share) else f", when {formatting.percent(share)} of the targets were compared"
+        return "No hits so far", f"The search ended early{when}. Continue it to look at the rest."
+
+    def empty_words(self) -> tuple[str, str]:
+        """Return heading and text for a table without hits."""
+        return self.unsearched_words() or ("No hits", f"All targets were compared with this {self.noun.lower()}.")
+
+    def hit_line(self, hit: Hit) -> str:
+        """Return what is said of a hit in one sentence."""
+        return f"Score {formatting.score(hit.score)} · E {formatting.evalue(hit.evalue)}"
+
+    def estimates_line(self, hit: Hit) -> str:
+        """Return what else is known of a hit; empty for nothing."""
+        return ""
+
+    def query_facts(self) -> tuple[str, list[tuple[str, str]], str] | None:
+        """Return heading, facts and a sentence about the query; None if its card says all."""
+        return self.card["name"], [("Description", self.card.get("description", ""))], ""

@@ -1,0 +1,301 @@
+"""Alignments of files: their pages, and what is written of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QFileDialog
+from shiboken6 import isValid
+
+from clalign.formats.recognize import recognize
+from clalign.formats.row_alignments import list_alignments, read_rows
+from clalign.formats.row_forms import ENDINGS, FORMS, form_of
+from clalign.formats.row_writers import Part, write_rows
+from clalign.formats.writers import whole_file
+from clalign.jobs import Event, JobContext
+from clalign.values.row_alignments import RowAlignment
+
+from .. import formatting
+from ..formatting import told
+from ..models.alignment.row_measures import Rows, order_by_species
+from ..models.workspace import Offer, Source, stamp_of
+from .app_context import AppContext, Controller
+from .picture_files import copy_picture
+from .source_controller import SourceController
+
+if TYPE_CHECKING:
+    from ..views.alignment.rows_page import RowsPage, RowsPanel
+    from ..views.alignment.rows_picture import RowsChoices
+
+READ_AT_ONCE = 64 << 20
+"""Bytes of a file from which on it is shown before a worker has looked at all of it."""
+
+
+class AlignmentController(Controller):
+    """Opens alignments in pages of their own.
+
+    Parameters
+    ----------
+    app : AppContext
+    sources : SourceController
+    """
+
+    shown = Signal(str)
+    """The alignment of a file has come into view."""
+
+    ways_asked = Signal(object)
+    """A menu that is to offer what can be made of the alignment in view."""
+
+    def __init__(self, app: AppContext, sources: SourceController) -> None:
+        super().__init__(app)
+        self.pages: dict[str, RowsPage] = {}
+        self._stamps: dict[str, tuple[int, int]] = {}
+        sources.alignment_opened.connect(self.open)
+        sources.file_asked.connect(self._look_at_large)
+        app.inspector.file_read.connect(self._read_again)
+
+    @property
+    def page(self) -> RowsPage | None:
+        """The alignment in view."""
+        shown = self._app.window.center.currentWidget()
+        return next((page for page in self.pages.values() if page is shown), None)
+
+    @property
+    def panel(self) -> RowsPanel | None:
+        """The alignment in view, once it is read."""
+        if self.page is not None:
+            return self.page.panel
+        return self._app.page.rows_panel if self._app.page is not None else None
+
+    @property
+    def title(self) -> str:
+        """What the alignment in view is called."""
+        if self.page is not None:
+            return self.page.title
+        return self._app.page.run.title if self._app.page is not None else ""
+
+    @property
+    def stem(self) -> str:
+        """What files that are made of the alignment in view are called after."""
+        run = self._app.page.run if self.page is None and self._app.page is not None else None
+        path = self.title if run is None else run.spec.paths[0] if run.spec is not None else str(run.path)
+        return Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", Path(path).name)).stem
+
+    def with_file(self, take: Callable[[str], None]) -> None:
+        """Call something with a file that has the alignment in view: its own, its run, or one written for it."""
+        panel, run = self.panel, self._app.page.rows_run if self.page is None and self._app.page is not None else ""
+        if panel is None:
+            return
+        own = next((path for path, page in self.pages.items() if page is self.page), "")
+        if own and self.pages[own].numbers.count() > 1:
+            own = ""  # it is one of several
+        if own or run:
+            take(own or run)
+            return
+        alignment = panel.view.alignment
+
+        def write() -> str:
+            path = self._app.settings.new_file("alignments", self.stem, ".sto")
+            with whole_file(path, is_exact=True) as stream:
+                write_rows(alignment, "stockholm", stream)
+            return path
+
+        def go_on(answer: str | Exception) -> None:
+            if isinstance(answer, Exception):
+                self._app.say("stop", told(answer, "The alignment in view could not be written"))
+            else:
+                take(answer)
+
+        self._app.files.ask((own, "written"), write, go_on)
+
+    def compare(self) -> None:
+        """Ask for another alignment of the same sequences and show it below the one in view."""
+        if self.panel is not None:
+            path, _ = QFileDialog.getOpenFileName(self._app.window, "Compare with an alignment of the same sequences")
+            if path:
+                self.panel.panes.show_comparison(path)
+
+    def offers(self, source: Source) -> list[Offer]:
+        """Return what can be done with an opened file."""
+        report = source.report
+        is_even = report.get("n_sequences", 0) > 1 and report.get("shortest") == report.get("longest")
+        if not source.is_alignment and not (source.kind == "sequences" and is_even):
+            return []
+        return [Offer("Show alignment", "alignments.open", tip="Rows, columns, consensus and conservation")]
+
+    def open_chosen(self) -> None:
+        """Show the alignment that is chosen among the opened files."""
+        if self._app.workspace.sequences is not None:
+            self.open(self._app.workspace.sequences.path)
+
+    def open(self, path: str) -> None:
+        """Show the alignment of a file."""
+        from ..views.alignment.rows_page import RowsPage
+
+        page = self.pages.get(path)
+        if page is not None and self._stamps.get(path) == stamp_of(path):
+            self._show(path)
+            return
+        if page is None:
+            page = self.pages[path] = RowsPage(Path(path).name)
+            page.number_asked.connect(partial(self._read, path))
+            page.stop_asked.connect(partial(self._stop, path))
+            self.connect_rows(page)
+            self._app.window.center.addWidget(page)
+        self._show(path)
+        self._read(path, 0)
+
+    def _show(self, path: str) -> None:
+        """Bring the alignment of a file into view, and the file with it into the docks."""
+        self._app.show_page(self.pages[path], self.pages[path].title)
+        self._app.window.data.select(path)
+        self._app.window.details.show_source(self._app.workspace.sources.get(path))
+
+    def connect_rows(self, shown: RowsPage | RowsPanel) -> None:
+        """Do what an alignment in view asks for."""
+        shown.save_asked.connect(self.save)
+        shown.export_asked.connect(self.export_picture)
+        shown.said.connect(self._app.say)
+        shown.ways_asked.connect(self.ways_asked)
+
+    def _look_at_large(self, path: str) -> None:
+        """Show a large alignment before it has been looked at as a whole, which may take minutes."""
+        if stamp_of(path)[1] < READ_AT_ONCE:
+            return
+
+        def take(answer: Any) -> None:
+            if answer == "alignment":
+                self.open(path)
+
+        self._app.files.ask((path, "kind"), lambda: recognize(path), take)
+
+    def _read_again(self, path: str) -> None:
+        if path in self.pages and self._stamps.get(path) != stamp_of(path):
+            self._read(path, 0)
+
+    def _read(self, path: str, number: int) -> None:
+        page, name = self.pages[path], Path(path).name
+        page.close_view()
+        page.say("Reading the alignment", name, can_stop=True)
+        self._stamps[path] = stamp_of(path)
+
+        def note(event: Event) -> None:
+            if event.kind == "progress" and isValid(page) and page.panel is None and event.value["total"]:
+                share = formatting.percent(event.value["done"] / event.value["total"])
+                page.say("Reading the alignment", f"{name}: {share}", can_stop=True)
+
+        def read(context: JobContext) -> tuple[RowAlignment, Rows | None]:
+            alignment = read_rows(path, number, context)
+            return alignment, order_by_species(alignment)
+
+        def take(answer: tuple[RowAlignment, Rows | None] | Exception) -> None:
+            if not isValid(page) or self.pages.get(path) is not page:
+                return
+            if isinstance(answer, Exception):
+                page.say("This alignment cannot be shown", told(answer, "The file could not be read"))
+                return
+            page.show_alignment(*answer)
+            if self.page is page:
+                page.setFocus()
+            if number == 0:
+                self._list(path, page)
+            self._app.update_actions()
+            self.shown.emit(path)
+
+        self._app.files.ask_long((path, "rows"), read, take, note)
+
+    def _list(self, path: str, page: RowsPage) -> None:
+        """Offer the other alignments of the file."""
+
+        def take(answer: list[str] | Exception) -> None:
+            if isValid(page) and not isinstance(answer, Exception):
+                page.show_titles(answer, 0)
+
+        self._app.files.ask_long((path, "titles"), lambda context: list_alignments(path, context), take)
+
+    def _stop(self, path: str) -> None:
+        self._app.forget_files(path)
+        self._stamps.pop(path, None)
+        self.pages[path].say("Stopped", "The file was not read to its end. Open it again to see the alignment.")
+
+    def close_page(self) -> None:
+        """Leave the alignment in view."""
+        path = next((path for path, page in self.pages.items() if page is self.page), None)
+        if path is not None:
+            self._app.show_start()
+            self.forget(path)
+
+    def forget(self, owner: str) -> None:
+        """Close the page of a file."""
+        page = self.pages.pop(owner, None)
+        if page is not None:
+            self._app.forget_files(owner)
+            self._stamps.pop(owner, None)
+            page.close_view()
+            self._app.window.center.removeWidget(page)
+            page.deleteLater()
+
+    def leave(self) -> None:
+        """End what is computed, when the window closes."""
+        for page in self.pages.values():
+            page.close_view()
+
+    # --- files ---
+
+    def save(self) -> None:
+        """Ask for a file and write what is selected to it, or the whole alignment."""
+        panel = self.panel
+        if panel is None:
+            return
+        filters = ";;".join(f"{name} (*{' *'.join(ENDINGS[form])})" for form, name in FORMS.items())
+        stem = Path(self.title).name.split(".")[0]
+        what = "Save selection as" if panel.view.selection is not None else "Save alignment as"
+        proposed = str(self._app.export_folder / f"{stem}-alignment.fasta")
+        path, chosen = QFileDialog.getSaveFileName(self._app.window, what, proposed, filters)
+        if path:
+            form = form_of(path) or next((key for key, name in FORMS.items() if chosen.startswith(name)), "fasta")
+            self.write(panel.view.alignment, panel.chosen_part(), path, form)
+
+    def write(self, alignment: RowAlignment, part: Part, path: str, form: str) -> None:
+        """Write an alignment, or a part of it, to a file."""
+
+        def write() -> None:
+            with whole_file(path, is_exact=True) as stream:
+                write_rows(alignment, form, stream, part)
+
+        self._app.write_file(path, f"Alignment ({FORMS[form]})", write, self._app.files)
+
+    def export_picture(self) -> None:
+        """Open the sheet that makes a picture of the alignment in view."""
+        from ..views.alignment.rows_sheet import RowsPictureSheet
+
+        panel, title = self.panel, self.title
+        if panel is None:
+            return
+        sheet = RowsPictureSheet(panel, Path(title).name, self._app.export_folder)
+        sheet.export_asked.connect(lambda choices, path: self._save_picture(panel, title, choices, path))
+        sheet.copy_asked.connect(lambda choices: self._copy_picture(panel, title, choices))
+        self._app.window.sheets.open_sheet(sheet)
+
+    def _copy_picture(self, panel: RowsPanel, name: str, choices: RowsChoices) -> None:
+        from ..views.alignment.rows_picture import RowsPicture, picture_title
+
+        self._app.window.sheets.close_sheet()
+        picture = RowsPicture(panel.view, choices, picture_title(name, panel.view, choices.part))
+        copy_picture(self._app, picture, choices.millimeters)
+
+    def _save_picture(self, panel: RowsPanel, name: str, choices: RowsChoices, path: str) -> None:
+        from ..views.alignment.rows_picture import RowsPicture, picture_title
+        from ..views.charts.pictures import save_picture
+
+        self._app.window.sheets.close_sheet()
+        title = picture_title(name, panel.view, choices.part)
+        picture, font = RowsPicture(panel.view, choices, title), QFont(QApplication.font())
+        write = partial(save_picture, picture, path, font, choices.millimeters)
+        self._app.write_file(path, "Picture", write, self._app.files)

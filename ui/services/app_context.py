@@ -1,0 +1,196 @@
+"""What all controllers work with: the window's parts, what is open, and how something is said or shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QUndoStack
+from PySide6.QtWidgets import QWidget
+
+from clalign.values.specs import Spec
+
+from .. import formatting, theme
+from ..models.jobs import JobQueue
+from ..models.reader import Reader
+from ..settings import Settings
+from ..views.workbench import Workbench
+from .inspector import Inspector
+
+if TYPE_CHECKING:
+    from ..views.results.results_page import ResultsPage
+
+MAX_NOTES_UNDONE = 200
+"""Changes of notes that can be taken back."""
+
+
+class AppContext(QObject):
+    """What is open, and where it is shown.
+
+    Parameters
+    ----------
+    window : Workbench
+    settings : Settings
+    worker : list of str
+        Starts a worker.
+    """
+
+    actions_outdated = Signal()
+    """What can be done now may be something else."""
+
+    preferences_changed = Signal(dict)
+
+    def __init__(self, window: Workbench, settings: Settings, worker: list[str]) -> None:
+        super().__init__(window)
+        self.window = window
+        self.settings = settings
+        self.workspace = window.workspace
+        self.queue = JobQueue(worker, self)
+        self.inspector = Inspector(worker, self.workspace, self)
+        self.reader = Reader(self)
+        self.pages: dict[str, ResultsPage] = {}
+        self.notes = QUndoStack(self)
+        self.notes.setUndoLimit(MAX_NOTES_UNDONE)
+        self.notes.indexChanged.connect(self.update_actions)
+        self._files: Reader | None = None
+        self.inspector.trouble.connect(lambda text: self.say("caution", text))
+        self.inspector.fault_met.connect(self.say_fault)
+        self.queue.job_added.connect(lambda _: self.inspector.stop_foreseeing())  # the job is to have the device
+        window.sheets.sheet_closed.connect(self.inspector.stop_foreseeing)
+
+    @property
+    def files(self) -> Reader:
+        """A thread for what reads sequences and profiles, which may take minutes: tables must not wait for it."""
+        if self._files is None:
+            self._files = Reader(self)
+        return self._files
+
+    def forget_files(self, owner: str) -> None:
+        """Stop what is read for a page that goes; `owner` is the path of its run or file."""
+        if self._files is not None:
+            self._files.forget_all(owner)
+
+    def current_spec(self) -> Spec | None:
+        """Return what was asked of the run in view."""
+        return self.page.run.spec if self.page is not None else None
+
+    @property
+    def page(self) -> ResultsPage | None:
+        """The results in view."""
+        shown = self.window.center.currentWidget()
+        return next((page for page in self.pages.values() if page is shown), None)
+
+    def show_start(self) -> None:
+        """Show the start page."""
+        self.window.center.setCurrentWidget(self.window.start)
+        self.window.start.setFocus()
+        self.window.details.show_run(None)
+        self.window.setWindowTitle("clalign")
+        self.update_actions()
+
+    def show_page(self, page: QWidget, title: str) -> None:
+        """Show a page of the center."""
+        self.window.sheets.close_sheet()
+        self.window.center.setCurrentWidget(page)
+        if self.window.details.shows_facts:  # of the page that was left
+            self.window.details.show_source(None)
+        page.setFocus()
+        self.window.setWindowTitle(f"{title} – clalign")
+        self.update_actions()
+
+    def update_actions(self) -> None:
+        """Enable what can be used now."""
+        self.actions_outdated.emit()
+
+    # --- messages ---
+
+    def say(self, severity: str, text: str, *actions: Any, details: str = "") -> None:
+        """Show a message, with a long text below it where there is one."""
+        self.window.messages.say(severity, text, *actions, details=details)
+
+    def say_fault(self, message: str, hint: str, text: str) -> None:
+        """Show a fault of the program, with the text that is to be reported."""
+        self.say("stop", f"{message} {hint}".strip(), details=text)
+
+    @property
+    def export_folder(self) -> Path:
+        """Where files are proposed to be written: where the last one was, if that is still there."""
+        last = self.settings.preferences.export_folder
+        return Path(last) if last and Path(last).is_dir() else Path.home()
+
+    def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:
+        """Let a reader's thread write a file, and say what came of it.
+
+        Parameters
+        ----------
+        path : str
+        what : str
+            What it is, as the message begins.
+        write : callable
+        reader : Reader, optional
+            By default that of all pages.
+        """
+        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
+
+        def tell(answer: Any) -> None:
+            if isinstance(answer, Exception):
+                why = getattr(answer, "strerror", None) or answer
+                self.say("stop", f"{path} could not be written because: {why}.")
+            else:
+                way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
+                self.settings.change(export_folder=str(Path(path).absolute().parent))
+                self.say("good", f"{what} written to {formatting.short_path(path)}.", way)
+
+        (reader or self.reader).ask((path, what), write, tell)
+
+    # --- preferences ---
+
+    def toggle_scale(self) -> None:
+        """Switch the histogram between logarithmic and linear."""
+        self.change_preferences({"log_counts": not self.settings.preferences.log_counts})
+
+    def set_scheme(self, scheme: str) -> None:
+        """Color residues by another scheme."""
+        self.change_preferences({"scheme": scheme})
+
+    def set_theme(self, choice: str) -> None:
+        """Switch between light and dark."""
+        self.change_preferences({"theme": choice})
+
+    def change_preferences(self, choices: dict[str, Any]) -> None:
+        """Keep choices and let them take effect at once."""
+        self.settings.change(**choices)
+        chosen = self.settings.preferences
+        if "theme" in choices:
+            theme.apply(chosen.theme)
+        for page in self.pages.values():
+            page.set_log(chosen.log_counts)
+            page.set_scheme(chosen.scheme)
+            page.set_posterior(chosen.posterior)
+        self.window.details.hit.set_scheme(chosen.scheme)
+        self.window.details.hit.set_posterior(chosen.posterior)
+        self.preferences_changed.emit(choices)
+
+
+class Controller(QObject):
+    """Does one kind of work in the window; it may know the controllers that stand below it.
+
+    Parameters
+    ----------
+    app : AppContext
+    """
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self._app = app
+
+    def connect_page(self, page: ResultsPage) -> None:
+        """Do what results ask for; of an engine's controller, those of its engine."""
+
+    def close_page(self) -> None:
+        """Leave the page in view if it is its own."""
+
+    def forget(self, owner: str) -> None:
+        """Wait no longer for what is read of a file, or of a run that is closed."""

@@ -1,0 +1,160 @@
+"""What a command of the window is, and why it cannot be used now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .alignment_controller import AlignmentController
+from .app_context import AppContext
+
+if TYPE_CHECKING:
+    from ..views.results.results_page import ResultsPage
+
+Reason = Callable[[AppContext], str]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command.
+
+    Attributes
+    ----------
+    id : str
+        The method that it calls, from the `AppContext` on, with an argument after a colon.
+    menu : str
+        Where it stands; empty: in the command palette only.
+    why_not : callable
+        Returns why it cannot be used now; empty if it can.
+    before : str
+        The id of the command that an engine's one stands before.
+    is_on : callable, optional
+        Returns whether what it switches is on; such a command has a check mark.
+    """
+
+    id: str
+    text: str
+    menu: str = ""
+    keys: str = ""
+    icon: str = ""
+    why_not: Reason = lambda app: ""
+    tip: str = ""
+    separator: bool = False
+    before: str = ""
+    is_on: Callable[[AppContext], bool] | None = None
+
+
+def has_theme(app: AppContext, name: str) -> bool:
+    """Return whether a theme is chosen."""
+    return app.settings.preferences.theme == name
+
+
+def shows_dock(app: AppContext, name: str) -> bool:
+    """Return whether a dock is in view."""
+    return not app.window.docks[name].isHidden()
+
+
+def shows_logarithms(app: AppContext) -> bool:
+    """Return whether histograms are logarithmic."""
+    return app.settings.preferences.log_counts
+
+
+def no_note_to_undo(app: AppContext) -> str:
+    """Return why no change of a note can be taken back."""
+    return "" if app.notes.canUndo() else "No note was changed."
+
+
+def no_note_to_redo(app: AppContext) -> str:
+    """Return why no change of a note can be done again."""
+    return "" if app.notes.canRedo() else "No change of a note was taken back."
+
+
+def no_page(app: AppContext) -> str:
+    """Return why nothing can be done with results."""
+    if app.page is None:
+        return "Open a run first, or search."
+    return "This run cannot be read." if app.page.run.refusal else ""
+
+
+def nothing_to_close(app: AppContext) -> str:
+    """Return why there is no page to close."""
+    return "" if app.window.center.currentWidget() is not app.window.start else no_page(app)
+
+
+def _of_page(app: AppContext, holds: Callable[[ResultsPage], bool], reason: str) -> str:
+    return no_page(app) or ("" if app.page is not None and holds(app.page) else reason)
+
+
+def no_hits(app: AppContext) -> str:
+    """Return why nothing can be done with hits."""
+    return _of_page(
+        app, lambda page: page.run.hits.n_all > 0 or any(page.run.query_hits.values()), "This run has no hits yet."
+    )
+
+
+def no_hit(app: AppContext) -> str:
+    """Return why nothing can be done with the selected hit."""
+    return _of_page(app, lambda page: page.run.hit is not None, "Select a hit first.")
+
+
+def no_job(app: AppContext) -> str:
+    """Return why there is nothing to stop."""
+    return "" if app.queue.current is not None else "No job is running."
+
+
+def no_search(app: AppContext) -> str:
+    """Return why there is nothing to pause."""
+    item = app.queue.current
+    return "" if item is not None and item.is_search else "No search is running."
+
+
+def not_partial(app: AppContext) -> str:
+    """Return why there is nothing to continue."""
+    if app.page is not None and app.page.run.is_live:
+        return "This run is being worked on."
+    if app.page is not None and app.page.run.state == "elsewhere":
+        return "Another process is writing this run."
+    return _of_page(app, lambda page: not page.run.is_complete, "This run is complete.")
+
+
+def no_run_form(app: AppContext) -> str:
+    """Return why the command of a search cannot be copied."""
+    return "" if app.current_spec() is not None else "Open a run, or choose a profile and sequences first."
+
+
+def no_devices(app: AppContext) -> str:
+    """Return why nothing can be done with devices."""
+    return "" if app.workspace.devices_known else "Devices are still being looked for."
+
+
+def no_tuning(app: AppContext) -> str:
+    """Return why the chosen device cannot be tuned."""
+    device = app.workspace.device
+    if device.kind == "reference":
+        return no_devices(app) or "The reference has nothing to tune. Choose another device."
+    return no_devices(app) or ("" if device.is_usable else device.problem)
+
+
+def no_column(app: AppContext, key: str) -> str:
+    """Return why hits cannot be sorted by a column."""
+    reason = "This table has no such column."
+    return no_hits(app) or _of_page(app, lambda page: page.hits.table.kind.place(key) is not None, reason)
+
+
+def no_tab(app: AppContext, name: str, reason: str) -> str:
+    """Return why a part of the results cannot be shown."""
+    return _of_page(app, lambda page: page.has_tab(name), reason)
+
+
+def no_rows(app: AppContext) -> str:
+    """Return why nothing can be done with an alignment of many rows."""
+    controller = app.findChild(AlignmentController)
+    return "" if controller is not None and controller.panel is not None else "Look at an alignment first."
+
+
+def no_alignment(app: AppContext) -> str:
+    """Return why no alignment can be shown, and no profile built from it."""
+    chosen = app.workspace.sequences
+    formats = "Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS, BAliBASE XML"
+    return "" if chosen is not None and chosen.is_alignment else f"Open an alignment first ({formats})."

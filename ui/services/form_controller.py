@@ -1,0 +1,141 @@
+"""The sheet that prepares a run, from its first look to the job that it starts."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shiboken6 import isValid
+
+from clalign.engines.engine import engines
+from clalign.values.specs import Spec
+
+from .app_context import AppContext, Controller
+from .job_controller import JobController
+from .locate_controller import LocateController
+from .source_controller import SourceController
+
+if TYPE_CHECKING:
+    from ..models.results.run_view import RunView
+    from ..models.workspace import Offer, Source
+    from ..views.widgets.spec_sheet import SpecSheet
+
+
+class FormController(Controller):
+    """Prepares runs of an engine, and starts them.
+
+    Parameters
+    ----------
+    app : AppContext
+    jobs : JobController
+    sources : SourceController
+    locating : LocateController
+    """
+
+    engine: ClassVar[str] = ""
+    """The name of the engine whose runs are prepared; its worker is started when the sheet opens."""
+
+    of_files: ClassVar[tuple[str, ...]] = ("device",)
+    """Fields that belong to the files of a run; the others are remembered for the next one."""
+
+    of_sheet: ClassVar[tuple[str, ...]] = ()
+    """Those of them that the sheet asks for beside the options."""
+
+    def __init__(
+        self, app: AppContext, jobs: JobController, sources: SourceController, locating: LocateController
+    ) -> None:
+        super().__init__(app)
+        self.jobs, self.sources, self.locating = jobs, sources, locating
+        self._sheet: SpecSheet | None = None
+        self._options: dict[str, Any] = {}
+
+    def new_sheet(self, options: dict[str, Any]) -> SpecSheet:
+        """Return the sheet, filled in with options."""
+        raise NotImplementedError
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the last run that are not at their defaults."""
+        return self._options
+
+    def keep_options(self, options: dict[str, Any]) -> None:
+        """Remember the options of a run until the window is closed."""
+        self._options = options
+
+    @property
+    def sheet(self) -> SpecSheet | None:
+        """The sheet, if it is open."""
+        return self._sheet if self._sheet is self._app.window.sheets.sheet else None
+
+    def run(self) -> None:
+        """Open the sheet, or start the run if it is open."""
+        sheet = self.sheet
+        if sheet is None:
+            self.open_sheet()
+        else:
+            sheet.run_button.click()
+
+    def open_sheet(self, **options: Any) -> None:
+        """Show the sheet with the options of the last run."""
+        self.sources.look_again()
+        self._sheet = sheet = self.new_sheet({**self.options, **options})
+        if self.engine:
+            self._app.queue.prepare(self.engine, self._app.workspace.device_id)
+        sheet.run_asked.connect(self.start)
+        sheet.foresee_asked.connect(lambda spec: self._foresee(sheet, spec))
+        sheet.foreseeing_outdated.connect(self._app.inspector.stop_foreseeing)
+        sheet.open_asked.connect(self.sources.open_files)
+        self._app.window.sheets.open_sheet(sheet)
+
+    def _foresee(self, sheet: SpecSheet, spec: Spec) -> None:
+        """Let a worker tell what a run would take, unless another run has the device."""
+        engine = next((engine for engine in engines() if isinstance(spec, engine.spec)), None)
+        if engine is None or self._app.queue.current is not None:
+            return
+
+        def show(found: dict[str, Any]) -> None:
+            if isValid(sheet):
+                sheet.show_foreseen(spec, found)
+
+        self._app.inspector.foresee(engine.job, spec.to_dict(), show)
+
+    def start(self, spec: Spec) -> None:
+        """Start a run and show its results."""
+        kept = [f for f in dataclasses.fields(spec) if f.name not in (*spec.inputs, *self.of_files)]
+        self.keep_options({f.name: getattr(spec, f.name) for f in kept if getattr(spec, f.name) != f.default})
+        try:
+            self.jobs.search(spec)
+        except OSError as error:
+            folder, why = self._app.settings.runs, error.strerror
+            self._app.say("stop", f"The folder for runs, {folder}, could not be made because: {why}.")
+            return
+        self._app.window.sheets.close_sheet()
+
+    def current_spec(self) -> Spec | None:
+        """Return what the sheet would start with the files that are chosen."""
+        return None
+
+    def offers(self, source: Source) -> list[Offer]:
+        """Return what can be done with an opened file."""
+        return []
+
+    def open_inputs(self, spec: Spec) -> None:
+        """Open the files of a run and choose them for the next one."""
+        raise NotImplementedError
+
+    def edit_run(self, run: RunView, **changes: Any) -> None:
+        """Open the sheet as it was for a run, with its files and options, but for some changes."""
+        if run.spec is None:
+            return
+        self.open_inputs(run.spec)
+        kept = {f.name: getattr(run.spec, f.name) for f in dataclasses.fields(run.spec)}
+        left_out = {*run.spec.inputs, *self.of_files} - {*self.of_sheet}
+        self.open_sheet(**{**{k: v for k, v in kept.items() if k not in left_out}, **changes})
+
+    def search_wider(self, run: RunView) -> None:
+        """Open the sheet with the files of a run and a higher limit."""
+        raise NotImplementedError
+
+    def open_example(self, example: Any) -> None:
+        """Open a bundled example: its files fill the sheet in."""
+        raise NotImplementedError

@@ -1,0 +1,338 @@
+"""Starting, stopping and continuing jobs, and saying how they ended."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import time
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog
+
+from clalign.common.amounts import rate_of_finished
+from clalign.engines.engine import engine_for, engines
+from clalign.values.devices import REFERENCE, cluster_of
+from clalign.values.specs import Spec
+
+from .. import formatting
+from ..event_loop import defer
+from ..models.jobs import JobItem
+from ..worker_process import END_SECONDS
+from .app_context import AppContext, Controller
+from .locate_controller import LocateController
+
+STALLED_SECONDS = 20
+
+STALLED = "No progress for 20 s. The device may be busy with another program."
+
+TRACE = ".trace.json"
+"""How the name of a run's trace ends."""
+
+
+def run_name(spec: Spec, now: float) -> str:
+    """Return the file name of a new run: its two files, time."""
+    stems = [formatting.file_words(Path(path).name.split(".")[0]) for path in spec.paths]
+    return f"{'-x-'.join(stems)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
+
+
+def free_path(stem: Path, ending: str, taken: Collection[str] = ()) -> Path:
+    """Return a path where nothing is, not even a link, and which is not `taken`: with a number if need be."""
+    numbered = (stem.with_name(f"{stem.name}-{number}{ending}") for number in itertools.count(2))
+    paths = itertools.chain([stem.with_name(stem.name + ending)], numbered)
+    return next(path for path in paths if not os.path.lexists(path) and str(path) not in taken)
+
+
+def verify_words(value: dict[str, Any]) -> str:
+    """Return the result of a verification in words."""
+    checked, differing = value["checked"], value["differing"]
+    if not checked and not differing:
+        return "Nothing was checked, so nothing is proved: the run holds no results of any sequence."
+    head = f"Checked {formatting.count(checked)} of {formatting.plural(checked, 'score')} on the reference"
+    if value.get("things"):
+        head = f"Checked {formatting.plural(checked, *value['things'])} on the reference"
+    if not differing:
+        return f"{head}: all equal." if value.get("complete", True) else f"{head}, then stopped: all equal so far."
+    verb = "differs" if differing == 1 else "differ"
+    details = " ".join(value.get("details", [])[:3])
+    return f"{formatting.count(differing)} of {formatting.count(checked)} {verb}. Please report this. {details}".strip()
+
+
+Adviser = Callable[[JobItem, str], list[tuple[str, Callable[[], object]]]]
+"""Returns what can be done about a warning: words and what they call."""
+
+
+class JobController(Controller):
+    """Between the queue of jobs and the window."""
+
+    begun = Signal()
+    """What was said of earlier jobs is of no use any more."""
+
+    run_begun = Signal(str)
+    run_chosen = Signal(str)
+
+    def __init__(self, app: AppContext, locating: LocateController) -> None:
+        super().__init__(app)
+        self._locating = locating
+        self.advisers: list[Adviser] = []
+        self.queue = queue = app.queue
+        self._heard = time.monotonic()
+        self._told_stalled = self._records_next = False
+        self._watch = QTimer(self, interval=2000)
+        self._watch.timeout.connect(self._look_for_stall)
+        queue.job_added.connect(self._watch_over)
+        queue.results_added.connect(self._follow)
+        queue.job_changed.connect(self._hear)
+        queue.job_ended.connect(self._end)
+        queue.warning_received.connect(self._warn)
+        queue.partial_received.connect(self._tell_of_trace)
+
+    def search(self, spec: Spec) -> str:
+        """Start a search with profiles or with sequences; returns the path of its run file.
+
+        Raises
+        ------
+        OSError
+            The folder of the runs cannot be made.
+        """
+        self._begin()
+        path = self.new_run(run_name(spec, time.time()))
+        engine = next(engine for engine in engines() if isinstance(spec, engine.spec))
+        title = engine.title.format(*(Path(name).name for name in spec.paths))
+        opened = self._app.workspace.sources.get(spec.paths[-1])
+        seen = opened.report.get("digest") if opened else None
+        self._submit(title, {"job": engine.job, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
+        return str(path)
+
+    def new_run(self, name: str) -> Path:
+        """Return a path that neither a file nor a waiting search has.
+
+        Raises
+        ------
+        OSError
+            The folder of the runs cannot be made.
+        """
+        folder = self._app.settings.runs
+        folder.mkdir(parents=True, exist_ok=True)
+        return free_path(folder / name, ".clalign", {item.run for item in self.queue.items})
+
+    def resume_elsewhere(self, run: str) -> None:
+        """Continue a run on another device; ask first where only the reference is left."""
+        device = self._other_device(run)
+        if device != REFERENCE.id:
+            self.resume(run, device)
+            return
+        text = "No other device is ready but the reference, which may take an hour for what others do in seconds."
+        self._app.say("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
+
+    def resume(self, run: str, device: str = "", title: str = "") -> None:
+        """Continue a run from its last finished batch, on the device that it began on unless another is named.
+
+        One that began on a cluster goes on with the cluster that is chosen in the window, whatever its file names.
+        """
+        job: dict[str, Any] = {"job": "resume", "run": run}
+        if not self._app.workspace.devices_sought:
+            device = REFERENCE.id
+        device = device or self._chosen_cluster(run)
+        if device:
+            job["device"] = device
+        self._begin()
+        for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
+            self.queue.dismiss(item)
+        self._locating.take_back(run)
+        self._submit(title or f"Continue {Path(run).stem}", job)
+
+    def _chosen_cluster(self, run: str) -> str:
+        """Return the words for the cluster that is chosen in the window, for a run that began on one; else nothing."""
+        page, space = self._app.pages.get(run), self._app.workspace
+        before = str(((page.run.facts.get("spec") if page else None) or {}).get("device", ""))
+        return space.device_id if space.cluster and cluster_of(before) else ""
+
+    def merge_parts(self) -> None:
+        """Ask for the runs of all parts of a search, and make one run of them."""
+        folder = str(self._app.settings.runs)
+        names, _ = QFileDialog.getOpenFileNames(
+            self._app.window, "Open the runs of all parts of a search", folder, "Runs (*.clalign)"
+        )
+        if not names:
+            return
+        stem = re.sub(r"[-_. ]*[0-9]+(-of-[0-9]+)?$", "", Path(names[0]).stem)
+        try:
+            path = self.new_run(f"{stem or 'parts'}-merged")
+        except OSError as error:
+            text = f"The folder for runs, {folder}, could not be made because: {error.strerror}."
+            self._app.say("stop", text)
+            return
+        self._begin()
+        job = {"job": "merge", "runs": names, "run": str(path), "device": self._app.workspace.device_id}
+        self._submit(f"Merge {formatting.plural(len(names), 'part')}", job)
+
+    def verify(self, run: str, hits: list[int] | None, what: str = "") -> None:
+        """Compute hits again on the reference."""
+        what = what or ("the selected hit" if hits else "a sample of the hits")
+        job = {"job": "verify", "run": run, "hits": hits, "device": REFERENCE.id}
+        self._submit(f"Verify {what} of {Path(run).stem}", job)
+
+    def export(self, run: str, what: str, path: str, hits: list[int] | None, **how: Any) -> None:
+        """Write hits to a file; `how` has other fields of `clalign.engines.export.Choice`."""
+        job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "how": how}
+        self._submit(f"Export to {Path(path).name}", job)
+
+    def act(self, item: JobItem, name: str) -> None:
+        """Do what a button of the job strip says."""
+        calls: dict[str, Callable[[], object]] = {
+            "pause": lambda: self.queue.pause(item),
+            "proceed": lambda: self.queue.pause(item),
+            "stop": lambda: self.queue.stop(item),
+            "dismiss": lambda: self.queue.dismiss(item),
+            "show": lambda: self.run_chosen.emit(item.run),
+            "resume": lambda: self.resume(item.run),
+            "resume_elsewhere": lambda: self.resume_elsewhere(item.run),
+        }
+        calls[name]()
+
+    def record_next_run(self) -> None:
+        """Have a trace of the next run recorded, or take that wish back."""
+        self._records_next = not self._records_next
+        if self._records_next:
+            text = "A trace of the next run is recorded, and lies beside the run in the end."
+            self._app.say("good", text, ("Do not record", self.record_next_run))
+        else:
+            self._app.say("good", "No trace of the next run is recorded.")
+
+    def _submit(self, title: str, job: dict[str, Any]) -> None:
+        is_run = job["job"] == "resume" or engine_for(job["job"]) is not None
+        if is_run and self._records_next:
+            self._records_next = False
+            job["trace"] = {"path": str(free_path(Path(job["run"]).with_suffix(""), TRACE))}
+        item = self.queue.submit(title, job)
+        if item.is_search:
+            # In a turn of its own: starting a process and making a page together would stall the window.
+            defer(self, lambda: self.run_begun.emit(item.run))
+
+    def _watch_over(self, item: JobItem) -> None:
+        self._heard = time.monotonic()
+        self._watch.start()
+
+    def _other_device(self, run: str) -> str:
+        """Return the fastest usable device other than the run's; the reference if there is none."""
+        page = self._app.pages.get(run)
+        before = ((page.run.facts.get("device") if page else None) or {}).get("id") or ""
+        space = self._app.workspace
+        usable = [d for d in space.devices if d.is_usable and d.id not in (*before.split(","), REFERENCE.id)]
+        return max(usable, key=lambda d: d.gcups, default=REFERENCE).id
+
+    def _begin(self) -> None:
+        """Take away what is about earlier jobs."""
+        self._app.window.messages.clear_passed()
+        self.begun.emit()
+        self.clear_done()
+
+    def clear_done(self, but: str = "") -> None:
+        """Take away the lines of jobs that are done, but for that of a run that is in view."""
+        for item in [entry for entry in self.queue.items if entry.state == "done" and entry.run != but]:
+            self.queue.dismiss(item)
+
+    def _follow(self, item: JobItem) -> None:
+        page = self._app.pages.get(item.run)
+        if page is not None:
+            page.run.note_change()
+
+    def _hear(self, item: JobItem) -> None:
+        self._heard = time.monotonic()
+        self._take_stall_back()
+        page = self._app.pages.get(item.run)
+        if page is not None and item.is_search and item.is_active and not page.run.cards:
+            page.waiting.say(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
+
+    def _warn(self, item: JobItem, text: str) -> None:
+        self._app.say("caution", text, *(way for adviser in self.advisers for way in adviser(item, text)))
+
+    def _look_for_stall(self) -> None:
+        item = self.queue.current
+        if item is None:
+            self._watch.stop()
+            return
+        quiet = time.monotonic() - self._heard
+        # A search speaks after each batch; what a laboratory measures may take longer.
+        if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._told_stalled:
+            self._told_stalled = True
+            self._app.say("caution", STALLED, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
+        # A laboratory looks for an order between two measurements, and what it has measured is here already.
+        patience = END_SECONDS if item.is_lab else STALLED_SECONDS
+        if item.state == "stopping" and quiet > patience and self.queue.worker is not None:
+            # A driver that hangs cannot answer; run files are whole at every moment, others appear at once.
+            self.queue.worker.stop_hard()
+
+    def _take_stall_back(self) -> None:
+        """Say no longer that nothing goes on."""
+        if self._told_stalled:
+            self._told_stalled = False
+            self._app.window.messages.take_back(STALLED)
+
+    def _end(self, item: JobItem) -> None:
+        self._take_stall_back()
+        if item.is_search and not Path(item.run).exists() and item.state != "failed":
+            item.state, item.exit_code, item.hint = "failed", 0, "Search again."
+            item.message = f"The run file {item.run} was moved or deleted during the search."
+        page = self._app.pages.get(item.run)
+        if page is not None:
+            page.run.is_live = page.run.is_live and not item.is_search
+            page.run.note_change()
+        if item.state == "done" and not item.is_lab:
+            self._end_well(item)
+        elif item.state in ("failed", "lost"):
+            self._end_badly(item)
+        elif not item.is_search:
+            QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
+
+    def _tell_of_trace(self, item: JobItem, value: dict[str, Any]) -> None:
+        if "trace" not in value:
+            return
+        path = Path(value["trace"])
+        text = f"Where the time went: {formatting.short_path(str(path))}. Open it at ui.perfetto.dev."
+        folder = QUrl.fromLocalFile(str(path.parent))
+        self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+
+    def _end_well(self, item: JobItem) -> None:
+        value = item.result
+        if item.is_search:
+            found = (
+                f"{formatting.plural(value['n_hits'], 'hit')} in {formatting.plural(value['n_sequences'], 'sequence')}"
+            )
+            if value.get("n_in_32_bits"):
+                found += f", {formatting.plural(value['n_in_32_bits'], 'sequence')} recomputed in 32 bits"
+            where = f"{formatting.duration(value['seconds'])} on {value['device']}"
+            page = self._app.pages.get(item.run)
+            engine = engine_for(item.kind) or (page.run.engine if page is not None else None)
+            head = f"Search finished: {found}"
+            if engine is not None and not engine.has_parts:  # it has no hits
+                head = f"{engine.did} {formatting.plural(value['n_sequences'], 'sequence')}"
+            item.message = f"{head} in {where} · {formatting.rate(rate_of_finished(value))}"
+            return
+        if item.kind == "export":
+            path = Path(value["path"])
+            count = formatting.plural(value["written"], value["counts"])
+            text = f"{count} written to {formatting.short_path(str(path))}."
+            folder = QUrl.fromLocalFile(str(path.parent))
+            self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+        elif item.kind == "merge":
+            found = formatting.plural(value["n_hits"], "hit")
+            searched = formatting.plural(value["n_sequences"], "sequence")
+            self._app.say("good", f"{formatting.plural(value['n_parts'], 'part')} merged: {found} in {searched}.")
+            self.run_chosen.emit(item.run)
+        elif item.kind == "verify":
+            self._app.say("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
+        QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
+
+    def _end_badly(self, item: JobItem) -> None:
+        ways = [
+            (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
+        ]
+        self._locating.say(item.run, item.line(), *ways, details=item.traceback)
+        QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

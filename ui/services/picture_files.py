@@ -1,0 +1,61 @@
+"""Every picture of the window goes this way to a file or to the clipboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from .app_context import AppContext
+
+if TYPE_CHECKING:
+    from ..views.charts.pictures import Picture
+
+
+def ask_picture_file(
+    app: AppContext, stem: str, make: Callable[[], Picture], why_not: Callable[[str], str] = lambda path: ""
+) -> None:
+    """Open the sheet that asks for format, width and file of a picture, and write or copy it.
+
+    Parameters
+    ----------
+    app : AppContext
+    stem : str
+        The name that the file is proposed to have, without its ending.
+    make : callable
+        Returns the picture.
+    why_not : callable
+        Returns why a picture cannot be written to a path; empty if it can.
+    """
+    from ..views.charts.pictures import save_picture
+    from ..views.charts.sized_picture_sheet import SizedPictureSheet
+
+    sheet = SizedPictureSheet("Save picture", re.sub(r"[/|\\:*?\"<>]+", "_", stem), app.export_folder, why_not)
+
+    def save(millimeters: float, path: str) -> None:
+        app.window.sheets.close_sheet()
+        write = partial(save_picture, make(), path, QApplication.font(), millimeters)
+        app.write_file(path, "Picture", write, app.files)
+
+    def copy(millimeters: float) -> None:
+        app.window.sheets.close_sheet()
+        if reason := why_not("picture.svg"):
+            app.say("stop", reason)
+        else:
+            copy_picture(app, make(), millimeters)
+
+    sheet.export_asked.connect(save)
+    sheet.copy_asked.connect(copy)
+    app.window.sheets.open_sheet(sheet)
+
+
+def copy_picture(app: AppContext, picture: Picture, millimeters: float = 0.0) -> None:
+    """Put a picture on the clipboard."""
+    from ..views.charts.pictures import copied
+
+    QGuiApplication.clipboard().setMimeData(copied(picture, QApplication.font(), millimeters))
+    app.say("good", "The picture is on the clipboard.")

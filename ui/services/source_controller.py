@@ -1,0 +1,233 @@
+"""Opening, choosing and closing files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFileDialog
+
+from .. import formatting
+from ..models.workspace import Source
+from ..settings import write_whole
+from .app_context import AppContext, Controller
+from .job_controller import JobController
+
+FILE_FILTER = (
+    "Profiles, sequences and runs (*.hmm *.hmm2 *.fa *.fasta *.faa *.fna *.ffn *.fas *.fq *.fastq *.gb *.gbk *.embl "
+    "*.afa *.mfa *.sto *.stk *.sth *.aln *.a2m *.a3m *.slx *.selex *.phy *.phylip *.msf *.nex *.nexus *.h3m "
+    "*.dat *.gz *.bz2 *.xz *.zst *.clalign *.json);;All files (*)"
+)
+
+
+NAMED = 3
+"""Files that a message names."""
+
+
+class SourceController(Controller):
+    """Works on the files of the workspace."""
+
+    run_opened = Signal(str)
+    run_chosen = Signal(str)
+    document_opened = Signal(str)
+    file_asked = Signal(str)
+    """A file that is about to be looked at."""
+
+    alignment_opened = Signal(str)
+    """An alignment was opened by itself, or chosen among the opened files."""
+
+    def __init__(self, app: AppContext, jobs: JobController) -> None:
+        super().__init__(app)
+        self._run_when_read: set[str] = set()
+        self._shown_when_read: set[str] = set()
+        self.runs: list[Callable[[], bool]] = []
+        """Each offers a run with the files that are chosen, and tells whether it could."""
+        self._offer_search = False
+        self._refused: list[str] = []
+        self._told: list[str] = []
+        app.inspector.file_read.connect(self._take_file)
+        app.inspector.file_refused.connect(self._refuse_file)
+        app.inspector.run_found.connect(self.run_opened)
+        jobs.begun.connect(self.take_back_refusals)
+
+    def open_files(self) -> None:
+        """Ask for files and open them."""
+        names, _ = QFileDialog.getOpenFileNames(self._app.window, "Open files", "", FILE_FILTER)
+        self.open_paths(names)
+
+    def open_paths(self, paths: list[str], quietly: bool = False) -> None:
+        """Open files; their content decides what they are. An alignment that comes alone is shown unless `quietly`."""
+        self._offer_search = len(paths) > 1 or self._offer_search
+        is_alone = len(paths) == 1 and not quietly
+        self._refused = []
+        if paths:
+            self.take_back_refusals()
+        for name in paths:
+            path = str(Path(name).absolute())
+            shown = path.encode(errors="backslashreplace").decode()
+            if is_alone:
+                self._shown_when_read.add(path)
+            if path in self._app.workspace.sources:
+                self._take_again(path)
+            elif shown != path:  # Qt's texts cannot hold it
+                self.refuse(
+                    f"{shown}: this name holds bytes that are no UTF-8. Rename it, or search it on the command line."
+                )
+            elif not Path(path).exists():
+                self.refuse(f"{path} is not there. It may have been moved or deleted.")
+            elif not Path(path).is_file() and not Path(path).is_dir():
+                self.refuse(f"{path} is a pipe or a device. The window reads files more than once: save it to one.")
+            elif path.endswith(".clalign"):
+                self.run_opened.emit(path)
+            elif path.endswith(".json"):
+                self.document_opened.emit(path)
+            else:
+                self._app.inspector.read_file(path)
+                if is_alone:
+                    self.file_asked.emit(path)
+
+    def open_quietly(self, paths: list[str]) -> None:
+        """Open files without offering a search for them."""
+        self.open_paths(paths, quietly=True)
+        self._offer_search = False
+
+    def _take_again(self, path: str) -> None:
+        if self._app.workspace.sources[path].kind == "run":
+            self.run_chosen.emit(path)
+        elif self._app.workspace.sources[path].is_outdated:
+            self._app.inspector.read_file(path, self._app.workspace.sources[path].alphabet)
+        else:
+            self._app.workspace.choose(path)
+            self._take_file(path)
+
+    def _take_file(self, path: str) -> None:
+        source = self._app.workspace.sources[path]
+        if path != self._app.workspace.queries_path:  # it has its place already
+            self._app.workspace.choose(path)
+        self.add_recent(path, source.kind)
+        self._app.window.data.select(path)
+        self._app.window.details.show_source(source)
+        self._run_when_read.discard(path)
+        is_shown = path in self._shown_when_read and source.is_alignment
+        self._shown_when_read.discard(path)
+        if self._offer_search and not self._run_when_read:
+            self._offer_search = not any(offer() for offer in self.runs)
+            is_shown = is_shown and self._offer_search
+        if is_shown:
+            self.alignment_opened.emit(path)
+        self._app.update_actions()
+
+    def _refuse_file(self, path: str) -> None:
+        source = self._app.workspace.sources[path]
+        self._run_when_read.clear()
+        self._shown_when_read.discard(path)
+        self._offer_search = False
+        self._tell_refused(source)
+        self._app.window.details.show_source(source)
+
+    def _tell_refused(self, source: Source) -> None:
+        """Say why a file is not opened; of several that were opened together in one message."""
+        self._refused = [*(path for path in self._refused if path != source.path), source.path]
+        text = f"{source.problem} {source.hint}".strip()
+        if len(self._refused) > 1:
+            self.take_back_refusals()
+            names = ", ".join(Path(path).name for path in self._refused[:NAMED])
+            more = f" and {formatting.count(len(self._refused) - NAMED)} more" if len(self._refused) > NAMED else ""
+            heading = f"{formatting.count(len(self._refused))} files could not be opened: {names}{more}."
+            text = f"{heading} Select one of them on the left to see why. The last: {text}"
+        self.refuse(text)
+
+    def refuse(self, text: str) -> None:
+        """Say why something is not opened."""
+        self._told.append(text)
+        self._app.say("stop", text)
+
+    def take_back_refusals(self) -> None:
+        """Close what was said of files that could not be opened: now it is about others."""
+        for text in self._told:
+            self._app.window.messages.take_back(text)
+        self._told = []
+
+    def look_again(self) -> None:
+        """Read the files anew that changed on disk since they were read."""
+        changed = []
+        for source in list(self._app.workspace.sources.values()):
+            if source.kind in ("sequences", "profiles") and source.state == "ready" and source.is_outdated:
+                changed.append(source.name)
+                self._app.inspector.read_file(source.path, source.alphabet)
+        if changed:
+            verb = "is" if len(changed) == 1 else "are"
+            text = f"{', '.join(changed[:NAMED])} changed on disk and {verb} read again."
+            self._app.say("note", text)
+
+    def paste_sequences(self) -> None:
+        """Open the sheet that takes sequences from the clipboard."""
+        from ..views.widgets.small_sheets import PasteSheet
+
+        sheet = PasteSheet()
+        sheet.paste_asked.connect(self._keep_pasted)
+        self._app.window.sheets.open_sheet(sheet)
+
+    def _keep_pasted(self, name: str, text: str) -> None:
+        path = self.keep_pasted(name, text)
+        if path:
+            self._app.window.sheets.close_sheet()
+            self.open_paths([path])
+
+    def keep_pasted(self, name: str, text: str) -> str:
+        """Write pasted sequences to a file and return its path; empty if it could not be written."""
+        folder = self._app.settings.data / "pasted"
+        stem = formatting.file_words(name).strip("._") or "pasted"
+        path, number = folder / f"{stem}.fasta", 2
+        while path.exists():
+            path, number = folder / f"{stem}-{number}.fasta", number + 1
+        try:
+            write_whole(path, text)
+        except OSError as error:
+            self._app.say("stop", f"The sequences could not be kept in {folder} ({error.strerror}).")
+            return ""
+        return str(path)
+
+    def open_together(self, files: list[Path]) -> None:
+        """Open files that belong together and choose them; a search is offered if there are several."""
+        paths = [str(path) for path in files]
+        self._offer_search = len(paths) > 1
+        self._run_when_read = set(paths) - set(self._app.workspace.sources)
+        self.open_paths(paths)
+        for path in paths:
+            self._app.workspace.choose(path)
+
+    def replace(self, old: str, new: str) -> None:
+        """Open a file in place of another, which is closed; the files stay as they are."""
+        self._app.workspace.remove(old)
+        self._app.workspace.remove(new)
+        self._app.inspector.read_file(new)
+
+    def choose_source(self, path: str) -> None:
+        """Show what a file holds."""
+        source = self._app.workspace.sources.get(path)
+        if source is None:
+            return
+        if source.kind == "run":
+            self.run_chosen.emit(path)
+        elif source.is_alignment and self._app.window.sheets.sheet is None:  # else files are chosen for what it asks
+            self.alignment_opened.emit(path)
+        else:
+            self._app.window.details.show_source(source)
+
+    def use_source(self, path: str) -> None:
+        """Use a file for the next search."""
+        self._app.workspace.choose(path)
+        self._app.update_actions()
+
+    def choose_alphabet(self, path: str, alphabet: str) -> None:
+        """Take the sequences of a file for another alphabet."""
+        self._app.inspector.read_file(path, alphabet)
+
+    def add_recent(self, path: str, kind: str) -> None:
+        """Remember a file that was opened."""
+        examples = str(Path(__file__).parents[2])
+        if not (path.startswith(examples) and "examples" in path):
+            self._app.settings.add_recent(path, kind)
+        self._app.window.show_recent()

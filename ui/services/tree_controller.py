@@ -1,0 +1,133 @@
+"""Guide trees of alignments: made by a worker, shown beside the rows, exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtWidgets import QFileDialog
+from shiboken6 import isValid
+
+from clalign.formats.newick import write_newick
+from clalign.formats.writers import whole_file
+from clalign.values.trees import Tree
+
+from .. import formatting
+from ..models.alignment.tree_layout import KINDS, TreeLayout
+from ..models.jobs import JobItem
+from .alignment_controller import AlignmentController
+from .app_context import AppContext, Controller
+from .picture_files import ask_picture_file
+
+if TYPE_CHECKING:
+    from ..views.alignment.rows_page import RowsPanel
+
+FILES = {
+    "Newick (*.nwk)": ".nwk",
+    "Distances with tabulators (*.tsv)": ".tsv",
+    "Distances for PHYLIP (*.phy)": ".phy",
+}
+"""What a tree is exported as besides pictures, and how the names of such files end."""
+
+
+class TreeController(Controller):
+    """Lets trees be made, and shows them.
+
+    Parameters
+    ----------
+    app : AppContext
+    alignments : AlignmentController
+    """
+
+    def __init__(self, app: AppContext, alignments: AlignmentController) -> None:
+        super().__init__(app)
+        self._alignments = alignments
+        self._waiting: list[tuple[JobItem, RowsPanel, tuple[str, ...]]] = []
+        app.queue.job_ended.connect(self._end)
+
+    def show(self, kind: str = "kimura", matrix: str = "") -> None:
+        """Let neighbors be joined by distances of a kind; with `matrix` only the distances are written there."""
+        panel, page = self._alignments.panel, self._app.page
+        if panel is None:
+            return
+        kinds = tuple(KINDS) if page is not None and page.rows_run and page.has_all_pairs else ("kimura", "p")
+        if kind not in kinds:  # a step of the annealing came into view since they were offered
+            self._app.say("note", "Only the finished alignment has distances by posteriors. Go to its last step first.")
+            _choose_again(panel)
+            return
+
+        def start(path: str) -> None:
+            if isValid(panel):
+                job = {"job": "tree", "alignment": path, "kind": kind, "matrix": matrix or None}
+                what = "Distances" if matrix else "Tree"
+                item = self._app.queue.submit(f"{what} of {self._alignments.stem}", job)
+                self._waiting.append((item, panel, kinds))
+
+        self._alignments.with_file(start)
+
+    def _end(self, item: JobItem) -> None:
+        found = next((entry for entry in self._waiting if entry[0] is item), None)
+        if found is None:
+            return
+        self._waiting.remove(found)
+        _, panel, kinds = found
+        if item.state != "done":
+            _choose_again(panel)
+            return
+        value = item.result
+        if value["matrix"]:
+            self._app.say("good", f"Distances written to {formatting.short_path(value['matrix'])}.")
+        elif isValid(panel) and panel.view.n_rows == len(value["names"]):
+            tree = Tree(
+                tuple(value["names"]), np.array(value["parents"], np.int32), np.array(value["lengths"], np.float64)
+            )
+            self._show(panel, TreeLayout.of(tree, value["kind"]), kinds)
+
+    def _show(self, panel: RowsPanel, layout: TreeLayout, kinds: tuple[str, ...]) -> None:
+        from ..views.alignment.tree_view import TreePane
+
+        pane = TreePane(layout, kinds)
+        pane.kind_asked.connect(self.show)
+        pane.export_asked.connect(lambda: self._ask_file(panel))
+        pane.picture_asked.connect(lambda: self.ask_picture(panel))
+        panel.panes.show_tree(pane)
+
+    def _ask_file(self, panel: RowsPanel) -> None:
+        proposed = str(self._app.export_folder / f"{self._alignments.stem}.nwk")
+        path, chosen = QFileDialog.getSaveFileName(self._app.window, "Export tree as", proposed, ";;".join(FILES))
+        if path:
+            known = Path(path).suffix.lower() in FILES.values()
+            self.export(panel, path if known else f"{path}{FILES.get(chosen, '.nwk')}")
+
+    def export(self, panel: RowsPanel, path: str) -> None:
+        """Write the tree or its distances; the ending of the file name decides."""
+        pane = panel.panes.tree
+        if pane is None:
+            return
+        layout = pane.canvas.tree
+        if Path(path).suffix.lower() != ".nwk":
+            self.show(layout.kind, path)
+            return
+
+        def write() -> None:
+            with whole_file(path) as stream:
+                write_newick(layout.tree, stream)
+
+        self._app.write_file(path, "Tree (Newick)", write, self._app.files)
+
+    def ask_picture(self, panel: RowsPanel) -> None:
+        """Open the sheet that saves or copies a picture of the tree."""
+        from ..views.alignment.tree_painter import TreePicture
+
+        pane = panel.panes.tree
+        if pane is not None:
+            layout, node, stem = pane.canvas.tree, pane.canvas.node, self._alignments.stem
+            title = f"{stem} – {layout.summary()}"
+            ask_picture_file(self._app, f"{stem}-tree", lambda: TreePicture(layout, title, node))
+
+
+def _choose_again(panel: RowsPanel) -> None:
+    """Let the distances that are offered be those of the tree in view: there will be no other one."""
+    if isValid(panel) and panel.panes.tree is not None:
+        panel.panes.tree.choose_kind()

@@ -1,0 +1,1 @@
+"""Alignments of two or many rows, and trees beside them."""

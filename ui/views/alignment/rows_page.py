@@ -1,0 +1,468 @@
+"""The page of an alignment: its tools, the overview, the alignment itself, and the words about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QStackedWidget,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
+
+from clalign.common.escapes import escaped
+from clalign.formats.row_writers import Part, fasta_lines
+from clalign.values.row_alignments import RowAlignment
+
+from ... import formatting, theme
+from ...models.alignment.row_colors import (
+    RAMPS,
+    SCHEME_WORDS,
+    SCHEMES,
+)
+from ...models.alignment.row_measures import SPECIES, Rows
+from ...models.alignment.row_search import MODES
+from ...models.alignment.rows_view import (
+    CONSENSUS,
+    RowsView,
+    Selection,
+)
+from ..widgets.choices import NarrowBox
+from ..widgets.parts import (
+    ElidedLabel,
+    EmptyPanel,
+    FactsLabel,
+    IconButton,
+    button,
+    row,
+    shrinking,
+    stacked,
+    title_label,
+)
+from .rows_area import Place
+from .rows_canvas import RowsCanvas
+from .rows_overview import RowsLegend, RowsOverview
+from .rows_panes import RowsPanes
+from .rows_tracks import TRACKS
+
+MODE_LETTERS = 15
+"""Room for the longest word for what is looked for."""
+
+MAX_COPIED = 50_000_000
+"""Letters that are put on the clipboard; more are saved."""
+
+BESIDE = {"identity": "Identity to the reference", "length": "Length without gaps"}
+
+
+class FindField(QLineEdit):
+    """A field whose keys go to what was found."""
+
+    stepped = Signal(int)
+    left = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Find, go on, or leave."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F3):
+            self.stepped.emit(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        elif event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Down):
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+def _toggle(icon: str, tip: str, name: str, call: Callable[[bool], None]) -> IconButton:
+    made = IconButton(icon, tip, lambda: None)
+    made.setAccessibleName(name)
+    made.setCheckable(True)
+    made.toggled.connect(call)
+    return made
+
+
+class RowsPanel(QWidget):
+    """Shows a `RowsView` with its tools; what needs more than it leaves as a signal."""
+
+    save_asked = Signal()
+    export_asked = Signal()
+    said = Signal(str, str)
+    ways_asked = Signal(object)
+    """A menu that is to offer what can be made of the alignment."""
+
+    def __init__(self, view: RowsView) -> None:
+        super().__init__()
+        self.view = view
+        self.canvas = RowsCanvas(view)
+        self.overview = RowsOverview(view, self.canvas)
+        self.legend = RowsLegend(view)
+        self.facts = FactsLabel(view.summary(), "muted")
+        self.status = FactsLabel("", "muted")
+        self.status.setAccessibleName("What is under the cursor")
+        foot = row((self.status, 1), margins=(8, 2, 8, 4))
+        rows = QWidget()
+        rows.setLayout(stacked(self.overview, (self.canvas, 1), self.legend, spacing=0))
+        self.panes = RowsPanes(rows, self.canvas)
+        self.setLayout(stacked(self._tools(), self._finding(), (self.panes, 1), foot, spacing=0))
+        self.panes.failed.connect(partial(self.said.emit, "stop"))
+        self.panes.compared.connect(self._show_agreement)
+        self.panes.described.connect(self.status.setText)
+        self.canvas.described.connect(self.status.setText)
+        self.canvas.find_asked.connect(self.start_finding)
+        self.canvas.copy_asked.connect(self.copy)
+        self.canvas.menu_asked.connect(self._offer_menu)
+        view.measured.connect(self._show_measured)
+        view.found_changed.connect(self._show_found)
+        view.order_changed.connect(self._show_order)
+        view.trouble.connect(partial(self.said.emit, "stop"))
+        view.mistaken.connect(partial(self.said.emit, "caution"))
+        view.changed.connect(self._describe)
+        self.setFocusProxy(self.canvas)
+        self._describe()
+
+    def _tools(self) -> QHBoxLayout:
+        view, canvas = self.view, self.canvas
+        self.schemes, self.orders = NarrowBox(), NarrowBox()
+        self._fill_schemes()
+        self._fill_orders()
+        for box, name, letters in ((self.schemes, "Colors of the cells", 12), (self.orders, "Order of the rows", 8)):
+            box.setAccessibleName(name)
+            box.setToolTip(name)
+            box.setMinimumContentsLength(letters)
+            box.setMaximumWidth(150)
+        self.schemes.activated.connect(lambda: self.choose_scheme(self.schemes.currentData()))
+        self.orders.activated.connect(lambda: view.sort(self.orders.currentData()))
+        tip = "Differences only: dots where a row agrees with the consensus, or with the row that it is compared with"
+        self.dots = _toggle("not-equal-variant", tip, "Differences only", view.set_dots)
+        self.wrap = _toggle("wrap", "Wrap: blocks of columns below each other", "Wrap", self.set_wrapped)
+        tools = QToolBar()  # what has no room it offers behind an arrow
+        tools.setIconSize(theme.ICON_SIZE)
+        tools.setProperty("role", "tools")
+        for widget in (
+            self.schemes, self.orders, self._ways_button(), self.dots, self.wrap,
+            *(IconButton(icon, tip, call) for icon, tip, call in (
+                ("arrow-collapse-horizontal", "Narrower columns (Ctrl+wheel, Ctrl+-)", lambda: canvas.zoom(-1)),
+                ("arrow-expand-horizontal", "Wider columns (Ctrl+wheel, Ctrl++)", lambda: canvas.zoom(1)),
+                ("arrow-collapse-vertical", "Lower rows (Ctrl+Shift+wheel, Ctrl+Down)", lambda: canvas.zoom_rows(-1)),
+                ("arrow-expand-vertical", "Higher rows (Ctrl+Shift+wheel, Ctrl+Up)", lambda: canvas.zoom_rows(1)),
+                ("fit-to-page-outline", "Show the whole alignment", self.fit),
+            )),
+            self._menu_button(),
+        ):  # fmt: skip
+            tools.addWidget(widget)
+        return row((tools, 1), margins=(8, 4, 8, 2))
+
+    def _finding(self) -> QHBoxLayout:
+        self.modes, self.field = NarrowBox(), FindField()
+        for key, (text, tip) in MODES.items():
+            self.modes.addItem(text, key)
+            self.modes.setItemData(self.modes.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        self.modes.setMinimumContentsLength(MODE_LETTERS)
+        self.modes.setMaximumWidth(220)
+        self.modes.setAccessibleName("What is looked for")
+        self.modes.activated.connect(lambda: self._find())
+        self.field.setAccessibleName("Find")
+        self.field.setClearButtonEnabled(True)
+        self.field.setPlaceholderText("Find (Ctrl+F)")
+        self.field.stepped.connect(self._step)
+        self.field.left.connect(self.canvas.setFocus)
+        self.field.textChanged.connect(lambda text: self._show_found() if text else self._find())
+        self.found = ElidedLabel("", "muted")
+        self.found.setAccessibleName("What was found")
+        self._searched = ("", "")
+        return row(
+            (self.modes, 1), (self.field, 2),
+            IconButton("chevron-up", "Previous (Shift+Enter)", lambda: self._step(-1)),
+            IconButton("chevron-down", "Next (Enter)", lambda: self._step(1)),
+            (self.found, 1), spacing=4, margins=(8, 2, 8, 2),
+        )  # fmt: skip
+
+    def _ways_button(self) -> QToolButton:
+        self.ways = IconButton("auto-fix", "What can be made of this alignment", lambda: None, "Tools")
+        self.ways.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.ways)
+        menu.setToolTipsVisible(True)
+
+        def fill() -> None:
+            menu.clear()
+            self.ways_asked.emit(menu)
+
+        menu.aboutToShow.connect(fill)
+        self.ways.setMenu(menu)
+        return self.ways
+
+    def _menu_button(self) -> QToolButton:
+        made = IconButton("dots-horizontal", "Tracks, columns beside the names, save and export", lambda: None)
+        made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(made)
+        menu.setToolTipsVisible(True)
+        self.track_actions: dict[str, QAction] = {}
+        for key, (name, _, tip) in TRACKS.items():
+            self.track_actions[key] = self._checkable(menu, name, tip, True, self._choose_tracks)
+        menu.addSeparator()
+        self.beside_actions = {
+            key: self._checkable(menu, name, f"{name}, beside the names", False, self._choose_beside)
+            for key, name in (*BESIDE.items(), *((name, name) for name in self.view.scores))
+        }
+        menu.addSeparator()
+        self.ramp_actions = QActionGroup(menu)
+        for key, text in RAMPS.items():
+            action = self._checkable(menu, f"Values: {text[:1].lower()}{text[1:]}", "Colors of values", False, None)
+            action.setChecked(key == self.view.ramp)
+            action.triggered.connect(partial(self.view.set_ramp, key))
+            self.ramp_actions.addAction(action)
+        menu.addSeparator()
+        for text, call in (
+            ("Compare with the consensus", partial(self.compare_with, CONSENSUS)),
+            ("Select all", self.view.select_all), ("Copy as FASTA", self.copy),
+            ("Save alignment…", self.save_asked.emit), ("Export picture…", self.export_asked.emit),
+        ):  # fmt: skip
+            menu.addAction(text, call)
+        made.setMenu(menu)
+        return made
+
+    def _checkable(self, menu: QMenu, text: str, tip: str, on: bool, call: Callable[[], None] | None) -> QAction:
+        action = menu.addAction(text)
+        action.setCheckable(True)
+        action.setChecked(on)
+        action.setToolTip(formatting.tip(tip))
+        if call is not None:
+            action.toggled.connect(lambda _: call())
+        return action
+
+    def _fill_schemes(self) -> None:
+        self.schemes.clear()
+        for name in self.view.values:
+            self.schemes.addItem(name, name)
+        for key, text in SCHEMES.items():
+            self.schemes.addItem(text, key)
+            tip = SCHEME_WORDS[key]
+            self.schemes.setItemData(self.schemes.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
+
+    def offer_schemes(self) -> None:
+        """Offer the values that there are by now."""
+        self._fill_schemes()
+
+    def _fill_orders(self) -> None:
+        self.orders.clear()
+        for key, text in self.view.orders().items():
+            self.orders.addItem(text, key)
+        self.orders.setCurrentIndex(self.orders.findData(self.view.order_key))
+
+    def _describe(self) -> None:
+        self.status.setText(" · ".join(self.view.describe(*self.view.cursor)))
+
+    # --- what is chosen ---
+
+    def choose_scheme(self, scheme: str) -> None:
+        """Color the cells in another way."""
+        self.view.set_scheme(scheme)
+        self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
+
+    def set_wrapped(self, wrapped: bool) -> None:
+        """Wrap the columns, or say why that cannot be."""
+        reason = self.canvas.why_not_wrapped() if wrapped else ""
+        if reason:
+            self.said.emit("note", reason)
+            self.wrap.setChecked(False)
+        else:
+            self.canvas.set_wrapped(wrapped)
+
+    def fit(self) -> None:
+        """Show the whole alignment."""
+        self.wrap.setChecked(False)
+        self.canvas.fit()
+
+    def _choose_tracks(self) -> None:
+        self.canvas.set_tracks(tuple(key for key, action in self.track_actions.items() if action.isChecked()))
+
+    def _choose_beside(self) -> None:
+        chosen = tuple(key for key, action in self.beside_actions.items() if action.isChecked())
+        if "identity" in chosen and self.view.identity is None:
+            self.view.find_identities()
+        self.canvas.set_beside(chosen)
+
+    def compare_with(self, number: int) -> None:
+        """Compare the rows with one of the file, or with the consensus."""
+        self.view.set_reference(number)
+        self.said.emit("note", f"Rows are now compared with {self.view.reference_name}.")
+
+    def _show_order(self) -> None:
+        if self.orders.count() != len(self.view.orders()):
+            self._fill_orders()
+        self.orders.setCurrentIndex(self.orders.findData(self.view.order_key))
+
+    def _show_measured(self) -> None:
+        view = self.view
+        if view.is_measured:
+            self.facts.setText(view.summary())
+            self.canvas.setAccessibleDescription(view.summary())
+        else:
+            self.facts.setText(f"{view.summary()} · counting the columns, {formatting.percent(view.share_known)}")
+
+    # --- finding ---
+
+    def start_finding(self) -> None:
+        """Go to the field that finds something."""
+        self.field.setFocus()
+        self.field.selectAll()
+
+    def _find(self) -> None:
+        self._searched = self.field.text(), self.modes.currentData()
+        self.view.find(*self._searched)
+
+    def _step(self, step: int) -> None:
+        if self._searched != (self.field.text(), self.modes.currentData()):
+            self._find()
+        else:
+            self.view.step_found(step)
+
+    def _show_found(self) -> None:
+        view, n = self.view, len(self.view.found)
+        if not self.field.text().strip():
+            self.found.setText("")
+        elif (self.field.text(), self.modes.currentData()) != self._searched:
+            self.found.setText("Enter finds it")
+        elif view.is_finding:
+            self.found.setText("Looking…")
+        elif not n:
+            self.found.setText("Nothing found")
+        else:
+            if view.found_at < 0:
+                view.step_found(1)
+                return
+            more = "" if view.found.is_all else " or more"
+            self.found.setText(f"{formatting.count(view.found_at + 1)} of {formatting.count(n)}{more}")
+
+    # --- the selection ---
+
+    def chosen_part(self) -> Part:
+        """Return what is selected, or everything, in the order in which it is shown."""
+        view, chosen = self.view, self.view.selection
+        if chosen is None:
+            return Part(view.order, range(view.n_columns))
+        return Part(view.order[chosen.rows.start : chosen.rows.stop], chosen.columns)
+
+    def copy(self) -> None:
+        """Put what is selected on the clipboard, as aligned FASTA; without a selection the row of the cursor."""
+        view = self.view
+        if view.selection is None:
+            view.select(Selection(range(view.cursor[0], view.cursor[0] + 1), range(view.n_columns)))
+        part = self.chosen_part()
+        if len(part.rows) * len(part.columns) > MAX_COPIED:
+            self.said.emit("note", "This is too much for the clipboard. Save the alignment to a file instead.")
+            return
+        QGuiApplication.clipboard().setText("".join(fasta_lines(view.alignment, part)))
+        rows, columns = formatting.plural(len(part.rows), "row"), formatting.plural(len(part.columns), "column")
+        self.status.setText(f"Copied {rows} of {columns} as FASTA")
+
+    def _offer_menu(self, at: QPoint, place: Place) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if place.part in ("names", "cells"):
+            name = self.view.name_at(place.row)
+            text = f"Compare with {name if len(name) <= 40 else name[:38] + '…'}"
+            menu.addAction(text.replace("&", "&&"), partial(self.compare_with, self.view.row_at(place.row)))
+        menu.addAction("Compare with the consensus", partial(self.compare_with, CONSENSUS))
+        menu.addSeparator()
+        menu.addAction("Copy as FASTA", self.copy)
+        menu.addAction("Save alignment…", self.save_asked.emit)
+        menu.addAction("Export picture…", self.export_asked.emit)
+        menu.addSeparator()
+        self.ways_asked.emit(menu)
+        menu.popup(at)
+
+    def _show_agreement(self, title: str) -> None:
+        """Color the cells by what was compared, or as before."""
+        self.offer_schemes()
+        self.choose_scheme(title or self.view.scheme)
+
+    def close_view(self) -> None:
+        """Let everything go."""
+        self.panes.close_comparison()
+        self.view.close()
+
+
+class RowsPage(QWidget):
+    """The alignments of a file, one at a time."""
+
+    number_asked = Signal(int)
+    stop_asked = Signal()
+    save_asked = Signal()
+    export_asked = Signal()
+    said = Signal(str, str)
+    ways_asked = Signal(object)
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.title = title
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.panel: RowsPanel | None = None
+        self.numbers = shrinking(QComboBox())
+        self.numbers.setAccessibleName("Alignment that is shown")
+        self.numbers.setMaxVisibleItems(20)
+        self.numbers.setMinimumContentsLength(14)
+        self.numbers.hide()
+        self.numbers.activated.connect(self.number_asked)
+        self._line = FactsLabel("", "muted")
+        self.stop_button = button("Stop", self.stop_asked.emit)
+        self.empty = EmptyPanel("format-align-justify", "Reading the alignment", "", self.stop_button)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        top = row((title_label(title), 1), self.numbers, spacing=-1)
+        head = stacked(top, self._line, spacing=2, margins=(12, 8, 8, 2))
+        self.setLayout(stacked(head, (self._stack, 1), spacing=0))
+
+    def show_titles(self, titles: list[str], number: int) -> None:
+        """Let one of several alignments be chosen."""
+        self.numbers.clear()
+        self.numbers.addItems([escaped(title) or f"Alignment {place + 1}" for place, title in enumerate(titles)])
+        self.numbers.setCurrentIndex(number)
+        self.numbers.setVisible(len(titles) > 1)
+
+    def show_alignment(self, alignment: RowAlignment, by_species: Rows | None = None) -> RowsView:
+        """Show an alignment, and offer the order of its rows by species, if there is one."""
+        self.close_view()
+        view = RowsView(alignment, self)
+        if by_species is not None:
+            view.own_orders[SPECIES] = by_species
+        self.panel = panel = RowsPanel(view)
+        for signal, own in (
+            (panel.save_asked, self.save_asked), (panel.export_asked, self.export_asked), (panel.said, self.said),
+            (panel.ways_asked, self.ways_asked),
+        ):  # fmt: skip
+            signal.connect(own)
+        view.measured.connect(self._show_facts)
+        self._stack.addWidget(panel)
+        self._stack.setCurrentWidget(panel)
+        self.setFocusProxy(panel)
+        self._show_facts()
+        view.begin()
+        return view
+
+    def _show_facts(self) -> None:
+        if self.panel is not None:
+            title = self.panel.view.alignment.notes.title()
+            self._line.setText(" · ".join(part for part in (title, self.panel.facts.text()) if part))
+
+    def say(self, heading: str, text: str, can_stop: bool = False) -> None:
+        """Say why there is no alignment, or how far it is."""
+        self.empty.say(heading, text)
+        self.stop_button.setVisible(can_stop)
+        self._stack.setCurrentWidget(self.empty)
+
+    def close_view(self) -> None:
+        """Let the alignment go."""
+        if self.panel is not None:
+            self.panel.close_view()
+            self._stack.removeWidget(self.panel)
+            self.panel.deleteLater()
+            self.panel.view.deleteLater()
+            self.panel = None

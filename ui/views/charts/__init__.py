@@ -1,0 +1,1 @@
+"""Charts: histograms, heat maps, architectures, drawings."""

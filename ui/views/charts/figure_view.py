@@ -1,0 +1,79 @@
+"""A chart on the screen."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF
+from PySide6.QtGui import QColor, QFontInfo, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from clalign.engines.pictures.charts import chart_drawing, chart_height
+from clalign.values.charts import Chart
+from clalign.values.drawings import TEXT, Drawing
+
+from ... import theme
+from .drawing_painter import DrawingPicture, paint_shapes
+
+PICTURE = QSizeF(960, 540)
+"""Least size of an exported picture."""
+
+
+def chart_picture(chart: Chart) -> DrawingPicture:
+    """Return a chart as a picture for files."""
+    return DrawingPicture(chart_drawing(chart, PICTURE.width(), PICTURE.height()))
+
+
+class FigureView(QWidget):
+    """Draws a chart; resting on a part of it says more."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.chart: Chart | None = None
+        self.setAccessibleName(name)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    @property
+    def _scale(self) -> float:
+        """How much larger the letters of this window are than those of drawings."""
+        return QFontInfo(self.font()).pixelSize() / TEXT
+
+    def _height(self) -> int:
+        return int(chart_height(self.chart) * self._scale) + 1 if self.chart is not None else 0
+
+    def show_chart(self, chart: Chart | None) -> None:
+        """Show a chart, or nothing."""
+        if chart == self.chart:
+            return
+        self.chart = chart
+        self.setMinimumHeight(self._height())
+        self.setAccessibleDescription(chart.title if chart is not None else "")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Return a size for a page."""
+        return QSize(480, self._height() or 220)
+
+    def _drawing(self, chart: Chart) -> Drawing:
+        return chart_drawing(chart, self.width() / self._scale, self.height() / self._scale)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the chart."""
+        if self.chart is not None:
+            painter, tokens = QPainter(self), theme.current()
+            painter.fillRect(self.rect(), QColor(tokens.surface))
+            painter.scale(self._scale, self._scale)
+            paint_shapes(painter, self._drawing(self.chart).shapes, tokens)
+
+    def tip_at(self, place: QPointF) -> str:
+        """Return what is said about a place."""
+        if self.chart is None:
+            return ""
+        picks = self._drawing(self.chart).picks
+        part = picks.at(place.x() / self._scale, place.y() / self._scale)
+        return "" if part is None else picks.tip(part)
+
+    def event(self, event: QEvent) -> bool:
+        """Say more about what the pointer rests on."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
+            return True
+        return super().event(event)

@@ -1,0 +1,109 @@
+"""The score histogram with what stands around it: legend, sentence, ways to see more or less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+
+from ...models.charts.histogram import Histogram
+from ..widgets.parts import (
+    ElidedLabel,
+    button,
+    label,
+    row,
+    stacked,
+)
+from .histogram_plot import ScorePlot
+from .legend import Legend
+
+
+class HistogramView(QWidget):
+    """Plot, legend, and the sentence that says what is shown.
+
+    Parameters
+    ----------
+    compact : bool
+        As a strip below the table: without the legend, and with as much room for the bars as there can be.
+    """
+
+    threshold_moved = Signal(str, float)
+    kind_chosen = Signal(str)
+    bar_clicked = Signal(float, float)
+
+    def __init__(self, compact: bool) -> None:
+        super().__init__()
+        self.plot = ScorePlot(titled=not compact)
+        self.kinds = QComboBox()
+        self.kinds.setAccessibleName("Scores that the histogram shows")
+        self.kinds.activated.connect(lambda: self.kind_chosen.emit(self.kinds.currentData()))
+        self.kinds.hide()
+        self.legend, self.sentence = Legend(), label("", "muted", wrap=True)
+        self._nothing = label("", "muted", wrap=True)
+        self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._nothing.hide()
+        self.bar_words, self._axis_words = ElidedLabel(" ", "muted"), label("", "muted")
+        self.further = self._link("", self.plot.show_every, "Show all scores (End)")
+        self.back = self._link("Back to the first view", self.plot.show_all, "Show the scores around the thresholds "
+                               "again (Home)")  # fmt: skip
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        top, below = row((self.legend, 1)), row((self.bar_words, 1), self._axis_words, self.further, self.back)
+        (below if compact else top).addWidget(self.kinds, 0, Qt.AlignmentFlag.AlignTop)
+        parts = (top, (self.plot, 1), (self._nothing, 1), below, self.sentence)
+        self.setLayout(stacked(*parts, margins=(8, 4, 8, 4), spacing=2))
+        if compact:
+            self.kinds.setMaximumHeight(self.kinds.fontMetrics().height() + 12)
+        self._axis_words.setVisible(compact)
+        self.legend.setVisible(not compact)
+        self.sentence.setVisible(not compact)
+        self._words = self._axis_words if compact else self.sentence
+        self.plot.threshold_moved.connect(self.threshold_moved)
+        self.plot.bar_clicked.connect(self.bar_clicked)
+        self.plot.bar_hovered.connect(self.say_of_bar)
+        self.plot.zoomed.connect(self._show_ways)
+        self.plot.drawn.connect(self._show_legend)
+
+    def _link(self, text: str, call: Callable[[], object], tip: str) -> QPushButton:
+        made = button(text, call, "link", tip)
+        made.hide()
+        return made
+
+    def _show_ways(self) -> None:
+        """Offer to see what is out of view."""
+        data = self.plot.data
+        has_bars = data is not None and len(data.counts) > 0
+        self.further.setText(data.further_words() if data is not None else "")
+        self.further.setVisible(bool(self.further.text()) and not self.plot.is_zoomed)
+        self.back.setVisible(self.plot.is_zoomed and has_bars)
+
+    def show_histogram(self, data: Histogram, sentence: str, why: str = "") -> None:
+        """Show new numbers and what they are, or why there are none, if more is known than their own words."""
+        self.plot.show_histogram(data)
+        has_bars = len(data.counts) > 0
+        self._nothing.setText(why or data.nothing_words)
+        self._nothing.setHidden(has_bars)
+        for part in (self.plot, self._words):
+            part.setVisible(has_bars)
+        self._axis_words.setText(data.axis)
+        self.kinds.setVisible(bool(data.kinds))
+        for kind, text in data.kinds.items() if not self.kinds.count() else ():
+            self.kinds.addItem(text, kind)
+        self.kinds.setCurrentIndex(self.kinds.findData(data.kind))
+        self.kinds.setToolTip(sentence)
+        self.sentence.setText(sentence)
+        self._show_ways()
+
+    def _show_legend(self) -> None:
+        """Say what is drawn."""
+        data = self.plot.data
+        if data is None or not len(data.counts):
+            self.legend.show_entries([])
+            return
+        curves = [entry for entry in data.legend() if self.plot.has_drawn(entry[0])]
+        self.legend.show_entries([("bars", data.bars_words()), *curves])
+
+    def say_of_bar(self, text: str) -> None:
+        """Say something of the bar under the pointer, or of the one that was clicked."""
+        self.bar_words.setText(text or " ")

@@ -1,0 +1,118 @@
+"""The sheet that exports a picture: its format, its file, and between them what an own kind of picture asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QFileDialog, QLineEdit, QRadioButton
+
+from ..widgets.parts import (
+    button,
+    label,
+    row,
+)
+from ..widgets.sheet import Sheet
+from .pictures import FORMATS
+
+FORMAT_WORDS = {".svg": "SVG, to be edited", ".pdf": "PDF, in pages", ".png": "PNG, as pixels"}
+
+
+class PictureSheet(Sheet):
+    """Asks for format and file; emits the choices and the path, or only the choices where it is to be copied.
+
+    Parameters
+    ----------
+    heading : str
+    stem : str
+        The name that the file is proposed to have, without its ending.
+    folder : Path
+    """
+
+    export_asked = Signal(object, str)
+    copy_asked = Signal(object)
+
+    def __init__(self, heading: str, stem: str, folder: Path) -> None:
+        super().__init__(heading, 520)
+        self._stem, self._folder = stem.replace("/", "_"), folder
+        self._own_name = False
+        self.formats = QButtonGroup(self)
+        self.path = QLineEdit()
+        self.path.setAccessibleName("File to write")
+        self.problem = label("", "caution", wrap=True)
+        self.export_button = button("Export", self._export, "primary")
+        self._add_formats()
+        self.add_choices()
+        self.body.addWidget(label("File", "muted"))
+        self.body.addLayout(row(self.path, button("Choose…", self._ask_path)))
+        self.body.addWidget(self.problem)
+        self.body.addStretch(1)
+        self.copy_button = button("Copy", self._copy, tip="Put the picture on the clipboard, as pixels and as SVG")
+        self.foot.addLayout(row(self.copy_button, None, button("Cancel", self.close_sheet), self.export_button))
+        self.setFocusProxy(self.formats.buttons()[0])
+        self.path.textEdited.connect(self._note_name)
+        self.path.textChanged.connect(lambda: self.judge())
+        self.formats.buttonToggled.connect(lambda: self._propose())
+        self._propose()
+
+    def add_choices(self) -> None:
+        """Add what an own kind of picture asks for."""
+
+    def choices(self) -> Any:
+        """Return what was chosen."""
+        raise NotImplementedError
+
+    def objection(self) -> str:
+        """Return why there can be no picture with what was chosen; empty if there can."""
+        return ""
+
+    def _add_formats(self) -> None:
+        self.body.addWidget(label("As", "muted"))
+        for number, ending in enumerate(FORMATS):
+            made = QRadioButton(FORMAT_WORDS[ending])
+            self.formats.addButton(made, number)
+            self.body.addWidget(made)
+        self.formats.button(0).setChecked(True)
+
+    def _note_name(self) -> None:
+        self._own_name = True
+
+    @property
+    def ending(self) -> str:
+        """How the name of the file is to end."""
+        return FORMATS[self.formats.checkedId()]
+
+    def _propose(self) -> None:
+        path = Path(self.path.text()) if self._own_name else self._folder / self._stem
+        self.path.setText(str(path.with_suffix(self.ending) if self._own_name else f"{path}{self.ending}"))
+        self.judge()
+
+    def judge(self) -> None:
+        """Say what keeps the picture from being written."""
+        text = self.path.text().strip()
+        path, problem = Path(text or "."), ""
+        if not text or path.is_dir():
+            problem = "Choose a file name."
+        elif not path.parent.is_dir():
+            problem = f"The folder {path.parent} is not there."
+        elif path.suffix.lower() not in FORMATS:
+            problem = f"The name must end in {', '.join(FORMATS)}."
+        else:
+            problem = self.objection()
+        self.export_button.setEnabled(not problem)
+        self.export_button.setToolTip(problem)
+        exists = not problem and path.exists()
+        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+
+    def _ask_path(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, f"{self.heading} to", self.path.text())
+        if name:
+            self._own_name = True
+            self.path.setText(name)
+
+    def _copy(self) -> None:
+        self.copy_asked.emit(self.choices())
+
+    def _export(self) -> None:
+        self.export_asked.emit(self.choices(), self.path.text().strip())

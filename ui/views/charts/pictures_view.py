@@ -1,0 +1,195 @@
+"""The pictures of a run's hits: one at a time, picked from by mouse, saved and copied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
+
+from clalign.engines.pictures import KINDS, Asked, HitPicture
+
+from ... import formatting
+from ...models.results.run_view import RunView
+from ...models.widgets.text_table import TextColumn, TextTable
+from ..widgets.parts import (
+    AskedView,
+    ElidedLabel,
+    IconButton,
+    allow_entry,
+    button,
+    label,
+    row,
+    shrinking,
+    stacked,
+)
+from ..widgets.text_table_view import TextTableView, TurningSplitter
+from ..widgets.wait_sign import WaitLine
+from .drawing_view import DrawingView
+from .one_at_a_time import OneAtATime
+
+MAX_LISTED = 5000
+"""Species in the table; a file has all."""
+
+
+def _text(place: int) -> Any:
+    return lambda entry: formatting.count(entry["cells"][place])
+
+
+SPECIES_COLUMNS = (
+    TextColumn("Species", "As descriptions or the taxonomy name it", lambda e: str(e["cells"][0]), stretch=True),
+    TextColumn("Sequences", "With hits", _text(1), right=True, width=80),
+    TextColumn("Hits", "Of all queries in view", _text(3), right=True, width=60),
+    TextColumn("Best E-value", "Of its hits", lambda e: formatting.evalue(e["cells"][4]) if e["cells"][4] != "" else "",
+               right=True, width=90),
+)  # fmt: skip
+
+
+class PicturesView(AskedView):
+    """Asks for a picture when it is looked at, and shows it."""
+
+    hits_picked = Signal(object)
+    taxonomy_asked = Signal()
+    numbers_asked = Signal()
+    picture_asked = Signal()
+    copy_asked = Signal()
+    table_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.wish: Asked = Asked("coverage")
+        self.is_chosen = False
+        """Whether somebody chose the picture: it stays then, also where it cannot be drawn."""
+
+        self.drawing = DrawingView()
+        self.drawing.hits_picked.connect(self.hits_picked)
+        self.drawing.described.connect(self._describe)
+        self.species = TextTable(SPECIES_COLUMNS, self)
+        self.table = TextTableView(self.species, "Species")
+        self.table.row_chosen.connect(self._pick_species)
+        self.empty: OneAtATime = OneAtATime("chart-scatter-plot")
+        shown = TurningSplitter(self.drawing, self.table, first_height=360)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(shown)
+        self.setLayout(stacked(self._tools(), (self._stack, 1), self._foot(), spacing=0))
+        self.setFocusProxy(self.kinds)
+        self._show_tools()
+        self.say("Pictures of the hits", "They are being read.")
+
+    def _tools(self) -> QWidget:
+        self.kinds = shrinking(QComboBox())
+        self.kinds.setMinimumContentsLength(18)
+        self.kinds.setAccessibleName("Which picture")
+        for place, (name, kind) in enumerate(KINDS.items()):
+            self.kinds.addItem(kind.words, name)
+            self.kinds.setItemData(place, kind.meaning, Qt.ItemDataRole.ToolTipRole)
+        self.kinds.activated.connect(lambda: self.choose_kind(self.kinds.currentData()))
+        self.meaning = ElidedLabel("", "muted")
+        self.taxonomy = IconButton(
+            "family-tree", "Choose a table of species: name, accession, OX number or OS name, tab, species",
+            self.taxonomy_asked.emit, "Taxonomy…",
+        )  # fmt: skip
+        self.columns = shrinking(QComboBox())
+        self.columns.setAccessibleName("Column of the table of taxonomy")
+        self.columns.activated.connect(lambda: self._wish(column=self.columns.currentData()))
+        self.tools = [
+            IconButton("table-arrow-down", "Save the numbers behind the picture (TSV)", self.numbers_asked.emit),
+            IconButton("content-copy", "Copy the picture", self.copy_asked.emit),
+            IconButton("export-variant", "Save the picture: SVG, PDF or PNG", self.picture_asked.emit),
+        ]
+        made = QWidget()
+        top = row(self.kinds, None, self.columns, self.taxonomy, *self.tools)
+        made.setLayout(stacked(top, self.meaning, spacing=2, margins=(12, 6, 12, 2)))
+        return made
+
+    def _foot(self) -> QWidget:
+        self.sentence = label("", "muted", wrap=True)
+        self.picked = WaitLine("Reading the hits")
+        self.waiting = self.picked.waiting
+        self.show_them = button("Show in the table", self.table_asked.emit, "link")
+        self.show_them.hide()
+        made = QWidget()
+        line = row((self.picked, 1), self.show_them)
+        made.setLayout(stacked(self.sentence, line, spacing=2, margins=(12, 4, 12, 6)))
+        return made
+
+    def _show_tools(self) -> None:
+        is_species = self.wish.kind == "species"
+        self.taxonomy.setVisible(is_species)
+        self.columns.setVisible(is_species and self.columns.count() > 1)
+        self.table.setVisible(is_species)
+        self.meaning.setText(KINDS[self.wish.kind].meaning)
+
+    def allow_kind(self, kind: str, reason: str) -> None:
+        """Let a picture be chosen, or say why it cannot be."""
+        allow_entry(self.kinds, self.kinds.findData(kind), reason)
+
+    def choose_kind(self, kind: str) -> None:
+        """Show the picture that somebody chose."""
+        self.is_chosen = True
+        self.show_kind(kind)
+
+    def show_kind(self, kind: str) -> None:
+        """Show another picture."""
+        self.kinds.setCurrentIndex(self.kinds.findData(kind))
+        self._wish(kind=kind)
+
+    def _wish(self, **more: Any) -> None:
+        self.wish = replace(self.wish, **more)
+        self._show_tools()
+        self.say_picked("")
+        self.ask()
+
+    def set_taxonomy(self, path: str, columns: list[tuple[str, str]]) -> None:
+        """Look species up in a table, in one of its columns: words and names."""
+        self.columns.clear()
+        for words, name in columns:
+            self.columns.addItem(words, name)
+        self.taxonomy.setToolTip(f"Species are looked up in {Path(path).name}. Choose another table")
+        self._wish(taxonomy=path, column="")
+
+    @property
+    def picture(self) -> HitPicture | None:
+        """What is shown; None if nothing is."""
+        return self.drawing.picture if self._stack.currentIndex() else None
+
+    def show_picture(self, picture: HitPicture) -> None:
+        """Show a picture."""
+        self.sentence.setText(picture.sentence)
+        if self.wish.kind == "species":
+            rows = [{"cells": cells} for _, cells in zip(range(MAX_LISTED), picture.rows(), strict=False)]
+            self.species.set_rows(rows)
+        self._stack.setCurrentIndex(1)
+        self.drawing.show_picture(picture)
+        for tool in self.tools:
+            tool.setEnabled(True)
+
+    def say(self, heading: str, text: str, too_many: RunView | None = None) -> None:
+        """Say why there is nothing; where a run shows too many queries, offer one of them."""
+        super().say(heading, text)
+        self.empty.offer(too_many)
+        self.sentence.setText("")
+        self.drawing.show_picture(None)
+        for tool in self.tools:
+            tool.setEnabled(False)
+
+    def say_picked(self, words: str) -> None:
+        """Say how many hits were chosen in the table."""
+        self.picked.setText(words)
+        self.show_them.setVisible(bool(words))
+
+    def _describe(self, text: str) -> None:
+        if not self.show_them.isVisible():
+            self.picked.setText(text.replace("\n", " · "))
+
+    def _pick_species(self) -> None:
+        picture = self.picture
+        counts = getattr(picture, "counts", [])
+        place = self.table.currentIndex().row()
+        if 0 <= place < len(counts):
+            self.hits_picked.emit(counts[place].hits)

@@ -1,0 +1,127 @@
+"""Words at places of a plot, in a lane above it: they cover neither what is drawn nor each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsLayout
+
+from ... import theme
+
+BESIDE = 5.0
+"""Pixels between words and their line."""
+
+EDGE = 3.0
+
+SHARE = 0.5
+"""How much of lane and view together the lane takes at most; lines of tags that do not fit stay without words."""
+
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """What is said of a place.
+
+    Attributes
+    ----------
+    x : float
+        In the units of the axis.
+    text : str
+        Of one line or several.
+    color : str
+        The name of a color of the theme, for words and line.
+    """
+
+    x: float
+    text: str
+    color: str = "text"
+
+
+class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
+    """The lane above a view; each tag hangs on the line that goes up from its place.
+
+    Parameters
+    ----------
+    view : pg.ViewBox
+        With the same right edge.
+    """
+
+    def __init__(self, view: pg.ViewBox) -> None:
+        super().__init__()
+        self._view = view
+        self._tags: list[Tag] = []
+        self.title = ""
+        self.placed: list[tuple[Tag, float, QRectF]] = []
+        self._room(1)
+
+    def _room(self, n_lines: int) -> None:
+        height = n_lines * self._height + 2 * EDGE
+        if height != self.maximumHeight():
+            self.setFixedHeight(height)
+            # While the plot is being laid out its layout takes no note of another height.
+            QTimer.singleShot(0, self, self._settle)
+
+    def _settle(self) -> None:
+        """Have the lane laid out as high as it is now."""
+        layout = self.parentLayoutItem()
+        if isinstance(layout, QGraphicsLayout) and self.size().height() != self.maximumHeight():
+            layout.invalidate()
+            layout.activate()
+
+    @property
+    def _metrics(self) -> QFontMetricsF:
+        return QFontMetricsF(self.font())
+
+    @property
+    def _height(self) -> float:
+        return self._metrics.height()
+
+    def show_tags(self, tags: list[Tag]) -> None:
+        """Show other words."""
+        self._tags = tags
+        self.place()
+
+    def place(self) -> None:
+        """Find a place for each: beside its line, as low as can be, the first ones first; half is left to the bars."""
+        room = SHARE * (self._view.height() + self.size().height())
+        metrics, left, right = self._metrics, self._view.pos().x(), self._view.pos().x() + self._view.width()
+        taken = [QRectF(0, -self._height, metrics.horizontalAdvance(self.title) + 8, self._height)]
+        self.placed = []
+        for tag in self._tags:
+            x = left + self._view.mapFromView(QPointF(tag.x, 0)).x()
+            if not left <= x <= right:
+                continue
+            lines = tag.text.split("\n")
+            wide, high = max(map(metrics.horizontalAdvance, lines)) + 2, len(lines) * self._height
+            sides = [x + BESIDE, x - BESIDE - wide]
+            fitting = [side for side in sides if side >= 0 and side + wide <= right] or [max(0.0, right - wide)]
+            rows = range(max(1, int((room - high) / self._height) + 1))
+            boxes = (QRectF(side, -row * self._height - high, wide, high) for row in rows for side in fitting)
+            box = next((box for box in boxes if not any(box.intersects(other) for other in taken)), None)
+            if box is None:
+                continue
+            taken.append(box)
+            self.placed.append((tag, x, box))
+        self._room(max(1, round(max(-box.top() for box in taken) / self._height)))
+        self.update()
+
+    def paint(self, painter: QPainter, *rest: Any) -> None:
+        """Draw the lines, and then the words over them."""
+        colors, bottom = theme.current(), self.size().height()
+        painter.translate(0, bottom - EDGE)
+        for tag, x, box in self.placed:
+            painter.setPen(QPen(QColor(getattr(colors, tag.color)), 1))
+            painter.drawLine(QPointF(x, box.top()), QPointF(x, EDGE))
+        title = QRectF(2, -self._height, self._metrics.horizontalAdvance(self.title) + 2, self._height)
+        for text, color, box in (
+            (self.title, "muted", title),
+            *((tag.text, tag.color, box) for tag, _, box in self.placed),
+        ):
+            painter.fillRect(box, QColor(colors.surface))
+            painter.setPen(QColor(getattr(colors, color)))
+            painter.drawText(box, int(LEFT), text)

@@ -1,0 +1,48 @@
+"""The sheet that saves a picture of a chosen width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtWidgets import QDoubleSpinBox
+
+from ..widgets.parts import label, row
+from .picture_sheet import PictureSheet
+
+USUAL, LEAST, MOST = 180.0, 20.0, 2000.0
+"""Millimeters: about the width of a page."""
+
+
+class SizedPictureSheet(PictureSheet):
+    """Emits the width in millimeters, and the path.
+
+    Parameters
+    ----------
+    heading, stem, folder
+        As of `PictureSheet`.
+    why_not : callable
+        Returns why a picture cannot be written to a path; empty if it can.
+    """
+
+    def __init__(self, heading: str, stem: str, folder: Path, why_not: Callable[[str], str] = lambda path: "") -> None:
+        self._why_not = why_not
+        super().__init__(heading, stem, folder)
+
+    def objection(self) -> str:
+        """Return why there can be no such picture; empty if there can."""
+        return self._why_not(self.path.text().strip())
+
+    def add_choices(self) -> None:
+        """Add the width."""
+        self.width_box = QDoubleSpinBox()
+        self.width_box.setRange(LEAST, MOST)
+        self.width_box.setDecimals(0)
+        self.width_box.setValue(USUAL)
+        self.width_box.setSuffix(" mm")
+        self.width_box.setAccessibleName("Width of the picture")
+        self.body.addLayout(row(label("Width", "muted"), self.width_box, None))
+
+    def choices(self) -> float:
+        """Return the width."""
+        return self.width_box.value()

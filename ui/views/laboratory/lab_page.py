@@ -1,0 +1,220 @@
+"""What the pages of the laboratory share: head, tabs of experiments, fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLineEdit,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from clalign.labs.laboratory import Experiment
+from clalign.values.charts import Chart
+
+from ... import formatting
+from ...models import device_words
+from ...models.laboratory.lab_view import LabView
+from ...models.widgets.text_table import TextTable
+from ...models.workspace import Workspace
+from ..charts.figure_view import FigureView
+from ..widgets.flow import Flow
+from ..widgets.parts import (
+    ElidedLabel,
+    EmptyPanel,
+    IconButton,
+    allow_entry,
+    button,
+    clear_layout,
+    label,
+    notice_row,
+    row,
+    scrolled,
+    set_role,
+    stacked,
+    title_label,
+)
+from ..widgets.text_table_view import TextTableView, TurningSplitter
+
+BOX_WIDTH, NUMBER_WIDTH = 230, 110
+"""Pixels of a field that chooses, which may be twice as wide, and of one that takes a number."""
+
+
+class LabPage(QWidget):
+    """Shows a `LabView`: head, setup, verdicts, and a tab with table and chart for each experiment.
+
+    Everything that is asked for leaves as a signal. A page of its own adds its fields to the setup.
+
+    Parameters
+    ----------
+    view : LabView
+    workspace : Workspace
+    run_text : str
+        What the primary button says.
+    import_tip : str
+        Of the button that opens a document.
+    icon, empty_text : str
+        What stands where nothing was measured yet.
+    """
+
+    run_asked = Signal(dict)
+    stop_asked = Signal()
+    action_asked = Signal(str)
+    row_chosen = Signal(dict)
+
+    def __init__(
+        self, view: LabView, workspace: Workspace, run_text: str, import_tip: str, icon: str, empty_text: str
+    ) -> None:
+        super().__init__()
+        self.view, self.workspace, self.title = view, workspace, view.of.title
+        self.run_button = button(run_text, self.run, "primary")
+        self.stop_button = button("Stop", self.stop_asked.emit, tip="Stop; what was measured so far is kept")
+        self.stop_button.hide()
+        self.summary = ElidedLabel("", "muted")
+        self.setup = Flow(spacing=18)
+        self.setup.setContentsMargins(12, 4, 12, 8)
+        self.notices = QVBoxLayout()
+        self.notices.setContentsMargins(12, 0, 12, 6)
+        self.notices.setSpacing(2)
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.setTabBarAutoHide(True)
+        self.experiments = [self._experiment(one, icon, empty_text) for one in view.of.experiments]
+        self.box = QVBoxLayout(self)
+        self.box.setContentsMargins(0, 0, 0, 0)
+        self.box.setSpacing(0)
+        for layout in (self._head(import_tip), self.setup, self.notices):
+            self.box.addLayout(layout)
+        self.box.addWidget(self.tabs, 1)
+        self.setFocusProxy(self.run_button)
+        self._add_setup()
+        view.changed.connect(self.show_view)
+        self.show_view()
+
+    def _add_setup(self) -> None:
+        """Add the fields of the job to the setup."""
+        raise NotImplementedError
+
+    def _experiment(self, of: Experiment, icon: str, empty_text: str) -> ExperimentTab:
+        made = ExperimentTab(of, self.view.tables[of.key], icon, empty_text)
+        if of.columns is self.view.of.experiments[0].columns:  # only of these rows more is known
+            made.table.row_chosen.connect(self.row_chosen)
+        self.tabs.addTab(made, of.title)
+        return made
+
+    def show_view(self) -> None:
+        """Show what is known now."""
+        self.summary.setText(self.view.summary())
+        for tab in self.experiments:
+            tab.show_chart(self.view.chart(tab.key), self.view.is_live)
+        clear_layout(self.notices)
+        for severity, text in self.view.verdicts():
+            self.notices.addWidget(notice_row(severity, text))
+        self.show_running()
+
+    def _head(self, import_tip: str) -> QVBoxLayout:
+        ask = self.action_asked.emit
+        tips = self._tips = {
+            "save": "Save the result as JSON",
+            "copy": "Copy the table for a spreadsheet",
+            "picture": "Save the chart in view as SVG or PNG",
+        }
+        self.tools = {
+            "open": IconButton("folder-open-outline", import_tip, lambda: ask("open"), "Open…"),
+            "save": IconButton("content-save-outline", tips["save"], lambda: ask("save"), "Save…"),
+            "copy": IconButton("content-copy", tips["copy"], lambda: ask("copy"), "Copy table"),
+            "picture": IconButton("image-outline", tips["picture"], lambda: ask("picture"), "Picture…"),
+        }
+        top = row((title_label(self.title), 1), *self.tools.values())
+        return stacked(top, self.summary, margins=(12, 8, 8, 6), spacing=2)
+
+    def add_field(self, name: str, field: QWidget, width: int = 0) -> None:
+        """Put a field with its name into the setup, of a width in pixels if one is given."""
+        shown, both = label(name, "muted"), QWidget()
+        shown.setBuddy(field)
+        field.setAccessibleName(name)
+        if width == BOX_WIDTH:
+            field.setMinimumWidth(width)
+            field.setMaximumWidth(2 * width)
+        elif width:
+            field.setFixedWidth(width)
+        both.setLayout(row(shown, field))
+        self.setup.addWidget(both)
+
+    def add_together(self, *widgets: QWidget) -> None:
+        """Put widgets that belong together into the setup."""
+        made = QWidget()
+        made.setLayout(row(*widgets, spacing=4))
+        self.setup.addWidget(made)
+
+    def show_running(self) -> None:
+        """Offer to run or to stop, and what can be done with a result."""
+        _, problem = self.asked()  # it marks the fields that are wrong, too
+        reason = problem if self.workspace.devices_known else "Devices are still being looked for."
+        self.run_button.setVisible(not self.view.is_live)
+        self.stop_button.setVisible(self.view.is_live)
+        self.run_button.setEnabled(not reason)
+        self.run_button.setToolTip(reason)
+        for name, tip in self._tips.items():
+            usable = self.view.n_done > 0 and (bool(self.view.document) or name != "save")
+            self.tools[name].setEnabled(usable)
+            self.tools[name].setToolTip(tip if usable else "Measure first, or open a result.")
+
+    def asked(self) -> tuple[dict[str, Any], str]:
+        """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        """Ask for the job that the setup describes."""
+        job, problem = self.asked()
+        if not problem:
+            self.run_asked.emit(job)
+
+    @property
+    def in_view(self) -> ExperimentTab:
+        """The tab in view."""
+        return self.experiments[self.tabs.currentIndex()]
+
+
+class ExperimentTab(QWidget):
+    """The table and the chart of an experiment, or why there is nothing yet."""
+
+    def __init__(self, of: Experiment, model: TextTable, icon: str, empty_text: str) -> None:
+        super().__init__()
+        self.key, self.table, self.figure = of.key, TextTableView(model, of.title), FigureView(of.title)
+        self.empty, self.empty_text = EmptyPanel(icon, of.title, empty_text), empty_text
+        self._full = TurningSplitter(self.table, scrolled(self.figure), 300 if len(model.rows) > 4 else 190)
+        self.setLayout(row(self._full, self.empty, spacing=0))
+
+    def show_chart(self, chart: Chart | None, is_live: bool) -> None:
+        """Show another chart; None: there is nothing yet."""
+        self.figure.show_chart(chart)
+        self._full.setVisible(chart is not None)
+        self.empty.setVisible(chart is None)
+        self.empty.say("Measuring…" if is_live else "Nothing measured yet", "" if is_live else self.empty_text)
+
+
+def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
+    """List the devices that a laboratory can use."""
+    box.blockSignals(True)
+    box.clear()
+    for device in space.devices:
+        box.addItem(f"{device_words.title(device)} · {device_words.line(device)}", device.id)
+        if not device.is_usable:
+            allow_entry(box, box.count() - 1, device.problem or "It cannot be used.")
+    place = box.findData(chosen)
+    box.setCurrentIndex(place if place >= 0 else box.findData(space.device.id))
+    box.blockSignals(False)
+
+
+def whole_number(field: QLineEdit, most: int) -> int:
+    """Return the number from 1 to `most` that is in a field; 0 if there is none, and the field shows it."""
+    digits = "".join(field.text().replace(formatting.THIN, "").replace(",", "").split())
+    value = int(digits) if digits.isdigit() else 0
+    found = value if value <= most else 0
+    set_role(field, "state", "" if found else "wrong")
+    return found

@@ -1,0 +1,118 @@
+"""The page of a ladder: which one, on what, its rungs and experiments, and their charts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
+
+from clalign.labs.ladder import FileField, Ladder, NumberField
+from clalign.labs.register import LADDERS
+
+from ... import formatting
+from ...models.laboratory.lab_view import LabView
+from ...models.workspace import Workspace
+from ..widgets.parts import button, shrinking
+from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, whole_number
+
+
+class RungPage(LabPage):
+    """Shows the view of a ladder."""
+
+    ladder_asked = Signal(str)
+
+    def __init__(self, view: LabView, workspace: Workspace) -> None:
+        super().__init__(
+            view, workspace, "Run", "Open a ladder that was saved as JSON", "stairs",
+            "This experiment was not run yet. Tick Experiments above and run.",
+        )  # fmt: skip
+        self.devices.activated.connect(lambda: self.show_running())
+        self.experiments[0].table.model().dataChanged.connect(lambda: self.show_running())
+        for signal in (workspace.sources_changed, workspace.devices_changed, workspace.choice_changed):
+            signal.connect(self.show_workspace)
+        self.show_workspace()
+
+    @property
+    def ladder(self) -> Ladder:
+        """The ladder that it shows."""
+        assert isinstance(self.view.of, Ladder)
+        return self.view.of
+
+    def _add_setup(self) -> None:
+        self.ladders, self.devices, self.with_experiments = QComboBox(), QComboBox(), QCheckBox("Experiments")
+        for other in LADDERS.values():
+            self.ladders.addItem(other.title.removeprefix("Ladder of "), other.kind)
+        self.ladders.setCurrentIndex(self.ladders.findData(self.ladder.kind))
+        self.ladders.activated.connect(self._ask_ladder)
+        self.add_field("Ladder", self.ladders)
+        self.add_field("Device", self.devices, BOX_WIDTH)
+        every = button("Tick all", lambda: self.view.want_all(True), "flat", "Run every rung")
+        none = button("Tick none", lambda: self.view.want_all(False), "flat", "Then tick those to be run")
+        self.fields = {asked.key: self._field(asked) for asked in self.ladder.fields}
+        for asked in self.ladder.fields:
+            field = self.fields[asked.key]
+            self.add_field(asked.name, field, BOX_WIDTH if isinstance(field, QComboBox) else NUMBER_WIDTH)
+        names = self.ladder.experiment_names
+        self.with_experiments.setChecked(bool(names))
+        self.with_experiments.setToolTip(f"Run {', '.join(names)}, too")
+        self.add_together(every, none, *[self.with_experiments] * bool(names))
+        self.add_together(self.stop_button, self.run_button)
+
+    def _field(self, asked: FileField | NumberField) -> QComboBox | QLineEdit:
+        if isinstance(asked, FileField):
+            return shrinking(QComboBox())
+        made = QLineEdit(formatting.count(asked.usual))
+        made.textChanged.connect(lambda: self.show_running())
+        made.setToolTip(asked.tip)
+        return made
+
+    def _ask_ladder(self) -> None:
+        """Ask for the page of another ladder; this one stays what it is."""
+        asked, kind = str(self.ladders.currentData()), self.ladder.kind
+        self.ladders.setCurrentIndex(self.ladders.findData(kind))
+        if asked != kind:
+            self.ladder_asked.emit(asked)
+
+    def show_workspace(self) -> None:
+        """Show the devices and files there are."""
+        space = self.workspace
+        for asked in self.ladder.fields:
+            box = self.fields[asked.key]
+            if isinstance(asked, FileField) and isinstance(box, QComboBox):
+                chosen = box.currentData()
+                box.clear()
+                box.addItem("Synthetic (default)", "")
+                for source in space.of_kind(asked.kind):
+                    if source.state == "ready" and asked.takes(source.cards):
+                        box.addItem(source.name, source.path)
+                box.setCurrentIndex(max(0, box.findData(chosen)))
+        fill_devices(self.devices, space, str(self.devices.currentData() or space.device.id))
+        self.show_running()
+
+    def values(self) -> dict[str, str | int | None]:
+        """Return what it runs with; of a number 0 for what makes no sense, of a file None for none."""
+        return {
+            key: field.currentData() or None if isinstance(field, QComboBox) else whole_number(field, self._most(key))
+            for key, field in self.fields.items()
+        }
+
+    def _most(self, key: str) -> int:
+        return next(asked.most for asked in self.ladder.fields if isinstance(asked, NumberField) and asked.key == key)
+
+    def asked(self) -> tuple[dict[str, Any], str]:
+        """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
+        values, wanted = self.values(), self.view.wanted()
+        job = {"device": self.devices.currentData(), **values, "variants": self._variants(wanted)}
+        for asked in self.ladder.fields:
+            if isinstance(asked, NumberField) and not values[asked.key]:
+                return job, f"Give a number of {asked.name.lower()} from 1 to {formatting.count(asked.most)}."
+        return job, "Tick at least one rung first." if wanted == [] else ""
+
+    def _variants(self, wanted: list[str] | None) -> list[str] | None:
+        """Return what is ticked, the experiments among it; None if everything is."""
+        experiments, also = self.ladder.experiment_names, self.with_experiments.isChecked()
+        if wanted is None and (also or not experiments):
+            return None
+        names = [row["name"] for row in self.view.rows] if wanted is None else wanted
+        return [*names, *(experiments if also else [])]

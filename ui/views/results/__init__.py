@@ -1,0 +1,1 @@
+"""What a run found: tables of hits, one hit, report and export."""

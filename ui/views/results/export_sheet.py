@@ -1,0 +1,304 @@
+"""The export sheet: which hits, in which form, to which file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QCheckBox,
+    QFileDialog,
+    QGridLayout,
+    QLineEdit,
+    QMenu,
+    QRadioButton,
+    QSpinBox,
+    QWidget,
+)
+
+from clalign.engines.exports import Export, NamedColumns, Shape
+from clalign.errors import OptionError
+from clalign.formats.writers import BESIDE
+
+from ... import formatting
+from ..widgets.flow import Flow
+from ..widgets.parts import (
+    button,
+    label,
+    row,
+)
+from ..widgets.sheet import Sheet
+
+WHICH = {
+    "all": "All reported hits", "significant": "Significant hits", "filtered": "Hits shown in the table",
+    "selected": "Selected hits",
+}  # fmt: skip
+"""The choices which hits are exported, in words."""
+
+
+@dataclass(frozen=True)
+class ExportChoices:
+    """What can be exported.
+
+    Attributes
+    ----------
+    name : str
+        Proposed file name without ending.
+    counts : dict
+        Number of hits that are ``all``, ``filtered`` (shown) and ``selected``; where hits are judged also those that
+        are ``significant``, None if they are not counted.
+    folder : Path
+    forms : sequence of Export
+    columns : str
+        Their proposed names.
+    form : str
+        The proposed form, if it is one of them.
+    one_query : str
+        Where several queries have hits, what to do for exports of one if hits of several are chosen.
+    """
+
+    name: str
+    counts: dict[str, int | None]
+    folder: Path
+    forms: Sequence[Export]
+    columns: str = ""
+    form: str = ""
+    one_query: str = ""
+
+    @property
+    def named(self) -> NamedColumns | None:
+        """Columns that one of the forms asks for."""
+        return next((form.columns for form in self.forms if form.columns is not None), None)
+
+
+class ExportSheet(Sheet):
+    """Emits what, where and which hits; see `shape` for the rest."""
+
+    export_asked = Signal(str, str, str)
+
+    queries_asked = Signal(str)
+    """Of which of the hits the sheet has to know how many queries have found them; see `take_queries`."""
+
+    def __init__(self, choices: ExportChoices) -> None:
+        super().__init__("Export hits", 760)
+        self._choices = choices
+        self._n_queries: dict[str, int | None] = {}
+        self._own_name = False
+        self.forms, self.which = QButtonGroup(self), QButtonGroup(self)
+        self.path = QLineEdit()
+        self.path.setAccessibleName("File to write")
+        self.path.textEdited.connect(self._note_name)
+        self.problem = label("", "caution", wrap=True)
+        self.problem.setMinimumHeight(self.problem.fontMetrics().lineSpacing() + 2)
+        self.export_button = button("Export", self._export, "primary")
+        self._add_forms()
+        self._add_columns()
+        self._add_which()
+        self.body.addWidget(label("File", "muted"))
+        self.body.addLayout(row(self.path, button("Choose…", self._ask_path)))
+        self.body.addWidget(self.problem)
+        self.body.addStretch(1)
+        self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.export_button))
+        self.setFocusProxy(self.forms.button(self.forms.checkedId()))
+        self.forms.buttonToggled.connect(lambda: self._propose())
+        self.path.textChanged.connect(lambda: self._judge())
+        self.columns.textChanged.connect(lambda: self._judge())
+        self._propose()
+
+    def _add_forms(self) -> None:
+        self.body.addWidget(label("As", "muted"))
+        for number, form in enumerate(self._choices.forms):
+            self.forms.addButton(QRadioButton(form.words), number)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(2)
+        self.body.addLayout(self._grid)
+        self._place_forms(self.preferred_width)
+        forms = self._choices.forms
+        wanted = [form for form in forms if form.name == self._choices.form]
+        wanted += [form for form in forms if form.separator == "\t"]  # before anything was exported
+        self.forms.button(forms.index((wanted or forms)[0])).setChecked(True)
+        self.body.addSpacing(8)
+
+    def _place_forms(self, width: int) -> None:
+        """Put the forms into two columns, or into one where they would not fit."""
+        made, room = self.forms.buttons(), width - 2 * 20 - 12  # margins and a scroll bar
+        half = -(-len(made) // 2)
+        needed = sum(max(b.sizeHint().width() for b in part) for part in (made[:half], made[half:]) if part)
+        n_lines = half if needed + self._grid.horizontalSpacing() <= room else len(made)
+        for place, choice in enumerate(made):
+            self._grid.addWidget(choice, place % n_lines, place // n_lines)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the forms anew."""
+        self._place_forms(self.width())
+        super().resizeEvent(event)
+
+    def _add_columns(self) -> None:
+        """Add a line for the names of columns, which only one of the forms needs."""
+        named = self._choices.named
+        self.columns = QLineEdit(self._choices.columns or (named.usual if named else ""))
+        self.columns.setAccessibleName(f"Columns of {named.title}" if named else "Columns")
+        self.columns.setToolTip(named.tip if named else "")
+        self._menu = QMenu(self)
+        add = button("Add…", lambda: self._menu.popup(add.mapToGlobal(add.rect().bottomLeft())), tip="Add a column")
+        for name, text in (named.known if named else {}).items():
+            action = self._menu.addAction(f"{name}\t{text}")
+            action.triggered.connect(lambda _=False, name=name: self._add_column(name))
+        self._columns_line = QWidget()
+        self._columns_line.setLayout(row(label("Columns", "muted"), self.columns, add))
+        self.body.addWidget(self._columns_line)
+        self.is_safe = QCheckBox("For a spreadsheet: no name is taken for a formula")
+        self.flank = QSpinBox()
+        self.flank.setRange(0, 1_000_000)
+        self.flank.setAccessibleName("Residues on either side of the parts")
+        self._flank_line = QWidget()
+        self._flank_line.setLayout(row(label("Residues more on either side", "muted"), self.flank, None))
+        self._columns_line.setVisible(named is not None)
+        self.with_species = QCheckBox("A column with the species")
+        self.with_origin = QCheckBox("A file beside it that says where it comes from")
+        safe_tip = "Puts ' before names that begin with =, +, - or @"
+        species_tip = "The last one: OS= or OX= of descriptions, or what a table of taxonomy chosen on Pictures says"
+        self._tips: dict[QWidget, str] = {
+            self._columns_line: "", self.is_safe: safe_tip, self.with_species: species_tip, self._flank_line: "",
+        }  # fmt: skip
+        self.with_origin.setToolTip(f"With {BESIDE} at its end: version, command, inputs with checksums, device, date")
+        checks = (self.is_safe, self.with_species, self.with_origin, self._flank_line)
+        self.body.addLayout(Flow(*checks, spacing=24))
+        self.body.addSpacing(8)
+
+    def shape(self) -> dict[str, Any]:
+        """Return what else was chosen, as fields of a `Shape`."""
+        named, text = self._form.columns, self.columns.text().strip()
+        chosen = {
+            "columns": f"{named.before}{text}" if named is not None and text else "",
+            "flank": self.flank.value(),
+            "species": self.with_species.isChecked(),
+            "safe_cells": self.is_safe.isChecked(),
+            "provenance": self.with_origin.isChecked(),
+        }
+        return {name: value for name, value in chosen.items() if value and self._heeds(name)}
+
+    def _heeds(self, field: str) -> bool:
+        """Tell whether a choice makes a difference to the form; tables of named columns name the species, too."""
+        is_named = field == "species" and self._form.columns is not None
+        return self._form.heeds(field, Shape()) and not is_named
+
+    def _add_column(self, name: str) -> None:
+        self.columns.setText(f"{self.columns.text().strip()} {name}".strip())
+
+    @property
+    def _form(self) -> Export:
+        """The chosen form."""
+        return self._choices.forms[self.forms.checkedId()]
+
+    def _add_which(self) -> None:
+        counts = self._choices.counts
+        self.body.addWidget(label("Which hits", "muted"))
+        for number, (key, text) in enumerate(WHICH.items()):
+            if key not in counts:
+                continue
+            known = counts[key]
+            made = QRadioButton(text if known is None else f"{text} ({formatting.count(known)})")
+            made.setEnabled(known != 0)
+            if known == 0:
+                made.setToolTip("There are none.")
+            elif key == "significant":
+                made.setToolTip("As the search has judged them, of tables of domains the significant domains only")
+            self.which.addButton(made, number)
+            self.body.addWidget(made)
+        n_all, n_shown, n_selected = (counts[key] or 0 for key in ("all", "filtered", "selected"))
+        self._usual_which = "selected" if n_selected > 1 else "filtered" if 0 < n_shown < n_all else "all"
+        self.button_of(self._usual_which).setChecked(True)
+        self._own_which = False
+        self.which.buttonClicked.connect(self._note_which)
+        self.body.addSpacing(8)
+
+    def button_of(self, which: str) -> QAbstractButton:
+        """Return the choice of some hits, by a key of `WHICH`."""
+        return self.which.button(list(WHICH).index(which))
+
+    def _note_which(self) -> None:
+        self._own_which = True
+        self._judge()
+
+    @property
+    def _which(self) -> str:
+        """The key of the chosen hits."""
+        return list(WHICH)[self.which.checkedId()]
+
+    def _note_name(self) -> None:
+        self._own_name = True
+
+    def _propose(self) -> None:
+        named = self._choices.named
+        # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
+        for widget, applies, why in (
+            (self._columns_line, self._form.columns is not None, f"Only of {named.title}" if named else ""),
+            (
+                self.is_safe,
+                self._form.separator == "\t",
+                "Only of tables with tabs (TSV); CSV always is for a spreadsheet",
+            ),
+            (self.with_species, self._heeds("species"), "Only of tables of hits and of domains"),
+            (self._flank_line, self._heeds("flank"), "Only of parts of sequences (FASTA)"),
+        ):
+            widget.setEnabled(applies)
+            widget.setToolTip(self._tips[widget] if applies else why)
+        if not self._own_which:
+            self.button_of("all" if self._form.is_of_run else self._usual_which).setChecked(True)
+        if not self._own_name:
+            name = f"{self._choices.name}{self._form.ending}"
+            self.path.setText(str(self._choices.folder / name))
+        self._judge()
+
+    def _judge(self) -> None:
+        path = Path(self.path.text().strip() or ".")
+        problem = ""
+        if not self.path.text().strip() or path.is_dir():
+            problem = "Choose a file name."
+        elif not path.parent.is_dir():
+            problem = f"The folder {path.parent} is not there."
+        elif not self._choices.counts["all"]:
+            problem = "There are no hits to export."
+        elif self._form.aligns == "one query" and self._choices.one_query and self._known_queries() > 1:
+            problem = self._choices.one_query
+        elif (named := self._form.columns) is not None:
+            try:
+                named.check(f"{named.before}{self.columns.text()}")
+            except OptionError as error:
+                problem = str(error)
+        self.export_button.setEnabled(not problem)
+        self.export_button.setToolTip(problem)
+        exists = not problem and path.exists()
+        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+
+    def _known_queries(self) -> int:
+        """Return how many queries have found the chosen hits; 0, and ask, if that is not known yet."""
+        which = self._which
+        if which not in self._n_queries:
+            self._n_queries[which] = None
+            self.queries_asked.emit(which)
+        return self._n_queries[which] or 0
+
+    def take_queries(self, answer: tuple[str, int] | Exception) -> None:
+        """Take in how many queries have found some of the hits; of an error the export itself tells."""
+        if not isinstance(answer, Exception):
+            which, n_queries = answer
+            self._n_queries[which] = n_queries
+            self._judge()
+
+    def _ask_path(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, "Export hits to", self.path.text())
+        if name:
+            self._own_name = True
+            self.path.setText(name)
+
+    def _export(self) -> None:
+        self.export_asked.emit(self._form.name, self.path.text().strip(), self._which)

@@ -1,0 +1,490 @@
+"""The results of one run: summary, hits with the histogram below them, alignment, report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+
+from ... import formatting
+from ...event_loop import defer
+from ...models.charts.histogram import bar_words
+from ...models.results.hit_changes import HitChanges
+from ...models.results.hit_pages import ALL_PROFILES
+from ...models.results.result_tabs import OF_SEVERAL, TABS
+from ...models.results.run_view import RunView
+from ..charts.histogram_view import HistogramView
+from ..widgets.choices import QueryChooser
+from ..widgets.parts import (
+    EmptyPanel,
+    IconButton,
+    IconLabel,
+    Later,
+    button,
+    label,
+    row,
+    split,
+    stacked,
+    title_label,
+)
+from .explain_sheet import ExplainSheet
+from .facts_paragraph import FACTS, WORDS, FactsParagraph
+from .hit_card import HitCard
+from .hits_table import HitsPanel
+from .report_page import ReportPage
+from .row_numbers import ranges_of
+
+if TYPE_CHECKING:
+    from ..alignment.aligned_hits import AlignedHits
+    from ..alignment.rows_page import RowsPanel
+    from ..widgets.parts import AskedView
+
+MAX_CHOSEN = 500
+"""Hits of a bar that are selected, the best of them."""
+
+
+class ResultsPage(QWidget):
+    """Shows a `RunView`, which it owns; everything that is asked for leaves as a signal.
+
+    `TABS` says which parts it has.
+
+    Parameters
+    ----------
+    run : RunView
+    """
+
+    TABS: ClassVar[dict[str, str]] = TABS
+    explain_sheet = ExplainSheet
+
+    action_asked = Signal(str)
+    """As the id of a command."""
+    verify_asked = Signal(object)
+    scheme_chosen = Signal(str)
+    explain_asked = Signal()
+    row_explain_asked = Signal(object)
+    """For a row of a table that has its place and its name; None for a target that is asked for by name."""
+    hit_menu_asked = Signal(QPoint)
+    node_chosen = Signal(int)
+    posterior_chosen = Signal(bool)
+    overview_made = Signal(object)
+    domains_made = Signal(object)
+    aligned_made = Signal(object)
+    pictures_made = Signal(object)
+
+    def __init__(self, run: RunView) -> None:
+        super().__init__()
+        self.run = run
+        run.setParent(self)  # its signals hold the page, so it must go with it
+        self._small: HistogramView | None = None
+        self._large: HistogramView | None = None
+        self.strip_holder, self._large_holder = QWidget(), QWidget()
+        self._no_histogram = EmptyPanel("chart-histogram", "", "")
+        self._large_holder.setLayout(stacked(self._no_histogram, spacing=-1))
+        self._no_histogram.hide()
+        self._log_counts, self._scheme, self._posterior = True, "", True
+        self._first_of: int | None = None
+        self.report = ReportPage()
+        self._again = button("Try again", lambda: self.action_asked.emit("open_again"))
+        self._again.hide()
+        self.waiting = EmptyPanel(
+            "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
+        )
+        self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
+        self._overview = _later("overview_view", "OverviewView", lambda view: self.overview_made.emit(view))
+        self._domains = _later("architecture_view", "ArchitectureView", lambda view: self.domains_made.emit(view))
+        self._aligned = _later("aligned_hits", "AlignedHits", lambda view: self.aligned_made.emit(view))
+        self._pictures = _later("pictures_view", "PicturesView", lambda view: self.pictures_made.emit(view))
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.waiting)
+        self._stack.addWidget(self._tabs())
+        self.setLayout(stacked(self._head(), self._unfinished(), (self._stack, 1), spacing=0))
+        self._connect()
+        self.show_facts()
+
+    def _tabs(self) -> QTabWidget:
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.places = self._parts()
+        for name, text in self.TABS.items():
+            self.tabs.addTab(self.places[name], text)
+        return self.tabs
+
+    def _parts(self) -> dict[str, QWidget]:
+        """Return the widgets of `TABS`, in their order."""
+        return {
+            "hits": self._hits_tab(), "overview": self._overview, "histogram": self._large_holder,
+            "pictures": self._pictures,
+            "alignment": self._hit, "aligned": self._aligned, "domains": self._domains, "report": self.report,
+        }  # fmt: skip
+
+    @property
+    def rows_panel(self) -> RowsPanel | None:
+        """An alignment of many rows that it shows."""
+        made = cast("AlignedHits | None", self._aligned.content)
+        return made.panel if made is not None and self.tab == "aligned" else None
+
+    def close_parts(self) -> None:
+        """Let go what parts hold, before the page goes."""
+        made = cast("AlignedHits | None", self._aligned.content)
+        if made is not None:
+            made.close_view()
+
+    @property
+    def rows_run(self) -> str:
+        """The run whose alignment of many rows is shown as it is kept; empty if another one is shown."""
+        return ""
+
+    @property
+    def has_all_pairs(self) -> bool:
+        """Whether its run knows all pairs of the rows."""
+        return False
+
+    @property
+    def tab(self) -> str:
+        """Name of the part in view."""
+        shown = self.tabs.currentWidget()
+        return next(name for name, place in self.places.items() if place is shown)
+
+    def has_tab(self, name: str) -> bool:
+        """Whether its run has something for a part to show."""
+        place = self.places.get(name)
+        return place is not None and self.tabs.isTabVisible(self.tabs.indexOf(place))
+
+    def show_tab(self, name: str) -> None:
+        """Bring a part into view."""
+        self.tabs.setCurrentWidget(self.places[name])
+        # Only what is in view is asked for: other parts would be made, too.
+        if name == "histogram":
+            self.histogram.plot.setFocus()
+        elif name == "hits":
+            self.hits.table.setFocus()
+        elif name == "alignment":
+            self.hit.alignment.setFocus()
+        else:
+            self.places[name].setFocus()
+
+    @property
+    def hits(self) -> HitsPanel:
+        """The table, made when the page is already there."""
+        made = self._hits.look()
+        assert isinstance(made, HitsPanel)
+        return made
+
+    @property
+    def hit(self) -> HitCard:
+        """The chosen hit with its alignment, made when it is first looked at."""
+        made = self._hit.look()
+        assert isinstance(made, HitCard)
+        return made
+
+    @property
+    def shows_hit(self) -> bool:
+        """Whether the chosen hit is in view."""
+        return self.tab == "alignment"
+
+    def _made_hits(self) -> HitsPanel:
+        made = HitsPanel(self.run.hits)
+        made.hit_chosen.connect(self.run.choose)
+        self.run.hits.shown_changed.connect(self._choose_first)  # after the table itself has followed
+        made.table.show_profiles(self._shows_together)
+        made.table.doubleClicked.connect(self._open_hit)
+        made.table.menu_asked.connect(self.hit_menu_asked)
+        made.table.fasta_of = lambda hit: self.run.layout.fasta(hit, self.run.cards[hit.profile])
+        made.table.query_of = lambda hit: str(self.run.cards[hit.profile]["name"])
+        made.explain_asked.connect(self.explain_asked)
+        made.table.copy_refused.connect(self.run.trouble)
+        return made
+
+    def _open_hit(self, cell: QModelIndex) -> None:
+        """Show the alignment of a hit; a cell that can be edited is edited instead."""
+        if not cell.flags() & Qt.ItemFlag.ItemIsEditable:
+            self.show_tab("alignment")
+
+    def _made_hit(self) -> HitCard:
+        made = HitCard(tools=True)
+        self._dress_hit(made)
+        return made
+
+    def _dress_hit(self, made: HitCard) -> None:
+        made.show_run(self.run)
+        made.set_scheme(self._scheme)
+        made.set_posterior(self._posterior)
+        made.verify_asked.connect(lambda number: self.verify_asked.emit([number]))
+        made.scheme_chosen.connect(self.scheme_chosen)
+        made.posterior_chosen.connect(self.posterior_chosen)
+        made.node_chosen.connect(self.node_chosen)
+        made.explain_asked.connect(self.explain_asked)
+
+    def _hits_tab(self) -> QSplitter:
+        self._explain_best = button(
+            "Explain the best one",
+            lambda: self.action_asked.emit("explanations.explain_best"),
+            tip="Why it is not reported",
+        )
+        self.wider = button("Search with a higher limit…", lambda: self.action_asked.emit("search_wider"), "primary")
+        self.empty = EmptyPanel("magnify-close", "No hits", "", self.wider, self._explain_best)
+        self._hits_stack = QStackedWidget()
+        self._hits_stack.addWidget(self._hits)
+        self.setFocusProxy(self._hits)
+        self._hits_stack.addWidget(self.empty)
+        return split(self._hits_stack, self.strip_holder, shares=(3, 2), sizes=(600, 260))
+
+    def _head(self) -> QVBoxLayout:
+        self._title = title_label(middle=True)
+        self.summary, self.statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
+        self.profiles = QueryChooser("Profile or query whose results are shown")
+        self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
+        self.reset_button = IconButton(
+            "restore", "Put both thresholds back to those of the search", self.run.reset_thresholds, "Reset thresholds"
+        )
+        ask = self.action_asked.emit
+        verify = IconButton(
+            "shield-check-outline",
+            "Compute a sample of hits again on the reference",
+            lambda: ask("hits.verify_run"),
+            "Verify",
+        )
+        export = IconButton(
+            "export-variant", "Write hits to a file (Ctrl+E)", lambda: ask("hits.export_hits"), "Export…"
+        )
+        self._tools = verify, export
+        self._tips = {tool: tool.toolTip() for tool in self._tools}
+        title = row((self._title, 1), self.profiles, self.reset_button, *self._tools)
+        return stacked(title, self.summary, self.statistics, margins=(12, 8, 8, 6), spacing=2)
+
+    def _unfinished(self) -> QWidget:
+        made = QWidget()
+        self.unfinished_words = label("", wrap=True)
+        goes_on = button("Continue", lambda: self.action_asked.emit("resume_run"), "primary")
+        elsewhere = button("Continue on another device", lambda: self.action_asked.emit("resume_elsewhere"))
+        words = self.unfinished_words
+        made.setLayout(row(IconLabel("alert", "caution"), (words, 1), goes_on, elsewhere, margins=(12, 4, 12, 8)))
+        made.hide()
+        self.unfinished_bar = made
+        return made
+
+    def _connect(self) -> None:
+        run = self.run
+        run.facts_changed.connect(self.show_facts)
+        run.counts_changed.connect(self.show_counts)
+        run.query_hits_changed.connect(self._show_query_hits)
+        run.thresholds_changed.connect(self.show_thresholds)
+        run.histogram_changed.connect(self.show_histogram)
+        run.hits.shown_changed.connect(self.show_counts)
+        of_run, of_query = (self._overview, self._domains), (self._aligned, self._pictures)
+        self.changes = HitChanges(run, self)
+        self.changes.hits_changed.connect(lambda: ask_again(*of_run, *of_query))
+        self.changes.query_changed.connect(lambda: ask_again(*of_query))
+        run.hits.species_changed.connect(lambda: ask_again(self._aligned))
+        self.report.copy_asked.connect(self.action_asked)
+        defer(self, self._make_hits)
+        self.tabs.currentChanged.connect(lambda _: self._look())
+
+    def _make_hits(self) -> None:
+        """Make the table and then the strip below it, each in a turn of its own."""
+        self.hits.update()  # made since it is asked for
+        self._choose_first()
+        defer(self, lambda: self.strip)
+
+    def _choose_first(self) -> None:
+        """Choose the first hit of each query once, when no more hits will come."""
+        run = self.run
+        if (
+            not run.is_live
+            and run.state != "elsewhere"
+            and run.hits.n_shown
+            and self._hits.content is not None
+            and run.profile != self._first_of
+        ):
+            self._first_of = run.profile
+            if run.hit is None and self.hits.table.first_chosen() is None:
+                self.hits.table.choose_row(0)
+
+    def _look(self) -> None:
+        """Make what is looked at now."""
+        if self.tab == "histogram":
+            self.histogram.update()
+
+    @property
+    def strip(self) -> HistogramView:
+        """The histogram below the table, made when the page is already there."""
+        if self._small is None:
+            self._small = self._made_plot(self.strip_holder, compact=True)
+            self.show_histogram()
+        return self._small
+
+    @property
+    def histogram(self) -> HistogramView:
+        """The large histogram, made when it is first looked at: two plots at once would stall the window."""
+        if self._large is None:
+            self._large = self._made_plot(self._large_holder, compact=False)
+            self.show_histogram()
+        return self._large
+
+    def _made_plot(self, holder: QWidget, compact: bool) -> HistogramView:
+        made = HistogramView(compact)
+        made.threshold_moved.connect(self.run.set_threshold)
+        made.kind_chosen.connect(self.run.set_score_kind)
+        made.bar_clicked.connect(lambda low, high: self._choose_bar(made, low, high))
+        made.plot.set_log(self._log_counts)
+        box = holder.layout() or QVBoxLayout(holder)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.addWidget(made)
+        made.setVisible(self.run.no_histogram_words() is None)
+        return made
+
+    def _choose_bar(self, view: HistogramView, low: float, high: float) -> None:
+        """Select the hits of a bar of the histogram."""
+        data = self.run.histogram
+
+        def take(answer: list[int] | Exception) -> None:
+            if isinstance(answer, Exception) or self.run.histogram is None or data is None:
+                return
+            places = self.hits.model.places_of(answer[:MAX_CHOSEN]).tolist()
+            if places:
+                self.hits.table.choose_rows(ranges_of(places))
+            view.say_of_bar(bar_words(data.bar_at(low), len(answer), len(places), view is self._large))
+
+        self.run.ask_bar(low, high, take)
+
+    def _plots(self) -> list[HistogramView]:
+        return [view for view in (self._small, self._large) if view is not None]
+
+    def show_facts(self) -> None:
+        """Show what is known about the run."""
+        run = self.run
+        self._title.setText(run.title)
+        is_readable = bool(run.cards) and not run.refusal
+        self._stack.setCurrentIndex(1 if is_readable else 0)
+        for tool in self._tools:
+            tool.setVisible(is_readable)
+        names = [card["name"] for card in run.cards]
+        entries = [(run.all_words, ALL_PROFILES)] * bool(run.all_words) + [(name, i) for i, name in enumerate(names)]
+        self.profiles.offer(entries)
+        self.profiles.show_counts(run.query_hits)
+        self.profiles.setCurrentIndex(self.profiles.findData(run.profile))
+        self._show_together()
+        self.profiles.setVisible(len(names) > 1 and is_readable)
+        for name in OF_SEVERAL:
+            if name in self.places:
+                self.tabs.setTabVisible(self.tabs.indexOf(self.places[name]), len(names) > 1)
+        partial = run.state in ("stopped", "failed")
+        self.unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
+        if partial:
+            error = (run.facts.get("error") or {}).get("message", "")
+            words = f"This run is not complete; its results are partial{self._share_words()}. {error}"
+            self.unfinished_words.setText(words.strip())
+        self._again.setVisible(bool(run.refusal))
+        if run.refusal:
+            self.waiting.show_icon("alert-octagon", "stop")
+            self.waiting.say("This run cannot be shown", run.refusal)
+        elif run.state == "reading":
+            self.waiting.say("Reading the run", run.path.name)
+        elif not run.cards and not run.is_live:
+            self.waiting.show_icon("magnify-close", "muted")
+            self.waiting.say("No results", "The search ended before its first results.")
+        self.report.show_run(run)
+        self._look()
+        self.show_counts()
+
+    def _share_words(self) -> str:
+        """Return how much of a run is done, where that is known, to be added to a sentence."""
+        share = self.run.facts.get("share_done") if self.run.looks_for_hits else None
+        return "" if share is None else f": {formatting.percent(min(1.0, share))} of the work is done"
+
+    def _show_query_hits(self) -> None:
+        self.profiles.show_counts(self.run.query_hits)
+        self.show_counts()
+
+    def _show_together(self) -> None:
+        """Show whose hits are in view, and a histogram where it makes sense."""
+        none = self.run.no_histogram_words()
+        self.strip_holder.setVisible(none is None)
+        self._no_histogram.setVisible(none is not None)
+        if none is not None:
+            self._no_histogram.say(*none)
+        if self._large is not None:
+            self._large.setVisible(none is None)
+        if self._hits.content is not None:
+            self.hits.table.show_profiles(self._shows_together)
+
+    @property
+    def _shows_together(self) -> bool:
+        """Whether the hits of all profiles are in view."""
+        return self.run.shows_all and bool(self.run.cards)
+
+    def show_counts(self) -> None:
+        """Show how many hits there are."""
+        run = self.run
+        is_readable = bool(run.cards) and not run.refusal
+        self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
+        self.statistics.setText(run.statistics_words() if is_readable else "")
+        self.statistics.setVisible(bool(self.statistics.text()))
+        self.empty.say(*run.empty_words())
+        is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
+        self._hits_stack.setCurrentIndex(1 if is_empty else 0)
+        has_none = is_empty and not any(run.query_hits.values())  # other queries may have some
+        self.wider.setVisible(run.is_complete)
+        for tool in self._tools:
+            tool.setEnabled(not has_none)
+            tool.setToolTip("There are no hits." if has_none else self._tips[tool])
+        self._explain_best.setVisible(is_empty and run.is_complete and bool(run.best_name()))
+        self.show_thresholds()
+
+    def show_thresholds(self) -> None:
+        """Show both thresholds where they are."""
+        run = self.run
+        self.reset_button.setVisible(bool(run.cards) and run.thresholds_moved)
+        for view in self._plots():
+            for name, score in run.thresholds.items():
+                view.plot.set_line(name, score, run.tag(name, short=view is self._small))
+
+    def show_histogram(self) -> None:
+        """Draw the histogram as it is now, and what stands beside it."""
+        run = self.run
+        if run.histogram is None:
+            return
+        left = None if len(run.histogram.counts) else run.unsearched_words()
+        for view in self._plots():
+            view.show_histogram(run.histogram, run.sentence(), ". ".join(left or ()))
+        self.show_counts()
+
+    def set_log(self, log_counts: bool) -> None:
+        """Choose the scale of the histogram."""
+        self._log_counts = log_counts
+        for view in self._plots():
+            view.plot.set_log(log_counts)
+
+    def set_scheme(self, scheme: str) -> None:
+        """Color residues by a scheme."""
+        self._scheme = scheme
+        if self._hit.content is not None:
+            self.hit.set_scheme(scheme)
+
+    def set_posterior(self, shown: bool) -> None:
+        """Show or hide how sure each column of the alignment is."""
+        self._posterior = shown
+        if self._hit.content is not None:
+            self.hit.set_posterior(shown)
+
+    def step_hit(self, step: int) -> None:
+        """Go to the next or previous hit."""
+        row = self.hits.table.first_chosen()
+        place = row + step if row is not None else 0
+        if 0 <= place < self.run.hits.n_shown:
+            self.hits.table.choose_row(place)
+
+
+def _later(module: str, view: str, made: Callable[[QWidget], object]) -> Later:
+    """Return a part whose module is loaded when somebody looks, if it was not before."""
+    return Later(lambda: getattr(import_module(f".{module}", __package__), view)(), made)
+
+
+def ask_again(*parts: Later) -> None:
+    """Have those parts that somebody has looked at read again."""
+    for later in parts:
+        if later.content is not None:
+            cast("AskedView | AlignedHits", later.content).ask()

@@ -1,0 +1,55 @@
+"""Lines of lists with a text, and at the right what is to be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from ... import theme
+
+Index = QModelIndex | QPersistentModelIndex
+
+GAP, EDGE = 12, 6
+"""Pixels between the two, and right of the second."""
+
+
+class AsideDelegate(QStyledItemDelegate):
+    """Shortens a text in its middle where what stands at the right of it needs the room.
+
+    Parameters
+    ----------
+    parent : QWidget
+    aside : callable
+        Returns what stands at the right of an item, and in which color of the theme.
+    height : int
+        Pixels that a line has at least.
+    """
+
+    def __init__(self, parent: QWidget, aside: Callable[[Index], tuple[str, str]], height: int = 0) -> None:
+        super().__init__(parent)
+        self._aside, self._height = aside, height
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Leave room for what stands at the right."""
+        super().initStyleOption(option, index)
+        text, _ = self._aside(index)
+        if text and option.widget is not None:
+            part = QStyle.SubElement.SE_ItemViewItemText
+            room = option.widget.style().subElementRect(part, option, option.widget).width()
+            room -= option.fontMetrics.horizontalAdvance(text) + GAP
+            option.text = option.fontMetrics.elidedText(option.text, Qt.TextElideMode.ElideMiddle, room)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """Return the size of a line."""
+        return super().sizeHint(option, index).expandedTo(QSize(0, self._height))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw both."""
+        super().paint(painter, option, index)
+        text, color = self._aside(index)
+        painter.setPen(QColor(getattr(theme.current(), color)))
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(option.rect.adjusted(0, 0, -EDGE, 0), right, text)

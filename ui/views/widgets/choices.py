@@ -1,0 +1,210 @@
+"""Boxes to choose from: narrow ones whose text is shortened, and one of many names, searched, with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyleOptionComboBox,
+    QStyleOptionViewItem,
+    QStylePainter,
+    QWidget,
+)
+
+from clalign.common.escapes import escaped
+
+from ... import formatting, theme
+from .aside_delegate import AsideDelegate
+from .parts import shrinking, stacked
+
+COUNT_ROLE = Qt.ItemDataRole.UserRole + 7
+
+FEW = 8
+"""From more entries on the list opens with a field to search."""
+
+MAX_LINES, MIN_LINES, MIN_WIDTH, LINE_HEIGHT = 14, 8, 280, 24
+"""Lines of a list; it opens upward where there is no room for the least of them below."""
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class NarrowBox(QComboBox):
+    """May be narrower than its longest entry: the middle of what does not fit is left out, and told by the tooltip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        shrinking(self)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the box with as much of its text as fits."""
+        painter, option = QStylePainter(self), QStyleOptionComboBox()
+        self.initStyleOption(option)
+        field = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        )
+        shown = self.fontMetrics().elidedText(option.currentText, Qt.TextElideMode.ElideMiddle, field.width() - 4)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        option.currentText = shown
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+    def event(self, event: QEvent) -> bool:
+        """Tell the whole text where it is shortened and nothing else is said."""
+        if event.type() == QEvent.Type.ToolTip and not self.toolTip():
+            self.setToolTip(formatting.tip(self.currentText()))
+            handled = super().event(event)
+            self.setToolTip("")
+            return handled
+        return super().event(event)
+
+
+class CountDelegate(AsideDelegate):
+    """Draws names with their counts at the right; those without anything are pale."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, _count_words, LINE_HEIGHT)
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Leave room for the count."""
+        super().initStyleOption(option, index)
+        if index.data(COUNT_ROLE) == 0:
+            for role in (option.palette.ColorRole.Text, option.palette.ColorRole.HighlightedText):
+                option.palette.setColor(role, QColor(theme.current().muted))
+
+
+def _count_words(index: Index) -> tuple[str, str]:
+    count = index.data(COUNT_ROLE)
+    return "" if count is None else formatting.plural(count, "hit"), "muted"
+
+
+class ChoiceList(QFrame):
+    """The list of a `QueryChooser`, with a field that narrows it."""
+
+    def __init__(self, box: QueryChooser) -> None:
+        super().__init__(box, Qt.WindowType.Popup)
+        self._box = box
+        self.setProperty("role", "popup")
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Search by name")
+        self.field.setAccessibleName("Search by name")
+        self.field.setClearButtonEnabled(True)
+        self.found = QSortFilterProxyModel(self)
+        self.found.setSourceModel(box.model())
+        self.found.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.list = QListView()
+        self.list.setUniformItemSizes(True)
+        self.list.setModel(self.found)
+        self.list.setItemDelegate(CountDelegate(self.list))
+        self.list.setMouseTracking(True)
+        self.list.setAccessibleName(box.accessibleName())
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.field.textChanged.connect(self._narrow)
+        self.field.returnPressed.connect(lambda: self._choose(self.list.currentIndex()))
+        self.field.installEventFilter(self)
+        self.list.clicked.connect(self._choose)
+        self.setLayout(stacked(self.field, self.list, margins=(6, 6, 6, 6), spacing=6))
+        self.setFocusProxy(self.field)
+        self.list.setCurrentIndex(self.found.mapFromSource(box.model().index(box.currentIndex(), 0)))
+
+    def _narrow(self, text: str) -> None:
+        self.found.setFilterFixedString(text)
+        if not self.list.currentIndex().isValid():
+            self.list.setCurrentIndex(self.found.index(0, 0))
+
+    def _choose(self, index: Index) -> None:
+        if index.isValid():
+            place = self.found.mapToSource(index).row()
+            self.close()
+            self._box.take(place)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Move in the list while the field has the focus."""
+        keys = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in keys:
+            self.list.keyPressEvent(event)
+            return True
+        return super().eventFilter(watched, event)
+
+
+def list_place(box: QRect, room: QRect, heights: tuple[int, int]) -> QRect:
+    """Return where a list opens: below its box, or above it where only there is room.
+
+    Parameters
+    ----------
+    box, room : QRect
+        The box and its screen.
+    heights : (int, int)
+        Least and most that the list takes, if there is room.
+    """
+    least, most = heights
+    width = max(box.width(), MIN_WIDTH)
+    x = max(room.left(), min(box.left(), room.right() - width))
+    below, above = room.bottom() - box.bottom() - 4, box.top() - room.top() - 4
+    if below < least and above > below:
+        height = min(most, above)
+        return QRect(x, box.top() - 2 - height, width, height)
+    return QRect(x, box.bottom() + 2, width, max(0, min(most, below)))
+
+
+class QueryChooser(NarrowBox):
+    """One of many names: its list tells how many hits each has, and is searched where it is long."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.setMaximumWidth(260)
+        self.setMaxVisibleItems(MAX_LINES)
+        self.setAccessibleName(name)
+        self.open_list: ChoiceList | None = None
+
+    def offer(self, entries: Iterable[tuple[str, int]]) -> None:
+        """Offer names and their numbers, unless they are offered already."""
+        found = [(escaped(text), number) for text, number in entries]
+        if [text for text, _ in found] != [self.itemText(place) for place in range(self.count())]:
+            self.clear()
+            for text, number in found:
+                self.addItem(text, number)
+
+    def show_counts(self, counts: Mapping[int, int]) -> None:
+        """Tell how many hits each has, by its number; nothing where nothing is known."""
+        for place in range(self.count() if counts else 0):
+            number = self.itemData(place)
+            self.setItemData(place, counts.get(number, 0) if number >= 0 else sum(counts.values()), COUNT_ROLE)
+
+    def showPopup(self) -> None:
+        """Open the list beside the box, of many names with a field to search."""
+        if self.count() <= FEW:
+            self.setItemDelegate(CountDelegate(self))
+            super().showPopup()
+            return
+        self.open_list = made = ChoiceList(self)
+        made.destroyed.connect(self._forget_list)
+        line, field = made.list.sizeHintForRow(0), made.field.sizeHint().height() + 24
+        box = QRect(self.mapToGlobal(self.rect().topLeft()), self.size())
+        heights = field + MIN_LINES * line, field + MAX_LINES * line
+        made.setGeometry(list_place(box, self.screen().availableGeometry(), heights))
+        made.show()
+        made.field.setFocus()
+        made.list.scrollTo(made.list.currentIndex(), QListView.ScrollHint.PositionAtCenter)
+
+    def hidePopup(self) -> None:
+        """Close the list."""
+        if self.open_list is not None:
+            self.open_list.close()
+        super().hidePopup()
+
+    def _forget_list(self) -> None:
+        self.open_list = None
+
+    def take(self, place: int) -> None:
+        """Choose an entry as a click in the list does."""
+        self.setCurrentIndex(place)
+        self.activated.emit(place)

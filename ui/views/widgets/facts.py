@@ -1,0 +1,53 @@
+"""Headings and facts of cards, whose names may be longer than a card is wide."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+
+from clalign.common.escapes import escaped
+
+from ... import formatting
+from ...models.glossary import explanation
+from .parts import ElidedLabel, label
+
+MAX_HEADING = 120
+"""Letters of a heading; its tooltip has all."""
+
+
+def heading(text: str) -> QLabel:
+    """Return a heading that is broken where it must: names of files have no blanks, and would push all else out."""
+    made = label(formatting.breakable(formatting.short_text(escaped(text), MAX_HEADING)), "heading", wrap=True)
+    made.setMinimumWidth(1)
+    made.setAccessibleName(text)
+    if len(text) > formatting.LONG_WORD:
+        made.setToolTip(formatting.tip(text))
+    return made
+
+
+def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
+    """Return names and values in two columns; what the glossary knows is explained where it stands."""
+    made = QWidget()
+    grid = QGridLayout(made)
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(12)
+    grid.setVerticalSpacing(3)
+    grid.setColumnStretch(1, 1)
+    for place, (name, value) in enumerate(rows):
+        named, shown = label(name, "muted"), _value(value)
+        grid.addWidget(named, place, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(shown, place, 1)
+        explained = explanation(name)
+        for part in (named, shown) if explained else ():
+            part.setToolTip(formatting.tip(explained))
+            part.setWhatsThis(explained)
+    return made
+
+
+def _value(text: str) -> QWidget:
+    """Return the value of a fact; of a word that no line holds, such as a path, the middle may be left out."""
+    if max(map(len, text.split()), default=0) > formatting.LONG_WORD + 4:
+        return ElidedLabel(text, middle=True)
+    made = label(text, wrap=True, selectable=True)
+    made.setMinimumWidth(1)
+    return made

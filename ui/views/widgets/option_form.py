@@ -1,0 +1,252 @@
+"""A form for the options of a spec, made from the metadata of its fields."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import textwrap
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from clalign.values.specs import Spec, options_of
+
+from ... import formatting
+from .choices import NarrowBox
+from .parts import IconButton, button, label, row, set_role
+
+TICK_LETTERS = 38
+"""Letters of a line beside a box to tick."""
+
+LABELS, NARROW_LABELS, NARROW = 166, 110, 600
+"""Pixels of the names of fields, the same all over a sheet, so that all fields are as wide; less in a narrow sheet."""
+
+LAST = 118
+"""Pixels of what stands behind the fields."""
+
+LONG_FLAG = 16
+"""Letters from which on the name of an option takes two lines."""
+
+Field = dataclasses.Field[Any]
+
+
+class FormLines(QWidget):
+    """Lines of names, fields, and what stands behind them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grid = QGridLayout(self)
+        self.grid.setContentsMargins(0, 0, 0, 0)
+        self.grid.setHorizontalSpacing(12)
+        self.grid.setVerticalSpacing(6)
+        self.grid.setColumnMinimumWidth(0, LABELS)
+        self.grid.setColumnMinimumWidth(2, LAST)
+        self.grid.setColumnStretch(1, 1)
+        self._names: list[QLabel] = []
+
+    def add(self, place: int, name: str, field: QWidget) -> QLabel:
+        """Add a line; what stands behind the field goes into the third column of `grid`."""
+        words = label(name, wrap=True)
+        words.setFixedWidth(LABELS)
+        words.setBuddy(field)
+        field.setAccessibleName(name)
+        self._names.append(words)
+        self.grid.addWidget(words, place, 0)
+        self.grid.addWidget(field, place, 1)
+        return words
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let names take less where there is little room."""
+        width = LABELS if self.width() >= NARROW else NARROW_LABELS
+        self.grid.setColumnMinimumWidth(0, width)
+        for words in self._names:
+            words.setFixedWidth(width)
+        super().resizeEvent(event)
+
+
+def flag_label(flag: str) -> QLabel:
+    """Return the names of an option on the command line, each on a line of its own."""
+    lines = []
+    for name in flag.split("|"):
+        middle = name.rfind("-") + 1 if name.rfind("-") > 1 else LONG_FLAG - 5
+        lines += [name[:middle], name[middle:]] if len(name) > LONG_FLAG else [name]
+    return label("\n".join(lines), "muted")
+
+
+class OptionForm(QWidget):
+    """Plain words on the left, the names of the command line in gray on the right.
+
+    Parameters
+    ----------
+    spec : type
+        A `Spec`; what its fields are in a form is said by `clalign.values.specs.option`.
+    found : str
+        What is found, in the words of the tooltips.
+    """
+
+    changed = Signal()
+    resized = Signal()
+
+    def __init__(self, spec: type[Spec], found: str) -> None:
+        super().__init__()
+        self._fields, self._found = options_of(spec), found
+        self.editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
+        first = [field for field in self._fields if field.metadata.get("first")]
+        self._rest = [field for field in self._fields if field not in first]
+        self.more = self._grid(self._rest)
+        self.more.hide()
+        self.more_button = button("More options", self.toggle_more, "flat")
+        self.more_button.setCheckable(True)
+        box = self.box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(6)
+        box.addWidget(self._first_grid(first))
+        box.addLayout(row(self.more_button, None))
+        box.addWidget(self.more)
+
+    def _first_grid(self, fields: list[Field]) -> FormLines:
+        return self._grid(fields)
+
+    def _grid(self, fields: list[Field]) -> FormLines:
+        made = FormLines()
+        for place, field in enumerate(fields):
+            editor = self._editor(field)
+            words = made.add(place, field.metadata["label"], editor)
+            for widget in (words, editor):
+                widget.setToolTip(field.metadata["help"].format(found=self._found))
+            self.editors[field.name] = editor
+            made.grid.addLayout(self._last(field), place, 2)
+        return made
+
+    def _last(self, field: Field) -> QHBoxLayout:
+        """Return what stands behind an editor: the option's name, and what opens a file, if it may name one."""
+        flag = flag_label(field.metadata["flag"])
+        if "file" not in field.metadata:
+            return row(flag, None)
+        heading = field.metadata["file"]
+        opens = IconButton("folder-open-outline", heading, lambda: self._ask_file(field.name, heading))
+        return row(flag, None, opens, spacing=0)
+
+    def _ask_file(self, name: str, heading: str) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, heading)
+        if path:
+            self._put(name, path)
+
+    def _editor(self, field: Field) -> QLineEdit | QCheckBox | QComboBox:
+        if "choices" in field.metadata:
+            choice = NarrowBox()
+            for key, text in field.metadata["choices"].items():
+                choice.addItem(text, key)
+            choice.currentIndexChanged.connect(lambda: self.changed.emit())
+            return choice
+        if isinstance(field.default, bool):
+            tick = QCheckBox(textwrap.fill(field.metadata["help"], TICK_LETTERS))
+            tick.toggled.connect(lambda: self.changed.emit())
+            return tick
+        number = QLineEdit(_entry(field, field.default))
+        number.setPlaceholderText(field.metadata.get("empty", "no limit" if field.default is None else ""))
+        number.textChanged.connect(lambda: self.changed.emit())
+        return number
+
+    def toggle_more(self) -> None:
+        """Show or hide the other options."""
+        self.more.setVisible(not self.more.isVisible())
+        self.more_button.setText("Fewer options" if not self.more.isHidden() else "More options")
+        self.more_button.setChecked(not self.more.isHidden())
+        self.resized.emit()
+
+    def set_values(self, values: dict[str, Any]) -> None:
+        """Fill the form in; an option that is not at its default is never hidden."""
+        for name, value in values.items():
+            self._put(name, value)
+        defaults = {field.name: field.default for field in self._rest}
+        if self.more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
+            self.toggle_more()
+
+    def _put(self, name: str, value: Any) -> None:
+        editor = self.editors.get(name)
+        if isinstance(editor, QComboBox):
+            editor.setCurrentIndex(max(0, editor.findData(value)))
+        elif isinstance(editor, QCheckBox):
+            editor.setChecked(bool(value))
+        elif editor is not None:
+            editor.setText(_entry(next(field for field in self._fields if field.name == name), value))
+
+    def _is_given(self, name: str) -> bool:
+        """Return whether an option says something, be it right or wrong."""
+        editor = self.editors[name]
+        if isinstance(editor, QComboBox):
+            return bool(editor.currentData() != next(f for f in self._fields if f.name == name).default)
+        return editor.isChecked() if isinstance(editor, QCheckBox) else bool(editor.text().strip())
+
+    def _allow(self, name: str, reason: str) -> None:
+        """Let an option be chosen, or say why it cannot be; then it is at its default."""
+        field = next(f for f in self._fields if f.name == name)
+        self.editors[name].setEnabled(not reason)
+        self.editors[name].setToolTip(reason or field.metadata["help"].format(found=self._found))
+
+    def values(self) -> tuple[dict[str, Any], str]:
+        """Return the options by name, and what is wrong with them; empty if nothing is."""
+        values: dict[str, Any] = {}
+        problem = ""
+        for field in self._fields:
+            editor = self.editors[field.name]
+            if not editor.isEnabledTo(self):
+                set_role(editor, "state", "")
+                values[field.name] = field.default
+            elif isinstance(editor, QComboBox):
+                values[field.name] = editor.currentData()
+            elif isinstance(editor, QCheckBox):
+                values[field.name] = editor.isChecked()
+            elif str(field.type).startswith("str"):
+                values[field.name] = editor.text().strip() or field.default
+            else:
+                value, wrong = self._number(editor.text(), field)
+                set_role(editor, "state", "wrong" if wrong else "")
+                values[field.name] = value
+                problem = problem or wrong
+        return values, problem
+
+    def _number(self, text: str, field: Field) -> tuple[float | None, str]:
+        usual: Any = field.default
+        text = text.strip().replace(",", ".").replace("−", "-")
+        if not text:
+            if usual is None or "empty" in field.metadata:
+                return usual, ""
+            return usual, f"{field.metadata['label']}: a number is needed."
+        try:
+            value = float(text)
+            if not math.isfinite(value):
+                raise ValueError
+        except ValueError:
+            return usual, f"{field.metadata['label']}: “{text}” is not a number."
+        if str(field.type).startswith("int"):
+            signed = field.metadata.get("signed", False)
+            if value != int(value) or (value < 0 and not signed):
+                least = "" if signed else " from 0 on"
+                return usual, f"{field.metadata['label']}: a whole number{least} is needed."
+            return int(value), ""
+        if value <= 0 and field.metadata.get("positive"):
+            return usual, f"{field.metadata['label']} must be above 0."
+        return value, ""
+
+
+def _entry(field: Field, value: object) -> str:
+    """Return what a line says of a value: nothing where words in its place say it."""
+    return "" if "empty" in field.metadata and value == field.default else _shown(value)
+
+
+def _shown(value: object) -> str:
+    return formatting.limit(value) if isinstance(value, float) else "" if value is None else str(value)

@@ -1,0 +1,457 @@
+"""Small widgets that the views share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent, QStandardItemModel
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSplitter,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from clalign.common.escapes import escaped
+
+from ... import theme
+
+Box = TypeVar("Box", QHBoxLayout, QVBoxLayout)
+
+
+def label(text: str = "", role: str = "", wrap: bool = False, selectable: bool = False) -> QLabel:
+    """Return a label in one of the roles of the style sheet."""
+    made = QLabel(escaped(text))
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    if role:
+        made.setProperty("role", role)
+    made.setWordWrap(wrap)
+    if selectable:
+        made.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        made.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return made
+
+
+def set_role(widget: QWidget, name: str, value: str) -> None:
+    """Change a property that the style sheet looks at."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def line() -> QFrame:
+    """Return a hairline."""
+    made = QFrame()
+    made.setProperty("role", "line")
+    return made
+
+
+def surface() -> QFrame:
+    """Return a frame with the surface color."""
+    made = QFrame()
+    made.setProperty("role", "surface")
+    return made
+
+
+def button(text: str, call: Callable[[], object], role: str = "", tip: str = "") -> QPushButton:
+    """Return a button that calls something."""
+    made = QPushButton(text)
+    if role:
+        made.setProperty("role", role)
+    if tip:
+        made.setToolTip(tip)
+    made.clicked.connect(lambda: call())
+    return made
+
+
+HANDLE = 7
+"""Pixels of an edge that can be dragged, of which a hairline in the middle is drawn."""
+
+Part = QWidget | QLayout | None
+"""What stands in a row or a column; None is where the free space goes."""
+
+Margins = tuple[int, int, int, int]
+
+
+def row(*parts: Part | tuple[Part, int], spacing: int = 8, margins: Margins | None = (0, 0, 0, 0)) -> QHBoxLayout:
+    """Return parts beside each other, some of them with their share of the free space."""
+    return _filled(QHBoxLayout(), parts, spacing, margins)
+
+
+def stacked(*parts: Part | tuple[Part, int], spacing: int = 8, margins: Margins | None = (0, 0, 0, 0)) -> QVBoxLayout:
+    """Return parts above each other; without margins they are those of the style."""
+    return _filled(QVBoxLayout(), parts, spacing, margins)
+
+
+def _filled(box: Box, parts: Iterable[Part | tuple[Part, int]], spacing: int, margins: Margins | None) -> Box:
+    if margins is not None:
+        box.setContentsMargins(*margins)
+    box.setSpacing(spacing)
+    for part in parts:
+        inside, share = part if isinstance(part, tuple) else (part, 0)
+        if inside is None:
+            box.addStretch(share or 1)
+        elif isinstance(inside, QLayout):
+            box.addLayout(inside, share)
+        else:
+            box.addWidget(inside, share)
+    return box
+
+
+def scrolled(inside: QWidget, area: QScrollArea | None = None) -> QScrollArea:
+    """Return something that can be scrolled up and down, in an area of its own or a given one."""
+    made = area or QScrollArea()
+    made.setWidgetResizable(True)
+    made.setFrameShape(QFrame.Shape.NoFrame)
+    made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    made.setWidget(inside)
+    return made
+
+
+def split(
+    *widgets: QWidget, shares: tuple[int, ...] = (), sizes: tuple[int, ...] = (),
+    orientation: Qt.Orientation = Qt.Orientation.Vertical,
+) -> QSplitter:  # fmt: skip
+    """Return widgets above each other, or beside, with edges between them that can be dragged."""
+    made = QSplitter(orientation)
+    for widget in widgets:
+        made.addWidget(widget)
+    for place, share in enumerate(shares):
+        made.setStretchFactor(place, share)
+    if sizes:
+        made.setSizes(sizes)
+    made.setChildrenCollapsible(False)
+    made.setHandleWidth(HANDLE)
+    return made
+
+
+def shrinking(box: QComboBox) -> QComboBox:
+    """Return a box that may be narrower than its longest entry."""
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(5)
+    return box
+
+
+def allow_entry(box: QComboBox, place: int, reason: str = "") -> None:
+    """Let an entry of a box be chosen, or say why it cannot be."""
+    model = box.model()
+    item = model.item(place) if isinstance(model, QStandardItemModel) else None
+    if item is not None:
+        item.setEnabled(not reason)
+        item.setToolTip(reason)
+
+
+def clear_layout(layout: QLayout) -> None:
+    """Take everything out of a layout and let it go."""
+    while layout.count():
+        item = layout.takeAt(0)
+        widget, inner = (item.widget(), item.layout()) if item is not None else (None, None)
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
+        elif inner is not None:
+            clear_layout(inner)
+
+
+def height_for(layout: QLayout | None, width: int) -> int:
+    """Return the height that a layout needs in a width."""
+    if layout is None:
+        return 0
+    return layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
+
+
+class IconButton(QToolButton):
+    """A tool button whose icon follows the theme."""
+
+    def __init__(self, name: str, tip: str, call: Callable[[], object], text: str = "", color: str = "text") -> None:
+        super().__init__()
+        self._icon, self._color, self._theme = name, color, theme.current()
+        self.setProperty("role", "flat")
+        self.setToolTip(tip)
+        self.setAccessibleName(text or tip)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        if text:
+            self.setText(text)
+            self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setIcon(theme.icon(name, color))
+        self.clicked.connect(lambda: call())
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take the icon in the color of the new theme."""
+        if event.type() == QEvent.Type.PaletteChange and self._theme is not theme.current():
+            self._theme = theme.current()
+            self.setIcon(theme.icon(self._icon, self._color))
+        super().changeEvent(event)
+
+
+class IconLabel(QLabel):
+    """An icon that follows the theme."""
+
+    def __init__(self, name: str, color: str, size: int = 16) -> None:
+        super().__init__()
+        self._name, self._color, self._size, self._theme = name, color, size, theme.current()
+        self.setFixedSize(QSize(size, size))
+        self._draw()
+
+    def show_icon(self, name: str, color: str) -> None:
+        """Show another icon."""
+        self._name, self._color = name, color
+        self._draw()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take the icon in the color of the new theme."""
+        if event.type() == QEvent.Type.PaletteChange and self._theme is not theme.current():
+            self._theme = theme.current()
+            self._draw()
+        super().changeEvent(event)
+
+    def _draw(self) -> None:
+        self.setPixmap(theme.icon(self._name, self._color).pixmap(self._size, self._size))
+
+
+class ElidedLabel(QWidget):
+    """One line of text that is shortened to its width; the tooltip has it whole."""
+
+    PLACE = Qt.AlignmentFlag.AlignVCenter
+
+    def __init__(self, text: str = "", role: str = "text", middle: bool = False) -> None:
+        super().__init__()
+        text = escaped(text)
+        self._text, self._role = text, role
+        self._mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setToolTip(text)
+
+    def setText(self, text: str) -> None:
+        """Show another text."""
+        text = escaped(text)
+        if text != self._text:
+            self._text = text
+            self.setToolTip(text)
+            self.update()
+
+    def text(self) -> str:
+        """Return the whole text."""
+        return self._text
+
+    def sizeHint(self) -> QSize:
+        """Return the size for the whole text."""
+        metrics = QFontMetrics(self.font())
+        return QSize(metrics.horizontalAdvance(self._text) + 2, metrics.height() + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a size for a few letters."""
+        return QSize(40, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw as much as fits."""
+        painter = QPainter(self)
+        painter.setPen(QColor(getattr(theme.current(), self._role)))
+        painter.drawText(self.rect(), self.PLACE | Qt.AlignmentFlag.AlignLeft, self.shown())
+
+    def shown(self) -> str:
+        """Return as much of the text as fits."""
+        return QFontMetrics(self.font()).elidedText(self._text, self._mode, self.width())
+
+
+def title_label(text: str = "", middle: bool = False) -> ElidedLabel:
+    """Return the heading of a page; with `middle` it is cut there if need be, as where both ends tell runs apart."""
+    made = ElidedLabel(text, middle=middle)
+    font = made.font()
+    font.setPointSize(font.pointSize() + 3)
+    font.setBold(True)
+    made.setFont(font)
+    return made
+
+
+class ScrolledCard(QScrollArea):
+    """A column of widgets in `box`, which can be scrolled up and down."""
+
+    def __init__(self, margins: Margins = (12, 8, 12, 12), spacing: int = 8) -> None:
+        super().__init__()
+        inside = QWidget()
+        self.box = stacked(margins=margins, spacing=spacing)
+        inside.setLayout(self.box)
+        scrolled(inside, self)
+
+
+class FactsLabel(ElidedLabel):
+    """One line of facts with dots or commas between them, of which only whole ones are shown: no half numbers."""
+
+    def shown(self) -> str:
+        """Return as many facts as fit."""
+        metrics, facts = QFontMetrics(self.font()), re.split(r"(?= · |, )", self._text)
+        for n_shown in range(len(facts), 0, -1):
+            text = "".join(facts[:n_shown]) + ("" if n_shown == len(facts) else " …")
+            if metrics.horizontalAdvance(text) <= self.width():
+                return text
+        return super().shown()
+
+
+class ElidedButton(QPushButton):
+    """A flat button whose text is shortened to its width."""
+
+    def __init__(self, text: str, call: Callable[[], object]) -> None:
+        super().__init__()
+        self._whole = text
+        self.setProperty("role", "flat")
+        self.setStyleSheet("text-align: left; padding: 5px 4px;")
+        self.setAccessibleName(text)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.clicked.connect(lambda: call())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shorten the text to the new width."""
+        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width() - 12)
+        self.setText(shown)
+        super().resizeEvent(event)
+
+
+class Later(QWidget):
+    """A place whose content is made when it is first looked at: pages made at once would stall the window.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the content.
+    made : callable, optional
+        Called with the content once it is made. It is no signal: its connections would keep for ever a place that
+        never comes into a layout, and everything they refer to.
+    """
+
+    def __init__(self, make: Callable[[], QWidget], made: Callable[[QWidget], object] | None = None) -> None:
+        super().__init__()
+        self._make, self._tell = make, made
+        self._made: QWidget | None = None
+        self._box = QVBoxLayout(self)
+        self._box.setContentsMargins(0, 0, 0, 0)
+
+    @property
+    def content(self) -> QWidget | None:
+        """What was made; None as long as nobody looked."""
+        return self._made
+
+    def look(self) -> QWidget:
+        """Return the content, made if need be."""
+        if self._made is None:
+            self._made = self._make()
+            self._box.addWidget(self._made)
+            # The layout would show it in the next turn only, too late for the focus.
+            self._made.show()
+            self.setFocusProxy(self._made)
+            if self._tell is not None:
+                self._tell(self._made)
+        return self._made
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make the content, now that somebody looks."""
+        self.look()
+        super().showEvent(event)
+
+
+class EmptyPanel(QWidget):
+    """What stands where there is nothing yet: what belongs here, and the action that brings it."""
+
+    def __init__(self, icon: str, heading: str, text: str, *buttons: QPushButton) -> None:
+        super().__init__()
+        self.heading, self.words = label(heading, "heading", wrap=True), label(text, "muted", wrap=True)
+        self._icon = IconLabel(icon, "muted", 40)
+        box = QVBoxLayout(self)
+        box.setSpacing(10)
+        box.addStretch(2)
+        box.addLayout(row(None, self._icon, None))
+        for words in (self.heading, self.words):
+            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            words.setMaximumWidth(420)
+            words.setMinimumWidth(1)
+            middle = row(None, None)
+            middle.insertWidget(1, words, 100)
+            box.addLayout(middle)
+        if buttons:
+            box.addLayout(row(None, *buttons, None))
+        box.addStretch(3)
+        self._box = box
+
+    def add_row(self, made: QLayout) -> None:
+        """Put something below the words and buttons."""
+        self._box.insertLayout(self._box.count() - 1, made)
+
+    def say(self, heading: str, text: str) -> None:
+        """Change the words."""
+        self.heading.setText(escaped(heading))
+        self.words.setText(escaped(text))
+
+    def show_icon(self, name: str, color: str) -> None:
+        """Show another icon."""
+        self._icon.show_icon(name, color)
+
+
+def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
+    """Return a line with the icon of a severity, its words and buttons."""
+    made = QWidget()
+    box = QHBoxLayout(made)
+    box.setContentsMargins(0, 2, 0, 2)
+    box.setSpacing(8)
+    box.addWidget(IconLabel(*theme.MARKS.get(severity, theme.MARKS["note"])), 0, Qt.AlignmentFlag.AlignTop)
+    words = label(text, wrap=True, selectable=True)
+    words.setMinimumWidth(1)
+    box.addWidget(words, 1)
+    for shown in buttons:
+        box.addWidget(shown, 0, Qt.AlignmentFlag.AlignTop)
+    return made
+
+
+class AskedView(QWidget):
+    """A view that asks for what it shows when somebody looks; a page of a stack says why there is nothing."""
+
+    asked = Signal(object)
+    """What is wanted."""
+
+    wish: Any = None
+    empty: EmptyPanel
+    _stack: QStackedWidget
+    _is_old = True
+
+    def ask(self) -> None:
+        """Ask anew, now or when somebody looks."""
+        self._is_old = True
+        if self.isVisible():
+            self._is_old = False
+            self.asked.emit(self.wish)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether what was asked for is in view."""
+        return bool(self._stack.currentIndex())
+
+    def give_up(self) -> None:
+        """Keep what is in view, now that nothing is read for it any more; if nothing is, ask again at the next look."""
+        if not self.has_content:
+            self.say("Stopped", "Leave this page and come back to read it again.")
+            self._is_old = True
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask, if anything may have changed."""
+        super().showEvent(event)
+        if self._is_old:
+            self.ask()
+
+    def say(self, heading: str, text: str) -> None:
+        """Say why there is nothing."""
+        self.empty.say(heading, text)
+        self._stack.setCurrentIndex(0)

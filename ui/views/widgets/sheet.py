@@ -1,0 +1,181 @@
+"""A sheet over the center of the window: not modal, closed by Esc, one at a time."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QVBoxLayout, QWidget
+
+from ... import theme
+from .parts import IconButton, height_for, label, line, row, scrolled, stacked, surface
+
+ROW_PIXELS = 8
+"""Widgets whose tops are no further apart are in one row for the Tab key."""
+
+
+class Sheet(QWidget):
+    """What a sheet shows: a heading, a body that scrolls if it must, and a foot.
+
+    Parameters
+    ----------
+    heading : str
+    width : int
+        Pixels, if the window is that wide; more where widgets in a large font need it.
+    """
+
+    closed = Signal()
+    resized = Signal()
+    """It shows more than before, or less."""
+
+    def __init__(self, heading: str, width: int = 640) -> None:
+        super().__init__()
+        self.preferred_width = width
+        self.heading = heading
+        self.body, self.foot = stacked(margins=(20, 12, 20, 12)), stacked(margins=(20, 10, 20, 14))
+        self._frame(heading)
+
+    def _frame(self, heading: str) -> None:
+        top = row(label(heading, "heading"), None, IconButton("close", "Close (Esc)", self.close_sheet))
+        top.setContentsMargins(20, 12, 12, 4)
+        self._top = top
+        inside = QWidget()
+        inside.setLayout(self.body)
+        self._inside = inside
+        self._scroll = scrolled(inside)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setLayout(stacked(top, (self._scroll, 1), line(), self.foot, spacing=0))
+
+    @property
+    def least_width(self) -> int:
+        """The pixels that its widgets need with the font in use."""
+        return max(part.minimumSize().width() for part in (self._inside.layout(), self.foot, self._top) if part)
+
+    def preferred_height(self, width: int) -> int:
+        """Return the height that shows everything."""
+        return (
+            height_for(self._inside.layout(), width) + height_for(self.foot, width) + self._top.sizeHint().height() + 3
+        )
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Keep the Tab key inside the sheet, in reading order."""
+        stops = [w for w in self.findChildren(QWidget) if w.isVisible() and w.isEnabled()]
+        stops = [w for w in stops if w.focusPolicy() & Qt.FocusPolicy.TabFocus and w.focusProxy() is None]
+        if not stops:
+            return False
+        places = {w: w.mapTo(self, QPoint(0, 0)) for w in stops}
+        stops.sort(key=lambda w: (places[w].y() // ROW_PIXELS, places[w].x()))
+        here = self.window().focusWidget()
+        step = 1 if forward else -1
+        place = stops.index(here) + step if here in stops else 0
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        stops[place % len(stops)].setFocus(reason)
+        return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Press the button in focus on Enter, or from a field the one that the sheet is for."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
+            return
+        here = self.window().focusWidget()
+        primary = (b for b in self.findChildren(QPushButton) if b.property("role") == "primary" and b.isVisible())
+        pressed = here if isinstance(here, QAbstractButton) and not here.isCheckable() else next(primary, None)
+        if pressed is not None:
+            pressed.click()
+
+    def close_sheet(self) -> None:
+        """Ask to be closed."""
+        self.closed.emit()
+
+
+class SheetHost(QWidget):
+    """Lies over the center while a sheet is open and dims what is behind.
+
+    Parameters
+    ----------
+    parent : QWidget
+        What it covers.
+    """
+
+    sheet_closed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._frame = surface()
+        self._frame.setParent(self)
+        self._box = QVBoxLayout(self._frame)
+        self._box.setContentsMargins(0, 0, 0, 0)
+        self.sheet: Sheet | None = None
+        parent.installEventFilter(self)
+        self.hide()
+
+    def open_sheet(self, sheet: Sheet) -> None:
+        """Show a sheet in place of another."""
+        self.close_sheet()
+        self.sheet = sheet
+        self._box.addWidget(sheet)
+        sheet.closed.connect(self.close_sheet)
+        sheet.resized.connect(self.fit)
+        self._place()
+        self.show()
+        self.raise_()
+        sheet.show()
+        sheet.setFocus()
+        first = sheet.focusProxy() or sheet.nextInFocusChain()
+        if first is not None:
+            first.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._place()
+
+    def close_sheet(self) -> None:
+        """Close the sheet, if there is one."""
+        if self.sheet is None:
+            return
+        sheet, self.sheet = self.sheet, None
+        self._box.removeWidget(sheet)
+        sheet.hide()
+        sheet.deleteLater()
+        self.hide()
+        self.sheet_closed.emit()
+
+    def fit(self) -> None:
+        """Give the sheet the size of what it now shows."""
+        # In the next turn: widgets that were just added have no size yet.
+        QTimer.singleShot(0, self, self._place)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Cover the parent whatever its size."""
+        if watched is self.parent() and event.type() == QEvent.Type.Resize:
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        parent = self.parent()
+        if not isinstance(parent, QWidget):
+            return
+        self.setGeometry(parent.rect())
+        if self.sheet is None:
+            return
+        # Text wraps within the border; a pixel more would seem to need a line less.
+        border = self._frame.width() - self._frame.contentsRect().width()
+        width = min(max(self.sheet.preferred_width, self.sheet.least_width + border), self.width() - 32)
+        height = min(self.sheet.preferred_height(width - border) + border, self.height() - 32)
+        top = max(16, (self.height() - height) // 3)
+        self._frame.setGeometry((self.width() - width) // 2, top, width, height)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close on Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_sheet()
+            return
+        super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Keep clicks beside the sheet from what is behind it."""
+        event.accept()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Dim what is behind."""
+        painter = QPainter(self)
+        shade = QColor(theme.current().window)
+        shade.setAlpha(200)
+        painter.fillRect(self.rect(), shade)

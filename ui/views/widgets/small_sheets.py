@@ -1,0 +1,227 @@
+"""Small sheets: paste sequences, preferences, a device in full, help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout
+
+from clalign.values.devices import Device, cluster_of
+
+from ... import theme
+from ...models import device_words
+from ...models.alignment.residue_colors import SCHEMES
+from ...settings import Preferences
+from .facts import facts_grid
+from .parts import button, clear_layout, label, notice_row, row
+from .sheet import Sheet
+
+PASTE_WORDS = "FASTA, or a plain sequence. It is kept as a file, so that the search can be repeated."
+
+CLUSTER_WORDS = (
+    "The address of a Dask scheduler (tcp://host:8786), the .json file that it wrote, or local:4 for so many workers on"
+    " this machine. Its workers need clalign of the same version."
+)
+
+THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
+
+
+class SequenceField(QPlainTextEdit):
+    """Takes sequences: as FASTA, or one by its letters alone.
+
+    Parameters
+    ----------
+    name : str
+        What it is called for those who do not see it.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setPlaceholderText(">name description\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHF…")
+        self.setFont(theme.mono_font())
+        self.setTabChangesFocus(True)
+        self.setAccessibleName(name)
+
+    def fasta(self, name: str) -> str:
+        """Return what is in it as FASTA, with a name where there is none; empty if nothing is."""
+        text = self.toPlainText().strip()
+        head = "" if not text or text.startswith(">") else f">{name}\n"
+        return f"{head}{text}\n" if text else ""
+
+
+class PasteSheet(Sheet):
+    """Takes sequences from the clipboard; they become a file in the data folder."""
+
+    paste_asked = Signal(str, str)
+
+    def __init__(self) -> None:
+        super().__init__("Paste sequences", 640)
+        self.text = SequenceField("Sequences")
+        self.text.setMinimumHeight(220)
+        self.name = QLineEdit("pasted")
+        self.name.setAccessibleName("Name of the file")
+        self.save = button("Open", self._save, "primary")
+        self.setFocusProxy(self.text)
+        self.body.addWidget(label(PASTE_WORDS, "muted", wrap=True))
+        self.body.addWidget(self.text, 1)
+        self.foot.addLayout(row(label("Name"), self.name, None, button("Cancel", self.close_sheet), self.save))
+        self.text.textChanged.connect(self._judge)
+        self._judge()
+
+    def _judge(self) -> None:
+        empty = not self.text.toPlainText().strip()
+        self.save.setEnabled(not empty)
+        self.save.setToolTip("Paste or type sequences first." if empty else "")
+
+    def _save(self) -> None:
+        self.paste_asked.emit(self.name.text(), self.text.fasta(self.name.text() or "pasted"))
+
+
+class ClusterSheet(Sheet):
+    """Asks for the address of a cluster."""
+
+    chosen = Signal(str)
+
+    def __init__(self, address: str) -> None:
+        super().__init__("Compute on a cluster", 560)
+        self.address = QLineEdit(address)
+        self.address.setPlaceholderText("tcp://host:8786")
+        self.address.setAccessibleName("Address of the scheduler")
+        self.problem = label("", "muted", wrap=True)
+        self.choose = button("Choose", self._choose, "primary")
+        self.setFocusProxy(self.address)
+        self.body.addWidget(label(CLUSTER_WORDS, "muted", wrap=True))
+        self.body.addWidget(self.address)
+        self.body.addWidget(self.problem)
+        self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.choose))
+        self.address.textChanged.connect(self._judge)
+        self.address.returnPressed.connect(self._choose)
+        self._judge()
+
+    def _judge(self) -> None:
+        words = self.address.text().strip()
+        is_known = cluster_of(words) is not None
+        self.choose.setEnabled(is_known)
+        self.choose.setToolTip("" if is_known else "Type an address first.")
+        text = f'"{words}" is no address: tcp://host:8786, local:4, or a file that ends in .json.'
+        self.problem.setText(text if words and not is_known else "")
+
+    def _choose(self) -> None:
+        found = cluster_of(self.address.text())
+        if found is not None:
+            self.chosen.emit("@".join(found))
+
+
+class PreferencesSheet(Sheet):
+    """Choices that outlive the session; they take effect at once."""
+
+    changed = Signal(dict)
+
+    def __init__(self, preferences: Preferences) -> None:
+        super().__init__("Preferences", 480)
+        self.theme = self._choice("Look", THEMES, preferences.theme, "theme")
+        self.scheme = self._choice("Residue colors", tuple(SCHEMES.items()), preferences.scheme, "scheme")
+        self._tick("Show the start page when clalign opens", preferences.show_start, "show_start")
+        self._tick("Run an example at once when it is opened", preferences.run_examples, "run_examples")
+        self._tick("Histogram with a logarithmic scale", preferences.log_counts, "log_counts")
+        self.body.addStretch(1)
+        self.foot.addLayout(row(None, button("Done", self.close_sheet, "primary")))
+        self.setFocusProxy(self.theme)
+
+    def _choice(self, text: str, entries: tuple[tuple[str, str], ...], value: str, name: str) -> QComboBox:
+        box = QComboBox()
+        box.setAccessibleName(text)
+        for key, shown in entries:
+            box.addItem(shown, key)
+        box.setCurrentIndex(max(0, box.findData(value)))
+        box.activated.connect(lambda: self.changed.emit({name: box.currentData()}))
+        self.body.addLayout(row(label(text), None, box))
+        return box
+
+    def _tick(self, text: str, value: bool, name: str) -> None:
+        box = QCheckBox(text)
+        box.setChecked(value)
+        box.toggled.connect(lambda on: self.changed.emit({name: on}))
+        self.body.addWidget(box)
+
+
+class DeviceSheet(Sheet):
+    """All that is known about a device, its self-test, and what to do if it cannot be used."""
+
+    test_asked = Signal(str)
+    tune_asked = Signal(str, bool)
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device_words.title(device), 560)
+        self.device_id = device.id
+        self._checks = QVBoxLayout()
+        self._facts = QVBoxLayout()
+        self.body.addLayout(self._checks)
+        self.body.addLayout(self._facts)
+        self.body.addStretch(1)
+        self.test = button("Self-test", lambda: self.test_asked.emit(device.id), "primary")
+        self.test.setToolTip("Search the bundled examples on it and compare with their known answers")
+        ask = self.tune_asked.emit
+        self.tune = button("Tune", lambda: ask(device.id, False), tip="Try the kernels in different sizes and keep the"
+                           " fastest; results do not depend on it")  # fmt: skip
+        self.forget = button("Forget tuning", lambda: ask(device.id, True), tip="Go back to the built-in choices")
+        self.foot.addLayout(row(self.tune, self.forget, None, button("Close", self.close_sheet), self.test))
+        self.setFocusProxy(self.test)
+        self.show_device(device)
+
+    def show_device(self, device: Device) -> None:
+        """Show what is known now."""
+        clear_layout(self._facts)
+        severity, words = device_words.health(device)
+        if device.problem:
+            self._facts.addWidget(notice_row(severity, f"{words}. {device.problem}"))
+        self._facts.addWidget(facts_grid(device_words.facts(device)))
+        for tool in (self.tune, self.forget):
+            tool.setVisible(device.kind != "reference")
+            tool.setEnabled(device.is_usable)
+
+    def add_trial(self, trial: dict[str, Any]) -> None:
+        """Show the last trial of a tuning that runs."""
+        clear_layout(self._checks)
+        words = device_words.trial(trial)
+        self._checks.addWidget(notice_row("caution" if trial["problem"] else "note", words))
+        self.resized.emit()
+
+    def show_busy(self) -> None:
+        """Say that the self-test runs."""
+        self.test.setEnabled(False)
+        self.test.setToolTip("The self-test is running.")
+        clear_layout(self._checks)
+        self._checks.addWidget(label("Testing…", "muted"))
+        self.resized.emit()
+
+    def show_test(self, device: str, checks: list[dict[str, Any]], problem: str) -> None:
+        """Show what the self-test of a device found."""
+        if device != self.device_id:
+            return
+        self.test.setEnabled(True)
+        clear_layout(self._checks)
+        for check in checks:
+            verdict = "equal" if check["equal"] else "differs"
+            text = f"{check['name']}: {verdict}. {check.get('detail') or ''}".strip()
+            self._checks.addWidget(notice_row("good" if check["equal"] else "stop", text))
+        if problem:
+            self._checks.addWidget(notice_row("stop", problem))
+        self.resized.emit()
+
+
+class TextSheet(Sheet):
+    """Names and texts, to read: shortcuts, the filter language, about."""
+
+    def __init__(self, heading: str, parts: list[tuple[str, list[tuple[str, str]]]]) -> None:
+        super().__init__(heading, 600)
+        for title, rows in parts:
+            if title:
+                self.body.addWidget(label(title, "heading"))
+            self.body.addWidget(facts_grid(rows))
+            self.body.addSpacing(8)
+        self.body.addStretch(1)
+        close = button("Close", self.close_sheet, "primary")
+        self.foot.addLayout(row(None, close))
+        self.setFocusProxy(close)

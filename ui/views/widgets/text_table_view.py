@@ -1,0 +1,71 @@
+"""A small table of texts, and the splitter that stands it beside a chart."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QSplitter, QWidget
+
+from ...models.widgets.text_table import ROW_ROLE, TextTable
+from .table import Table
+
+WIDE = 1000
+"""Pixels of width from which on the two parts of a turning splitter stand side by side."""
+
+ROW_HEIGHT = 26
+
+
+class TextTableView(Table):
+    """A small table; Ctrl+C copies it."""
+
+    row_chosen = Signal(dict)
+
+    def __init__(self, model: TextTable, name: str) -> None:
+        super().__init__(model, name, model.can_be_sorted)
+        self.setProperty("role", "lab")
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.horizontalHeader().setMinimumSectionSize(48)
+        self.set_widths({place: column.width for place, column in enumerate(model.columns)})
+        self.filled = next((place for place, column in enumerate(model.columns) if column.stretch), None)
+        self.selectionModel().currentChanged.connect(self._choose)
+
+    def _choose(self, index: QModelIndex | QPersistentModelIndex) -> None:
+        if index.isValid():
+            self.row_chosen.emit(index.data(ROW_ROLE))
+
+    def copy(self) -> None:
+        """Copy the table as tab-separated text."""
+        model = self.model()
+        assert isinstance(model, TextTable)
+        QGuiApplication.clipboard().setText(model.tsv())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Tick on Space, else copy or move."""
+        index = self.currentIndex().siblingAtColumn(0)
+        ticked = index.data(Qt.ItemDataRole.CheckStateRole) if index.isValid() else None
+        if event.key() == Qt.Key.Key_Space and ticked is not None:
+            other = Qt.CheckState.Unchecked if ticked == Qt.CheckState.Checked else Qt.CheckState.Checked
+            self.model().setData(index, other, Qt.ItemDataRole.CheckStateRole)
+            return
+        super().keyPressEvent(event)
+
+
+class TurningSplitter(QSplitter):
+    """Two parts, side by side where there is room, else one above the other."""
+
+    def __init__(self, first: QWidget, second: QWidget, first_height: int = 300) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        self._heights = [first_height, 300]
+        self.setChildrenCollapsible(False)
+        self.addWidget(first)
+        self.addWidget(second)
+        self.setSizes(self._heights)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Turn with the width."""
+        wanted = Qt.Orientation.Horizontal if self.width() >= WIDE else Qt.Orientation.Vertical
+        if wanted != self.orientation():
+            self.setOrientation(wanted)
+            self.setSizes([300, 200] if wanted == Qt.Orientation.Horizontal else self._heights)
+        super().resizeEvent(event)
