@@ -246,7 +246,6 @@ def test_a_system_that_starts_no_process_is_told(
 
 HANGING = """
 import sys, time, ctypes
-from clalign import children
 from clalign.cli import main, worker_commands, worker
 worker_commands.GRACE_SECONDS = 0.5
 def hang(request, job):
