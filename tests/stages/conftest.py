@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -44,21 +44,26 @@ GUARD_BYTES, GUARD, SPOILED = 4096, 0xB7, 0xD5
 """Bytes before and behind a buffer, and what these and a buffer that was given back hold."""
 
 
-class Guarded:
-    """Part of a buffer as long as anybody holds that."""
-
-    def __init__(self, plain: cl.Buffer) -> None:
-        self.plain = plain
-
-
 class Given(NamedTuple):
-    """Memory that was given out: who holds it, and all of it as it came from the pool and as a plain buffer."""
+    """Memory that was given out: the buffer and the parts of it that others hold, and all of it, guards included."""
 
-    holder: weakref.ref[Guarded]
+    buffer: cl.Buffer
+    parts: list[cl.Buffer]
     whole: Any
     plain: cl.Buffer
     queue: cl.CommandQueue
     n_bytes: int
+
+    @property
+    def is_held(self) -> bool:
+        """Whether anybody but this list of what was given out holds the buffer or a part of it.
+
+        References are counted, as attributes and finalizers of pyopencl's buffers have ended processes.
+        """
+        own = 2  # of this tuple or its list, and of the call
+        return sys.getrefcount(self.buffer) > own or any(
+            sys.getrefcount(self.parts[i]) > own for i in range(len(self.parts))
+        )
 
     def damages(self) -> Iterator[str]:
         """Yield what was written beside the buffer, and spoil all of it."""
@@ -74,11 +79,12 @@ class Given(NamedTuple):
 class GuardedPool:
     """A pool whose buffers have guards around them, and are spoiled before they are given out again.
 
-    A command that is still to use one then finds that; what it writes beside one is noticed. No finalizer is used:
-    code that runs while a buffer is taken apart has ended processes.
+    A command that is still to use one then finds that; what it writes beside one is noticed.
     """
 
-    given: ClassVar[list[Given]] = []
+    given: ClassVar[dict[int, Given]] = {}
+    """By the driver's handle of the buffer."""
+
     damages: ClassVar[list[str]] = []
 
     def __init__(self, allocator: Any) -> None:
@@ -87,10 +93,8 @@ class GuardedPool:
     @classmethod
     def take_back(cls) -> None:
         """Check the guards of the buffers that nobody holds any more, spoil these, and let their pools have them."""
-        returned = [memory for memory in cls.given if memory.holder() is None]
-        cls.given[:] = [memory for memory in cls.given if memory.holder() is not None]
-        for memory in returned:
-            cls.damages.extend(memory.damages())
+        for handle in [handle for handle, memory in cls.given.items() if not memory.is_held]:
+            cls.damages.extend(cls.given.pop(handle).damages())
 
     def allocate(self, n_bytes: int) -> Any:
         self.take_back()
@@ -99,10 +103,9 @@ class GuardedPool:
         queue = cl.CommandQueue(plain.get_info(cl.mem_info.CONTEXT))
         cl.enqueue_fill_buffer(queue, plain, np.array([GUARD], np.uint8), 0, whole.size)
         queue.finish()
-        part: Any = plain.get_sub_region(GUARD_BYTES, n_bytes)
-        part.guarded = Guarded(plain)
-        self.given.append(Given(weakref.ref(part.guarded), whole, plain, queue, n_bytes))
-        return part
+        buffer: Any = plain.get_sub_region(GUARD_BYTES, n_bytes)
+        self.given[buffer.int_ptr] = Given(buffer, [], whole, plain, queue, n_bytes)
+        return buffer
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pool, name)
@@ -115,10 +118,11 @@ usual_part = transfers.part_of
 
 def part_of_guarded(whole: Any, start: int, n_bytes: int) -> Any:
     """Return a part of a buffer that is itself one, of which drivers make none."""
-    if not hasattr(whole, "guarded"):
+    memory = GuardedPool.given.get(whole.int_ptr)
+    if memory is None:
         return usual_part(whole, start, n_bytes)
-    part = whole.guarded.plain.get_sub_region(GUARD_BYTES + start, n_bytes)
-    part.whole = whole
+    part = memory.plain.get_sub_region(GUARD_BYTES + start, n_bytes)
+    memory.parts.append(part)
     return part
 
 
