@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from clalign.api import Results
 from clalign.api_inputs import PathLike, Sequences, device_words, inputs_named, known_options, path_of, taken
-from clalign.engines.engine import engine_named
+from clalign.engines.engine import engine_of_command
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.row_alignments import RowAlignment
@@ -123,8 +123,8 @@ def _changed(
     from clalign.formats.row_alignments import read_rows
     from clalign.formats.row_forms import form_of
 
-    engine = engine_named("msa")
-    kind, change = engine.part("change_choice"), engine.part(name)
+    changes = engine_of_command("align").changes
+    kind, change = changes.choice.get(), changes.kinds[name].get()
     choice = kind(**known_options(options, kind, name))
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(_as_file(alignment))

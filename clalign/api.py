@@ -30,7 +30,7 @@ from clalign.api_inputs import (
     taken,
     typed,
 )
-from clalign.engines.engine import Engine, engine_of, engine_with, spec_of
+from clalign.engines.engine import Engine, engine_of, engine_of_command, spec_of
 from clalign.engines.export import export as export_run
 from clalign.errors import InputError, OptionError
 from clalign.execution.job import Task
@@ -398,7 +398,7 @@ def merge(
 
 def export(run: PathLike, what: str, path: PathLike, **how: Any) -> int:
     """Write the results of a run to a file; see `clalign.engines.export.export`."""
-    from clalign.engines.export import Choice
+    from clalign.engines.export_source import Choice
 
     context = how.pop("context", None)
     shape = known_options(how, Choice, "export")
@@ -458,8 +458,7 @@ def _computed(
     """Do what a sub-command does, in a run of its own or in one that is kept."""
     from clalign.compute.opencl.choice import pick_device, pick_devices
 
-    engine = engine_with(name)
-    assert engine is not None
+    engine = engine_of_command(name)
     if "device" in options:
         options = {**options, "device": device_words(options["device"])}
     options = known_options(options, engine.spec, name)
@@ -475,7 +474,7 @@ def _computed(
             given.update({field: some[0].profiles} if some[0].profiles else {})
             read += some
         undone.enter_context(inputs_named(read))
-        spec = engine.asked({**engine.part("commands")[name].preset, **options, **files})
+        spec = engine.spec_of({**engine.command(name).preset, **options, **files})
         path = folder.path / "run.clalign" if run is None else Path(path_of(run, "run"))
         if path.exists():
             file = _begun(path, engine, spec)

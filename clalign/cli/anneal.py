@@ -13,7 +13,7 @@ from clalign.engines.engine import engines
 
 COMMAND = "clalign anneal"
 
-CHANGED = [engine for engine in engines() if "begin_again" in engine.at]
+CHANGED = [engine for engine in engines() if engine.parts.begin_again is not None]
 """The engines whose runs go on from before their end."""
 
 EXAMPLES = (
@@ -56,6 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
         engine = engine_of(found)
     outputs = outputs_of_its_engine(str(path), outputs, COMMAND)
     outputs.check(run=str(new), of=str(path))
-    engine.part("begin_again")(path, new, 0.0 if arguments.maxsn else arguments.gapfactor)
+    engine.begin_again(path, new, 0.0 if arguments.maxsn else arguments.gapfactor)
     job = {"job": "resume", "run": str(new), "device": arguments.device}
     return watch(job, RunPlace(new), outputs, progress_mode(arguments))

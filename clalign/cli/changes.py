@@ -14,11 +14,11 @@ from clalign.cli.options import add_device_option, add_fields, add_progress_opti
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
-from clalign.engines.engine import engines
+from clalign.engines.engine import engine_of_command
 from clalign.errors import OptionError
 from clalign.formats.row_forms import FORMS, form_of
 
-CHANGING = next(engine for engine in engines() if "change_choice" in engine.at)
+ENGINE = engine_of_command("align")
 """The engine that changes finished alignments."""
 
 ALIGNMENT_HELP = "the alignment, of any format, also compressed, or a run that has one; - is standard input"
@@ -31,7 +31,7 @@ def add_change_options(parser: CommandParser) -> None:
                        help="write the alignment to OUT, which may be ALIGNMENT itself [standard output]")  # fmt: skip
     group.add_argument("--format", choices=tuple(FORMS), metavar="|".join(FORMS),
                        help="what to write [by the ending of OUT, else fasta]")  # fmt: skip
-    add_fields(parser, CHANGING.part("change_choice"))
+    add_fields(parser, ENGINE.changes.choice.get())
     add_device_option(parser)
     add_progress_options(parser)
 
@@ -52,7 +52,7 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
     from clalign.formats.scratch import Scratch
 
     form = arguments.format or form_of(arguments.output) or "fasta"
-    made = CHANGING.part("change_choice")
+    made = ENGINE.changes.choice.get()
     names = [field.name for field in dataclasses.fields(made)]
     choice = made(**{name: value for name, value in vars(arguments).items() if name in names})
     if list(files.values()).count("-") > 1:
@@ -67,7 +67,7 @@ def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[s
         folder = stack.enter_context(Scratch()) if output == "-" else Path()
         written = folder / "alignment" if output == "-" else Path(output).absolute()
         request = {**job, **dict(zip(files, given, strict=True)), **dataclasses.asdict(choice)}
-        request |= {"output": str(written), "form": form, "device": device_of(arguments)}
+        request |= {"of": ENGINE.job, "output": str(written), "form": form, "device": device_of(arguments)}
         value = watch_job(request, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":
             show(written.read_text(encoding="utf-8"), end="")

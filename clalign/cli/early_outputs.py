@@ -11,18 +11,17 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from msgspec.structs import replace
 
 from clalign.cli.outputs import Outputs
-from clalign.engines.parts import part_at
 from clalign.errors import ClalignError
 from clalign.formats.writers import ESCAPED
 from clalign.jobs import QuietContext
 
 if TYPE_CHECKING:
-    from clalign.engines.export import Begun, Source
+    from clalign.engines.export_source import Begun, ListedQuery, Source
 
 STEP_SECONDS = 0.1
 """Time of a step, in which no progress is shown (s)."""
@@ -51,7 +50,7 @@ class Ahead:
         self._n_queries = 0
         self._files: dict[str, TextIO] = {}
         self._counts: dict[str, int] = {}
-        self._writers: dict[str, Callable[[Source, TextIO, Any, bool], int]] = {}
+        self._writers: dict[str, Callable[[Source, TextIO, ListedQuery, bool], int]] = {}
 
     @property
     def has_looked(self) -> bool:
@@ -71,13 +70,13 @@ class Ahead:
 
     def _opened(self) -> Source:
         from clalign.engines.engine import engine_of
-        from clalign.engines.export import Choice
+        from clalign.engines.export_source import Choice
         from clalign.runs.run_file import open_run
 
         run = self._open.enter_context(open_run(self._path))
         source = engine_of(run).source(run, Choice(**self._outputs.how), QuietContext())
         source.origin = replace(source.origin, partial=bool(source.origin.part))
-        self._writers = {one.name: part_at(one.by_query) for one, _ in self._outputs.files if one.by_query}
+        self._writers = {one.name: one.by_query.get() for one, _ in self._outputs.files if one.by_query}
         for name in self._writers:
             file = tempfile.TemporaryFile("w+", encoding="utf-8", errors=ESCAPED, newline="\n")  # noqa: SIM115
             self._files[name] = cast(TextIO, self._open.enter_context(file))
@@ -99,7 +98,7 @@ class Ahead:
 
     def begun(self, name: str) -> Begun | None:
         """Return what is written of an export; None for nothing."""
-        from clalign.engines.export import Begun
+        from clalign.engines.export_source import Begun
 
         if self._source is None or name not in self._files or not self._n_queries:
             return None

@@ -26,21 +26,14 @@ from clalign.cli.options import (
 from clalign.cli.outputs import Outputs, add_outputs, outputs_of
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
-from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, command_for
 from clalign.values.specs import Spec, paths_in, with_each
 
 
-def command_of(engine: Engine, name: str) -> Command:
-    """Return one of the commands of an engine."""
-    found: Command = engine.part("commands")[name]
-    return found
-
-
 def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
     """Add a sub-command of an engine."""
-    command = command_of(engine, name)
+    command = engine.command(name)
     parser: CommandParser = subparsers.add_parser(name, examples=command.examples, description=command.description)
     for one in command.inputs:
         several = "+" if engine.spec.takes_many(one.field) else None
@@ -71,7 +64,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     from clalign.cli.run_places import run_place
     from clalign.cli.watch import watch
 
-    command, words = command_of(engine, name), f"clalign {name}"
+    command, words = engine.command(name), f"clalign {name}"
     outputs = outputs_of(arguments, words, command.outputs)
     outputs.check_shape(words, command.outputs)
     spec = spec_of(arguments, engine, command)
@@ -128,7 +121,7 @@ def refuse_several(words: str, engine: Engine, spec: Spec, outputs: Outputs, run
     UsageError
         If there is such an output.
     """
-    command = command_of(engine, spec.command)
+    command = engine.command(spec.command)
     alone = next((one.flag for one, _ in outputs.files if one.aligns == "one query"), None)
     if alone is None or not command.has_several(spec):
         return

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.values.devices import Device
 
     engine = engine_named(arguments.engine)
-    load, spec_of = engine.part("load"), engine.spec.from_dict
+    load, spec_of = engine.parts.load.get(), engine.spec.from_dict
     end_loading()
     pipe = Pipe(sys.stdin.buffer, answers.buffer, partial(_leave, ExitCode.STOPPED))
     order: Order = pipe.receive()

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.engine_command import command_of
 from clalign.cli.inputs import in_files, is_run, there
 from clalign.cli.options import (
     add_device_option,
@@ -21,8 +20,7 @@ from clalign.cli.options import (
 )
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
-from clalign.engines.commands import Command
-from clalign.engines.engine import Engine, engine_of, engines
+from clalign.engines.engine import Engine, engine_of, engine_of_command
 from clalign.errors import InputError, OptionError, several_named
 
 COMMAND = "clalign explain"
@@ -36,12 +34,10 @@ EXAMPLES = (
 
 NAMES_SHOWN = 5
 
-EXPLAINING = next(engine for engine in engines() if "explain_files" in engine.at)
-"""The engine that needs no run to explain a result."""
+SEARCH = "hmmsearch"
+"""The command whose files and options it takes."""
 
-
-def _command() -> Command:
-    return command_of(EXPLAINING, next(iter(EXPLAINING.commands)))
+ENGINE = engine_of_command(SEARCH)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -66,7 +62,7 @@ def add_parser(subparsers: Any) -> None:
     )
     add_locate_option(parser)
     add_device_option(parser)
-    add_fields(parser, EXPLAINING.spec, _command())
+    add_fields(parser, ENGINE.spec, ENGINE.command(SEARCH))
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
@@ -77,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.cli.watch import watch_job
 
     display = progress_display(progress_mode(arguments))
-    engine = EXPLAINING
+    engine = ENGINE
     if arguments.targets is None:
         if not is_run(there(arguments.profiles)):
             hint = "After profiles and sequences name the one that is to be explained; or give a run and a name."
@@ -87,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         if arguments.locate:
             raise UsageError(COMMAND, "--locate is for runs; files are named where they lie")
-        spec_of(arguments, EXPLAINING, _command())  # of which one may be standard input
+        spec_of(arguments, ENGINE, ENGINE.command(SEARCH))  # of which one may be standard input
         with in_files(there(arguments.profiles), there(arguments.targets)) as (profiles, targets):
             value = watch_job(_job_of_files(arguments, profiles, targets), display, "Stopped.")
     show(json.dumps(value, indent=1) if arguments.json else "\n".join(engine.explanation_lines(value)))
@@ -98,16 +94,16 @@ def _job_of_files(arguments: argparse.Namespace, profiles: str, targets: str) ->
     from clalign.formats.profiles import load_profiles
 
     arguments.profiles, arguments.targets, shown = profiles, targets, arguments.profiles
-    spec = spec_of(arguments, EXPLAINING, _command())
+    spec = spec_of(arguments, ENGINE, ENGINE.command(SEARCH))
     names = [(hmm.name, hmm.accession) for hmm in load_profiles(profiles)]
-    number = number_of(shown, names, arguments.profile, EXPLAINING.query)
-    return {"job": "explain", "spec": spec.to_dict(), "profile": number, "name": arguments.name}
+    number = number_of(shown, names, arguments.profile, ENGINE.query)
+    return {"job": "explain", "of": ENGINE.job, "spec": spec.to_dict(), "profile": number, "name": arguments.name}
 
 
 def _job_of_run(arguments: argparse.Namespace) -> tuple[dict[str, Any], Engine]:
     from clalign.runs.run_file import open_run
 
-    options = [field.name for field in dataclasses.fields(EXPLAINING.spec) if "flag" in field.metadata]
+    options = [field.name for field in dataclasses.fields(ENGINE.spec) if "flag" in field.metadata]
     if any(name in vars(arguments) for name in options):
         raise UsageError(COMMAND, "a run keeps the options of its search; only files can be given others")
     path = Path(arguments.profiles)

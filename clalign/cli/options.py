@@ -187,4 +187,4 @@ def spec_of(arguments: argparse.Namespace, engine: Engine, command: Command) -> 
     named = {one.field: given[one.field] for one in command.inputs}
     files = {field: tuple(value) if isinstance(value, list) else value for field, value in named.items()}
     values = {**command.values(fields, arguments), **files, **command.preset}
-    return engine.asked({"device": device_of(arguments), **values})
+    return engine.spec_of({"device": device_of(arguments), **values})

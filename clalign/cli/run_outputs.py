@@ -23,7 +23,7 @@ def all_outputs(of: Iterable[Engine] | None = None) -> list[Export]:
     found: dict[str, list[tuple[Engine, str, Export]]] = {}
     asked = list(engines() if of is None else of)
     for engine in asked:
-        for program, command in engine.part("commands").items():
+        for program, command in engine.parts.commands.get().items():
             for one in (*command.outputs, *command.later):
                 found.setdefault(one.name, []).append((engine, program, one))
     joined = (_joined(entries, len(asked)) for entries in found.values())
@@ -34,7 +34,7 @@ def _joined(entries: list[tuple[Engine, str, Export]], n_asked: int) -> Export:
     flags = dict.fromkeys(flag for _, _, one in entries for flag in one.flag.split())
     is_general = len({engine.name for engine, _, _ in entries}) == n_asked
     engine, _, first = entries[0]
-    table = engine.part("tables")[first.argument] if first.argument and first.separator == "\t" else ()
+    table = engine.tables[first.argument] if first.argument and first.separator == "\t" else ()
     columns = ", ".join(column.file for column in table)
     of = "" if is_general else f"of a run of {' or '.join(program for _, program, _ in entries)}: "
     return replace(first, flag=" ".join(flags), help=f"{of}{first.help}{columns and '; columns: '}{columns}")
@@ -43,7 +43,7 @@ def _joined(entries: list[tuple[Engine, str, Export]], n_asked: int) -> Export:
 def add_run_outputs(parser: CommandParser, of: Iterable[Engine] | None = None) -> None:
     """Add the flags that name output files, whatever the run is of, or of runs `of` some engines."""
     asked = list(engines() if of is None else of)
-    least_width = max(command.least_width for engine in asked for command in engine.part("commands").values())
+    least_width = max(command.least_width for engine in asked for command in engine.parts.commands.get().values())
     add_outputs(parser.add_argument_group("Output"), all_outputs(asked), least_width, is_later=True)
 
 

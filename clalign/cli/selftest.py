@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise DeviceNotFound(f"No device answers to {arguments.device}.", "See: clalign devices")
     wrong = 0
     for device in devices:
-        value = run_job({"job": "selftest", "device": device.id})
+        value = run_job({"job": "selftest", "of": "search", "device": device.id})
         show(f"{device.id}  {device.name}: {value['health']}")
         if value["problem"]:
             show(f"  {value['problem']}")

@@ -17,7 +17,7 @@ from clalign.cli.options import add_progress_options, progress_mode, spec_of
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
-from clalign.engines.engine import Engine, engine_with, engines
+from clalign.engines.engine import Engine, engine_of_command, engines
 from clalign.errors import OptionError, named, quoted
 from clalign.values.shards import FLAG, MOST, Shard, ShardRows
 from clalign.values.specs import Spec
@@ -152,15 +152,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _planned(arguments: argparse.Namespace) -> Planned:
     """Return the search that the words mean; refuse what cannot be done in parts."""
-    from clalign.cli.engine_command import command_of
     from clalign.cli.program import parser_of
 
     words = tuple(arguments.leads_to)
     searches = [name for engine in engines() for name in engine.commands if _has_parts(engine)]
     if not words:
         raise UsageError(COMMAND, f"there is no search after the number of parts: {', '.join(searches)}")
-    name, engine = words[0], engine_with(words[0])
-    assert engine is not None
+    name, engine = words[0], engine_of_command(words[0])
     if not _has_parts(engine):
         raise OptionError(
             f"`clalign {name}` needs all of its sequences at once: it has no database to be searched in parts.",
@@ -171,7 +169,7 @@ def _planned(arguments: argparse.Namespace) -> Planned:
     parser = parser_of(name)
     assert parser is not None
     given = parser.parse_args(words[1:])
-    command = command_of(engine, name)
+    command = engine.command(name)
     for flag, value in (
         (FLAG, vars(given).get("shard")), ("--run", given.run_file),
         *((one.flag, vars(given).get(f"out_{one.name}")) for one in command.outputs),

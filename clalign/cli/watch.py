@@ -22,7 +22,6 @@ from clalign.cli.run_places import RunPlace, add_advice, continuation, has_resul
 from clalign.cli.streams import enough_read
 from clalign.common.amounts import rate_text
 from clalign.engines.engine import engine_for
-from clalign.engines.parts import part_at
 from clalign.errors import ClalignError, ExitCode, command_for
 from clalign.jobs import Event, WarningContext
 
@@ -153,10 +152,11 @@ def _load_ahead(job: dict[str, Any], outputs: Outputs) -> None:
         importlib.import_module("clalign.engines.export")
         engine = engine_for(job["job"])
         if engine is not None:
-            for name in {"source", "tables", "remarks"} & engine.at.keys():
-                engine.part(name)
+            parts = engine.parts
+            for part in filter(None, (parts.source, parts.tables, parts.remarks)):
+                part.get()
         for one, _ in outputs.files:
-            part_at(one.write)
+            one.write.get()
     end_loading()
 
 

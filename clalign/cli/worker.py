@@ -33,6 +33,7 @@ from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError, RunEx
 from clalign.jobs import TEST, Event, Job
 from clalign.values.checked import plain
 from clalign.values.devices import REFERENCE, Device, names_several, needs_drivers
+from clalign.values.documents import JobRequest, JobResult
 
 if TYPE_CHECKING:
     from clalign.engines.engine import Engine
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     os._exit(code)
 
 
-def perform(request: dict[str, Any], job: Job, began: int | None = None) -> int:
+def perform(request: JobRequest, job: Job, began: int | None = None) -> int:
     """Run a job and send its last event; return the exit code.
 
     This is where a job ends, so it is where every exception is caught.
@@ -133,7 +134,7 @@ def perform(request: dict[str, Any], job: Job, began: int | None = None) -> int:
     return ExitCode.DONE
 
 
-def _job_named(name: str) -> Callable[[dict[str, Any], Job], dict[str, Any]]:
+def _job_named(name: str) -> Callable[[JobRequest, Job], JobResult]:
     """Return what does a job: one of `JOBS`, or the computing of an engine."""
     from clalign.engines.engine import engine_for
 
@@ -141,7 +142,7 @@ def _job_named(name: str) -> Callable[[dict[str, Any], Job], dict[str, Any]]:
     return JOBS[name] if engine is None else partial(_compute, engine)
 
 
-def _task(file: RunFile, spec: Spec, job: Job, is_only_foreseen: bool = False) -> Task[Any]:
+def _task(file: RunFile, spec: Spec, job: Job, is_only_foreseen: bool = False) -> Task[Spec]:
     """Return a run to be computed, on one device or several."""
     from clalign.compute.opencl.choice import pick_devices
     from clalign.execution.job import Task
@@ -163,7 +164,7 @@ def _tell_of_test(job: Job, text: str) -> None:
     job.progress(TEST, 0, None, "")
 
 
-def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _compute(engine: Engine, request: JobRequest, job: Job) -> JobResult:
     with tracing.span("load modules", "start"):
         importlib.import_module("clalign.execution.job")
         from clalign.runs.run_file import create_run
@@ -181,20 +182,26 @@ def _compute(engine: Engine, request: dict[str, Any], job: Job) -> dict[str, Any
         return engine.foresee(task) if is_only_foreseen else engine.compute(task)
 
 
-def _foresee(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    """Tell what a run would take, of which nothing is kept; ``of`` is what its own job is called."""
+def _engine(request: JobRequest) -> Engine:
+    """Return the engine that a job is ``of``, by the name of the engine's own job."""
     from clalign.engines.engine import engine_for
-    from clalign.formats.scratch import Scratch, remove_orphans
 
     engine = engine_for(request["of"])
     assert engine is not None
+    return engine
+
+
+def _foresee(request: JobRequest, job: Job) -> JobResult:
+    """Return what a run would take, of which nothing is kept."""
+    from clalign.formats.scratch import Scratch, remove_orphans
+
     remove_orphans()  # of those that the window has ended, since another spec was filled in
     with Scratch() as folder:
         run = {"run": str(folder / "foreseen.clalign"), "temporary": True, "dry_run": True}
-        return _compute(engine, {**request, **run}, job)
+        return _compute(_engine(request), {**request, **run}, job)
 
 
-def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _resume(request: JobRequest, job: Job) -> JobResult:
     from clalign.engines.engine import engine_of, spec_to_continue
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
@@ -218,7 +225,7 @@ def _resume(request: dict[str, Any], job: Job) -> dict[str, Any]:
         return engine.foresee(task) if is_only_foreseen else engine.compute(task)
 
 
-def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _inspect(request: JobRequest, job: Job) -> JobResult:
     from clalign.databases.loading import load_database
     from clalign.formats.profiles import load_profiles, profile_card
     from clalign.formats.recognize import recognize
@@ -235,27 +242,24 @@ def _inspect(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return {"kind": "sequences", "path": path, "report": plain(report)}
 
 
-def _devices(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _devices(request: JobRequest, job: Job) -> JobResult:
     from clalign.compute.opencl.choice import all_devices
 
     return {"devices": [device.to_dict() for device in all_devices(bool(request.get("refresh")), job.warn)]}
 
 
-def _self_test(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _self_test(request: JobRequest, job: Job) -> JobResult:
     from clalign.compute.opencl.choice import all_devices
-    from clalign.engines.engine import engines
 
     number = request["device"]
     known = all_devices(tell=job.warn) if needs_drivers(number) else [REFERENCE]
     device = next((d for d in known if d.id == number), None)
     if device is None:
         raise OptionError(f"There is no device {number}.", "See: clalign devices")
-    engine = next(one for one in engines() if "self_test" in one.at)
-    value: dict[str, Any] = engine.part("self_test")(device, job)
-    return value
+    return _engine(request).self_test(device, job)
 
 
-def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _verify(request: JobRequest, job: Job) -> JobResult:
     from clalign.engines.engine import engine_of
     from clalign.runs.run_file import open_run
 
@@ -264,21 +268,20 @@ def _verify(request: dict[str, Any], job: Job) -> dict[str, Any]:
         return engine_of(file).verify(file, request.get("hits"), request.get("sample"), device, job)
 
 
-def _explain(request: dict[str, Any], job: Job) -> dict[str, Any]:
-    from clalign.engines.engine import engines, explain_in_run
+def _explain(request: JobRequest, job: Job) -> JobResult:
+    from clalign.engines.engine import explain_in_run
 
     number = int(request.get("profile", 0))
     target = request["name"] if "name" in request else int(request["row"])
     if "run" not in request:
-        engine = next(one for one in engines() if "explain_files" in one.at)
+        engine = _engine(request)
         spec = engine.spec.from_dict(request["spec"])
-        value: dict[str, Any] = engine.part("explain_files")(spec, number, target, _picker(job), job)
-        return value
+        return engine.explain_files(spec, number, target, _picker(job), job)
     device = request.get("device")
     return explain_in_run(Path(request["run"]), number, target, lambda words: _picker(job)(device or words), job)
 
 
-def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _export(request: JobRequest, job: Job) -> JobResult:
     from clalign.engines.engine import engine_of
     from clalign.engines.export import export
     from clalign.runs.run_file import open_run
@@ -290,14 +293,14 @@ def _export(request: dict[str, Any], job: Job) -> dict[str, Any]:
     return {"written": written, "path": request["path"], "counts": counts}
 
 
-def _merge(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _merge(request: JobRequest, job: Job) -> JobResult:
     from clalign.engines.merging import Merging, merge_runs
 
     how = Merging(request.get("device") or "auto", _picker(job), job, request.get("locate") or ())
     return merge_runs([Path(path) for path in request["runs"]], Path(request["run"]), how)
 
 
-def _locate(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _locate(request: JobRequest, job: Job) -> JobResult:
     from clalign.runs.inputs import relocate
     from clalign.runs.run_file import open_run
 
@@ -305,40 +308,40 @@ def _locate(request: dict[str, Any], job: Job) -> dict[str, Any]:
         return {"found": relocate(file, request["paths"], job)}
 
 
-def _synchronization(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _synchronization(request: JobRequest, job: Job) -> JobResult:
     from clalign.labs.synchronization import SynchronizationSpec, run_synchronization
 
     return {"synchronization": run_synchronization(SynchronizationSpec.from_dict(request), job)}
 
 
-def _ladder(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _ladder(request: JobRequest, job: Job) -> JobResult:
     from clalign.labs.register import LADDERS
 
     ladder = next(ladder for ladder in LADDERS.values() if ladder.job == request["job"])
     return {ladder.job: ladder.run(ladder.spec.from_dict(request), job)}
 
 
-def _calibrate(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _calibrate(request: JobRequest, job: Job) -> JobResult:
     from clalign.tools.calibrate import calibrate, spec_of
 
     device = _picker(job)(request.get("device") or "auto")
     return calibrate(request["profiles"], request["output"], spec_of(request), device, job)
 
 
-def _bench(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _bench(request: JobRequest, job: Job) -> JobResult:
     from clalign.labs.device_comparison import run_bench
 
     return {"comparison": run_bench(request, job)}
 
 
-def _tune(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _tune(request: JobRequest, job: Job) -> JobResult:
     from clalign.tools.tuning import forget, tune
 
     device = _picker(job)(request.get("device") or "auto")
     return forget(device) if request.get("reset") else tune(device, job)
 
 
-def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _hmmbuild(request: JobRequest, job: Job) -> JobResult:
     import dataclasses
 
     from clalign.cli.inputs import in_alignments
@@ -351,7 +354,7 @@ def _hmmbuild(request: dict[str, Any], job: Job) -> dict[str, Any]:
         return build_profiles(alignment, request["output"], spec, job)
 
 
-def _tree(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _tree(request: JobRequest, job: Job) -> JobResult:
     from clalign.cli.inputs import guide_tree_of, in_alignments
     from clalign.formats.distances import write_phylip, write_tsv
     from clalign.formats.writers import whole_file
@@ -368,24 +371,22 @@ def _tree(request: dict[str, Any], job: Job) -> dict[str, Any]:
             "kind": request["kind"], "matrix": matrix}  # fmt: skip
 
 
-def _change(request: dict[str, Any], job: Job) -> dict[str, Any]:
+def _change(request: JobRequest, job: Job) -> JobResult:
     import dataclasses
 
     from clalign.cli.inputs import in_alignments
-    from clalign.engines.engine import engines
 
-    engine = next(one for one in engines() if "change_choice" in one.at)
-    made = engine.part("change_choice")
-    choice = made(**{field.name: request[field.name] for field in dataclasses.fields(made)})
+    changes = _engine(request).changes
+    make = changes.choice.get()
+    choice = make(**{field.name: request[field.name] for field in dataclasses.fields(make)})
     path, device = request["alignment"], _picker(job)(request["device"])
     what = request["sequences"] if request["job"] == "add" else range(request["first"], request["last"])
-    change = engine.part(request["job"])
+    change = changes.kinds[request["job"]].get()
     with in_alignments(path) as (alignment,):
-        value: dict[str, Any] = change(alignment, what, request["output"], request["form"], choice, device, job)
-    return value
+        return change(alignment, what, request["output"], request["form"], choice, device, job)
 
 
-JOBS: dict[str, Callable[[dict[str, Any], Job], dict[str, Any]]] = {
+JOBS: dict[str, Callable[[JobRequest, Job], JobResult]] = {
     "foresee": _foresee,
     "resume": _resume,
     "inspect": _inspect,

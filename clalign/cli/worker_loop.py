@@ -133,7 +133,7 @@ class Ahead:
                 choice.look_ahead(device)
             with tracing.span("load modules", "start"):
                 importlib.import_module("clalign.execution.job")
-                engine_named(engine).part("load")
+                engine_named(engine).parts.load.get()
 
         self._loading = threading.Thread(target=load, name="loads modules", daemon=True)
         self._loading.start()

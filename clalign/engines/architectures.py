@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from clalign.engines.columns import Column, in_files
 from clalign.engines.engine import engine_of
-from clalign.engines.export import Choice, Source, write_lines, write_table
+from clalign.engines.export import write_lines, write_table
+from clalign.engines.export_source import Choice, Source
 from clalign.errors import ClalignError, DamagedRun, OptionError
 from clalign.formats import clans as clan_files
 from clalign.formats.genome_places import Exon, GenomePlace, Span, genome_place

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from clalign.engines.export import Source, write_lines
+from clalign.engines.export import write_lines
+from clalign.engines.export_source import Source
 from clalign.formats.blast_columns import FIELDS, columns_of
 from clalign.formats.pairwise_rows import outfmt_line
 from clalign.formats.tables import PARTIAL, plain

@@ -8,24 +8,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from clalign.engines.parts import part_at
+from clalign.engines.lazy_imports import LazyImport
 from clalign.errors import DeviceNotFound, OptionError, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clalign.engines.export import Choice, Source
+    from _typeshed import DataclassInstance
+
+    from clalign.engines.columns import Column
+    from clalign.engines.commands import Command
+    from clalign.engines.export_source import Choice, EngineOfRun, Source
     from clalign.engines.exports import Export
-    from clalign.execution.job import Task
+    from clalign.execution.job import Task, Work
     from clalign.jobs import JobContext
     from clalign.runs.declarations import Declaration
     from clalign.runs.run_file import RunFile
     from clalign.values.devices import Device
+    from clalign.values.documents import Explanation, JobResult, StageCounts
+    from clalign.values.scores_of_all import ScoresOfAll
     from clalign.values.specs import Spec
+
+Part = TypeVar("Part")
 
 BUILT_IN = {
     "plan7": "clalign.engines.plan7", "pairwise": "clalign.engines.pairwise", "msa": "clalign.engines.msa",
@@ -38,13 +46,98 @@ ENTRY_POINTS = "clalign.engines"
 Picker = Callable[[str], "Device"]
 """Returns the device for the user's words."""
 
-Summary = dict[str, Any]
+Verify = Callable[["RunFile", "list[int] | None", "int | None", "Device", "JobContext"], "JobResult"]
+"""Computes results of a run again and compares them; see `Engine.verify`."""
+
+Explain = Callable[["RunFile", int, "int | str", Picker, "JobContext"], "Explanation"]
+"""Returns how a target fares with a query of a run; see `Engine.explain`."""
+
+ChangeAlignment = Callable[[str, "str | range", str, str, "DataclassInstance", "Device", "JobContext"], "JobResult"]
+"""Changes the alignment in a file by the sequences of another one, or in a block of columns.
+
+Takes both, the new file, its format, how residues are aligned, a device, and who watches.
+"""
+
+
+class AlignmentChanges(Struct, frozen=True, kw_only=True):
+    """How an engine changes finished alignments.
+
+    Attributes
+    ----------
+    choice : LazyImport
+        A dataclass: how residues are aligned. Its fields have flags, as those of a spec.
+    kinds : mapping of str to LazyImport
+        What it can do, by the names of the commands.
+    """
+
+    choice: LazyImport[type[DataclassInstance]]
+    kinds: Mapping[str, LazyImport[ChangeAlignment]]
+
+
+class EngineParts(Struct, frozen=True, kw_only=True):
+    """The parts of an engine, each imported when it is needed; what it lacks is None.
+
+    Attributes
+    ----------
+    spec : type of Spec
+    commands : mapping of str to Command
+        Its sub-commands by their names.
+    load : callable
+        Reads the input of a task, and returns its `Work`.
+    source : callable
+        Opens a run for the writers of exports.
+    exports : sequence of Export
+        In the order of the window.
+    runs : Declaration
+        Of what its runs hold beside what all do.
+    tables : mapping of str to tuple of Column
+        The columns of its tables, by the names that its exports give them.
+    methods : callable
+        Returns what was done for a run, for a report.
+    remarks : callable
+        Returns what is to be added to the tables of a finished run; empty for nothing.
+    scores_of_all : callable
+        Returns of a run and the number of a query the scores of all targets, and what chance would give.
+    stages : callable
+        Returns of a run and the number of a query how many targets passed each of its filters.
+    verify, explain : callable
+    explanation_lines : callable
+        Returns what `explain` and `explain_files` return as lines of text.
+    explain_files : callable
+        Explains a target in files, without a run: takes a spec in place of it.
+    choices : callable
+        Returns names and accessions of what `explain` may begin with.
+    self_test : callable
+        Tests a device.
+    begin_again : callable
+        Writes a run that goes on from before the end of another one with another gap factor.
+    changes : AlignmentChanges
+        Not imported later: its own parts are.
+    """
+
+    spec: LazyImport[type[Spec]]
+    commands: LazyImport[Mapping[str, Command]]
+    load: LazyImport[Callable[[Task[Spec]], Work]]
+    source: LazyImport[Callable[[EngineOfRun, RunFile, Choice, JobContext], Source]]
+    exports: LazyImport[Sequence[Export]]
+    runs: LazyImport[Declaration] | None = None
+    tables: LazyImport[Mapping[str, tuple[Column, ...]]] | None = None
+    methods: LazyImport[Callable[[RunFile], str]] | None = None
+    remarks: LazyImport[Callable[[RunFile], str]] | None = None
+    scores_of_all: LazyImport[Callable[[RunFile, int], ScoresOfAll | None]] | None = None
+    stages: LazyImport[Callable[[RunFile, int], list[StageCounts]]] | None = None
+    verify: LazyImport[Verify] | None = None
+    explain: LazyImport[Explain] | None = None
+    explanation_lines: LazyImport[Callable[[Explanation], Iterable[str]]] | None = None
+    explain_files: LazyImport[Callable[[Spec, int, int | str, Picker, JobContext], Explanation]] | None = None
+    choices: LazyImport[Callable[[RunFile], list[tuple[str, str]]]] | None = None
+    self_test: LazyImport[Callable[[Device, JobContext], JobResult]] | None = None
+    begin_again: LazyImport[Callable[[Path, Path, float], None]] | None = None
+    changes: AlignmentChanges | None = None
 
 
 class Engine(Struct, frozen=True, kw_only=True):
-    """One way to search or to align, as data: words, and where its parts are, which are imported when they are needed.
-
-    A place is ``module:name``. What each part takes and returns is said by the method that calls it.
+    """One way to search or to align, as data: words, and its parts.
 
     Attributes
     ----------
@@ -54,17 +147,7 @@ class Engine(Struct, frozen=True, kw_only=True):
         What its job is called in events and by the worker.
     commands : mapping of str to str
         Its sub-commands, and what each does in a few words.
-    at : mapping of str to str
-        Where its parts are: ``spec`` (a `Spec`), ``commands`` (a `Command` by name), ``load`` (returns the `Work` of a
-        task), ``source``, ``exports`` (each an `Export`, in the order of the window), ``verify``, ``explain``,
-        ``explanation_lines``; perhaps ``methods`` (returns of a run what was done, for a report), ``runs`` (a
-        `Declaration` of what its runs hold), ``tables`` (the columns of its tables, by the names that its exports give
-        them), ``scores_of_all`` (returns of a run and the number of a query the `ScoresOfAll` of its targets),
-        ``stages`` (likewise what passed its filters),
-        ``remarks``, ``choices`` (what `explain` may begin
-        with), ``explain_files`` where files can be explained without a run, ``self_test`` of a device, and
-        ``change_choice``, ``add`` and ``realign`` where it changes finished alignments, and ``begin_again`` where runs
-        go on from before their end with another gap factor.
+    parts : EngineParts
     query, queries : str
         What a query is called, and several.
     score_of_option : str
@@ -87,7 +170,7 @@ class Engine(Struct, frozen=True, kw_only=True):
     name: str
     job: str
     commands: Mapping[str, str]
-    at: Mapping[str, str]
+    parts: EngineParts
     query: str = "query"
     queries: str = "queries"
     score_of_option: str = "score"
@@ -98,60 +181,68 @@ class Engine(Struct, frozen=True, kw_only=True):
     finds_hits: bool = True
     computes_apart: bool = False
 
-    def part(self, name: str) -> Any:
-        """Return one of the parts of the engine.
+    def _present(self, part: Part | None, done: str) -> Part:
+        """Return a part that some engines lack.
 
         Raises
         ------
         OptionError
-            If it has no such part.
+            If this engine lacks it: its runs cannot be `done`.
         """
-        if name not in self.at:
-            known = {"verify": "verified", "explain": "explained", "begin_again": "annealed"}
-            can = known.get(name, f"asked for {name}")
+        if part is None:
             raise OptionError(
-                f"Runs of `clalign {next(iter(self.commands))}` cannot be {can}.", "Only those of some engines can."
+                f"Runs of `clalign {next(iter(self.commands))}` cannot be {done}.", "Only those of some engines can."
             )
-        return part_at(self.at[name])
+        return part
 
     @property
     def spec(self) -> type[Spec]:
-        """What is asked of it."""
-        found: type[Spec] = self.part("spec")
-        return found
+        """The type of its specs."""
+        return self.parts.spec.get()
 
-    def asked(self, values: Mapping[str, Any]) -> Spec:
+    def command(self, name: str) -> Command:
+        """Return one of its sub-commands."""
+        return self.parts.commands.get()[name]
+
+    def spec_of(self, values: Mapping[str, object]) -> Spec:
         """Return a new spec of these fields, the others at their defaults."""
-        kind: Any = self.spec
-        made: Spec = kind(**values)
-        return made
+        make: Callable[..., Spec] = self.spec
+        return make(**values)
 
     @property
     def exports(self) -> Sequence[Export]:
         """What its runs can be written as."""
-        found: Sequence[Export] = self.part("exports")
-        return found
+        return self.parts.exports.get()
 
-    def compute(self, task: Task[Any]) -> Summary:
+    @property
+    def tables(self) -> Mapping[str, tuple[Column, ...]]:
+        """The columns of its tables, by the names that its exports give them."""
+        return self._present(self.parts.tables, "written as tables").get()
+
+    @property
+    def changes(self) -> AlignmentChanges:
+        """How it changes finished alignments."""
+        return self._present(self.parts.changes, "changed")
+
+    def compute(self, task: Task[Spec]) -> JobResult:
         """Compute what a run lacks; see `clalign.execution.job.compute_run`."""
         from clalign.execution.job import compute_run
 
-        return compute_run(task, self.part("load"), self.computes_apart)
+        return compute_run(task, self.parts.load.get(), self.computes_apart)
 
-    def foresee(self, task: Task[Any]) -> Summary:
-        """Check what a run checks, and tell what it will take; see `clalign.execution.dry_run.foresee_run`."""
+    def foresee(self, task: Task[Spec]) -> JobResult:
+        """Check what a run checks, and estimate what it takes; see `clalign.execution.dry_run.foresee_run`."""
         from clalign.execution.dry_run import foresee_run
 
-        return foresee_run(task, self.part("load"))
+        return foresee_run(task, self.parts.load.get())
 
     def source(self, run: RunFile, choice: Choice, context: JobContext) -> Source:
-        """Return what the writers take."""
-        found: Source = self.part("source")(run, choice, context)
-        return found
+        """Return what the writers of exports take."""
+        return self.parts.source.get()(self, run, choice, context)
 
     def verify(
         self, run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
-    ) -> Summary:
+    ) -> JobResult:
         """Compute results again on a device, normally the reference, and compare them.
 
         Parameters
@@ -170,29 +261,42 @@ class Engine(Struct, frozen=True, kw_only=True):
         dict
             ``checked`` (``hits`` and ``others``), ``differing``, ``details``, ``device`` and ``complete``.
         """
-        found: Summary = self.part("verify")(run, hits, sample, device, context)
-        return found
+        return self._present(self.parts.verify, "verified").get()(run, hits, sample, device, context)
 
-    def explain(self, run: RunFile, query: int, target: int | str, pick_device: Picker, context: JobContext) -> Summary:
+    def explain(
+        self, run: RunFile, query: int, target: int | str, pick_device: Picker, context: JobContext
+    ) -> Explanation:
         """Return how a target, a row or a name, fares with a query of a run, step by step."""
-        found: Summary = self.part("explain")(run, query, target, pick_device, context)
-        return found
+        return self._present(self.parts.explain, "explained").get()(run, query, target, pick_device, context)
+
+    def explain_files(
+        self, spec: Spec, query: int, target: int | str, pick_device: Picker, context: JobContext
+    ) -> Explanation:
+        """Return how a target fares with a query of the files of a spec, step by step."""
+        explain = self._present(self.parts.explain_files, "explained before").get()
+        return explain(spec, query, target, pick_device, context)
+
+    def explanation_lines(self, value: Explanation) -> Iterable[str]:
+        """Return what `explain` returned as lines of text."""
+        return self._present(self.parts.explanation_lines, "explained").get()(value)
 
     def choices(self, run: RunFile) -> list[tuple[str, str]]:
         """Return names and accessions of what `explain` may begin with: the queries, unless the engine has others."""
-        if "choices" in self.at:
-            found: list[tuple[str, str]] = self.part("choices")(run)
-            return found
+        if self.parts.choices is not None:
+            return self.parts.choices.get()(run)
         return [(card["name"], card["accession"]) for card in run.profiles()]
 
-    def explanation_lines(self, value: dict[str, Any]) -> Iterable[str]:
-        """Return what `explain` returned as lines of text."""
-        found: Iterable[str] = self.part("explanation_lines")(value)
-        return found
+    def self_test(self, device: Device, context: JobContext) -> JobResult:
+        """Return whether a device computes what is known to be right."""
+        return self._present(self.parts.self_test, "used for tests of devices").get()(device, context)
+
+    def begin_again(self, run: Path, new: Path, gap_factor: float) -> None:
+        """Write a new run that goes on from before the end of a finished one."""
+        self._present(self.parts.begin_again, "annealed").get()(run, new, gap_factor)
 
     def remarks(self, run: RunFile) -> str:
-        """Return what is to be said of a finished run beside its tables; empty for nothing."""
-        return str(self.part("remarks")(run)) if "remarks" in self.at else ""
+        """Return what is to be added to the tables of a finished run; empty for nothing."""
+        return "" if self.parts.remarks is None else self.parts.remarks.get()(run)
 
 
 @cache
@@ -232,6 +336,20 @@ def engine_with(command: str) -> Engine | None:
     return next((engine for engine in engines() if command in engine.commands), None)
 
 
+def engine_of_command(command: str) -> Engine:
+    """Return the engine that has a sub-command.
+
+    Raises
+    ------
+    LookupError
+        If there is none.
+    """
+    found = engine_with(command)
+    if found is None:
+        raise LookupError(command)
+    return found
+
+
 def engine_for(job: str) -> Engine | None:
     """Return the engine whose job is called so."""
     return next((engine for engine in engines() if engine.job == job), None)
@@ -248,8 +366,7 @@ def declaration_of(name: str) -> Declaration:
     from clalign.runs.declarations import Declaration
 
     engine = engine_named(name)
-    found: Declaration = engine.part("runs") if "runs" in engine.at else Declaration(engine=engine.name)
-    return found
+    return Declaration(engine=engine.name) if engine.parts.runs is None else engine.parts.runs.get()
 
 
 def engine_of(run: RunFile) -> Engine:
@@ -306,7 +423,7 @@ def spec_to_continue(run: RunFile, device: str | None) -> Spec:
     return spec.on(device)
 
 
-def explain_in_run(path: Path, query: int, target: int | str, pick_device: Picker, context: JobContext) -> Summary:
+def explain_in_run(path: Path, query: int, target: int | str, pick_device: Picker, context: JobContext) -> Explanation:
     """Return how a target, a row or a name, fares with a query of a run; see `Engine.explain`."""
     from clalign.runs.run_file import open_run
 

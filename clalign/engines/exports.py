@@ -11,7 +11,7 @@ from typing import Any, Literal, TextIO
 
 from msgspec import Struct
 
-from clalign.engines.parts import part_at
+from clalign.engines.lazy_imports import LazyImport
 from clalign.formats.blast_columns import WORDS, columns_of
 from clalign.values.architectures import RULES
 
@@ -181,13 +181,13 @@ class Export(Struct, frozen=True):
     words, ending : str
         What it is called in the window, and how names of its files end, such as ``-domains.tsv``; no words for one that
         the command line alone offers.
-    write : str
-        Where its `Writer` is: ``module:name``.
+    write : LazyImport
+        Its `Writer`.
     argument : str
         What that takes as its third argument, where it writes several exports: a table of the engine, or a format.
-    by_query : str
-        Where a function is that writes one query of it, if it can be written query after query while a run is
-        computed; see `clalign.engines.export.Begun`.
+    by_query : LazyImport or None
+        Writes one query of it, if it can be written query after query while a run is computed; see
+        `clalign.engines.export_source.Begun`.
     counts : str
         What its records are.
     separator : str
@@ -211,8 +211,8 @@ class Export(Struct, frozen=True):
         Whether programs read it again, so that names in it are as they were read, control characters included.
     has_remarks : bool
         Whether it can say that it is partial. Elsewhere every line is taken for data.
-    needs : str
-        Where a function is that raises `OptionError` if something that it needs is not installed.
+    needs : LazyImport or None
+        A function that raises `OptionError` if something that it needs is not installed.
     """
 
     name: str
@@ -220,9 +220,9 @@ class Export(Struct, frozen=True):
     help: str
     words: str
     ending: str
-    write: str
+    write: LazyImport[Callable[..., int]]
     argument: str = ""
-    by_query: str = ""
+    by_query: LazyImport[Callable[..., int]] | None = None
     counts: str = "hit"
     separator: Literal["", "\t", ","] = ""
     options: tuple[str, ...] = ()
@@ -233,12 +233,12 @@ class Export(Struct, frozen=True):
     is_of_run: bool = False
     is_exact: bool = False
     has_remarks: bool = True
-    needs: str = ""
+    needs: LazyImport[Callable[[], object]] | None = None
 
     @property
     def writer(self) -> Writer:
         """What writes it."""
-        write: Callable[..., int] = part_at(self.write)
+        write = self.write.get()
         return (lambda source, stream: write(source, stream, self.argument)) if self.argument else write
 
     def heeds(self, field: str, shape: Shape) -> bool:
@@ -251,8 +251,8 @@ class Export(Struct, frozen=True):
 
     def check(self) -> None:
         """Raise `OptionError` if something that it needs is not installed."""
-        if self.needs:
-            part_at(self.needs)()
+        if self.needs is not None:
+            self.needs.get()()
 
 
 SPECIES = ("species", "taxonomy", "taxonomy_column")
@@ -266,7 +266,7 @@ ARCHITECTURE = Export(
     " --clans)",
     "Table of domain architectures (TSV)",
     "-architectures.tsv",
-    f"{_ARCHITECTURES}:write_architecture",
+    LazyImport(f"{_ARCHITECTURES}:write_architecture"),
     counts="sequence",
     separator="\t",
     options=("overlaps", "clans"),
@@ -279,7 +279,7 @@ ARCHITECTURE_GFF3 = Export(
     "write the domains of these architectures as GFF3",
     "Domain architectures (GFF3)",
     "-architectures.gff3",
-    f"{_ARCHITECTURES}:write_architecture_gff3",
+    LazyImport(f"{_ARCHITECTURES}:write_architecture_gff3"),
     counts="domain",
     options=("overlaps", "clans"),
     is_of_run=True,
@@ -308,7 +308,7 @@ ARCHITECTURES = (
             f"write {what}",
             f"All domains {words}",
             ending,
-            f"{_ARCHITECTURES}:write_{name}",
+            LazyImport(f"{_ARCHITECTURES}:write_{name}"),
             counts="part",
             options=("overlaps",),
         )
@@ -326,7 +326,7 @@ def _table_files(table: str, before: str, ending: str) -> tuple[Export, Export]:
             f"write the table of {table} with commas between (CSV)",
             f"Table of {table} (CSV)",
             f"{ending}.csv",
-            f"{_FILES}:write_csv",
+            LazyImport(f"{_FILES}:write_csv"),
             argument=table,
             counts=table.removesuffix("s"),
             separator=",",
@@ -339,12 +339,12 @@ def _table_files(table: str, before: str, ending: str) -> tuple[Export, Export]:
             f"write the table of {table}, unrounded, as Parquet (needs pyarrow)",
             f"Table of {table} (Parquet)",
             f"{ending}.parquet",
-            f"{_FILES}:write_parquet",
+            LazyImport(f"{_FILES}:write_parquet"),
             argument=table,
             counts=table.removesuffix("s"),
             options=SPECIES,
             is_exact=True,
-            needs=f"{_FILES}:arrow_modules",
+            needs=LazyImport(f"{_FILES}:arrow_modules"),
         ),
     )
 
@@ -360,7 +360,7 @@ ALIGNMENTS = tuple(
         text,
         f"{words}, hits of one query",
         f".{name}",
-        f"clalign.engines.hit_alignments:write_{name}",
+        LazyImport(f"clalign.engines.hit_alignments:write_{name}"),
         counts="row",
         aligns="one query",
         is_exact=True,
@@ -385,7 +385,7 @@ QUERIES, MATRIX = OVERVIEW = (
         "write a table of the queries, in hmmscan of the profiles: hits, best E-value and score, coverage",
         "Table of queries (TSV)",
         "-queries.tsv",
-        "clalign.engines.overview:write_queries",
+        LazyImport("clalign.engines.overview:write_queries"),
         counts="line",
         separator="\t",
         is_of_run=True,
@@ -397,7 +397,7 @@ QUERIES, MATRIX = OVERVIEW = (
         " ones beside each other",
         "Scores of targets with queries (TSV)",
         "-matrix.tsv",
-        "clalign.engines.overview:write_matrix",
+        LazyImport("clalign.engines.overview:write_matrix"),
         counts="target",
         separator="\t",
         is_of_run=True,
@@ -416,7 +416,7 @@ BLAST, BLAST_WITH_COMMENTS = BLAST_TABLES = (
         OPTIONS["columns"].help,
         "BLAST's table (outfmt 6)",
         "-blast.tsv",
-        "clalign.engines.blast_tables:write_outfmt",
+        LazyImport("clalign.engines.blast_tables:write_outfmt"),
         counts="line",
         separator="\t",
         options=("columns", *SPECIES),
@@ -429,7 +429,7 @@ BLAST, BLAST_WITH_COMMENTS = BLAST_TABLES = (
         "",
         "BLAST's table with comments (outfmt 7)",
         "-blast.txt",
-        "clalign.engines.blast_tables:write_outfmt7",
+        LazyImport("clalign.engines.blast_tables:write_outfmt7"),
         counts="line",
         options=("columns", *SPECIES[1:]),
         columns=_COLUMNS,
@@ -443,6 +443,6 @@ REPORT = Export(
     "write a report with pictures, methods and tables as one HTML file",
     "Report with pictures, one file (HTML)",
     "-report.html",
-    "clalign.engines.report:write_html",
+    LazyImport("clalign.engines.report:write_html"),
     options=("overlaps", "clans", "listed"),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TextIO
 
 from clalign.engines.engine import engine_of, spec_of
-from clalign.engines.export import Choice, Source
+from clalign.engines.export_source import Choice, Source
 from clalign.errors import OptionError, command_for
 from clalign.formats.row_writers import text_of, write_rows
 from clalign.formats.traced_rows import Scores, traced_rows

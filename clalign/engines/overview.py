@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clalign.engines.columns import Column, in_files
-from clalign.engines.export import Source, write_lines, write_table
+from clalign.engines.export import write_lines, write_table
+from clalign.engines.export_source import Source
 from clalign.errors import DamagedRun
 from clalign.formats.tables import PARTIAL, digits, plain
 from clalign.jobs import JobContext, QuietContext

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from clalign.engines.architectures import architectures, rule_of
 from clalign.engines.columns import Column, written_cell
 from clalign.engines.engine import engine_of
-from clalign.engines.export import Source
+from clalign.engines.export_source import Source
 from clalign.engines.overview import QueryLine, overview
 from clalign.execution.estimate import counted
 from clalign.formats.tables import digits
@@ -102,7 +102,7 @@ def methods(source: Source) -> str:
 
 def _procedure(source: Source) -> str:
     engine = engine_of(source.run)
-    return str(engine.part("methods")(source.run)) if "methods" in engine.at else ""
+    return "" if engine.parts.methods is None else engine.parts.methods.get()(source.run)
 
 
 def _found(lines: Sequence[QueryLine], source: Source) -> str:
@@ -221,9 +221,7 @@ def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
 
 
 def _hits(source: Source, n_hits: int) -> Iterator[str]:
-    columns: list[Column] = [
-        column for column in engine_of(source.run).part("tables")["hits"] if column.file not in LEFT_OUT
-    ]
+    columns: list[Column] = [column for column in engine_of(source.run).tables["hits"] if column.file not in LEFT_OUT]
     yield "<h2>Hits</h2>\n"
     best, words = _best(source, n_hits)
     if words:

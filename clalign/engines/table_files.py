@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any, TextIO
 
 from clalign.engines.columns import Column, Kind, table_lines, written_cell
-from clalign.engines.export import Source, write_lines, write_table
+from clalign.engines.export import write_lines, write_table
+from clalign.engines.export_source import Source
 from clalign.errors import OptionError, OutputError
 from clalign.formats.tables import PARTIAL, plain
 from clalign.formats.writers import safe_cell

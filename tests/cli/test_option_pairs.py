@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.cli.parser import UsageError
 from clalign.cli.program import parser_of
@@ -55,7 +54,7 @@ def is_refused(name: str, words: list[str], profiles: Path) -> bool:
         arguments = parser.parse_args([*words, str(profiles), str(TARGETS)])
     except UsageError:
         return True
-    command = command_of(engine, name)
+    command = engine.command(name)
     return command.conflict(vars(arguments), spec_of(arguments, engine, command)) is not None
 
 

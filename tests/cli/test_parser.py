@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main, starting, suggestions
-from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.cli.parser import UsageError
 from clalign.cli.program import all_commands, parser_of
@@ -28,7 +27,7 @@ AVOIDED = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "excepti
 def parsed(*words: str) -> SearchSpec:
     parser, engine = parser_of("hmmsearch"), engine_named("plan7")
     assert parser is not None
-    spec = spec_of(parser.parse_args([*words, "a.hmm", "b.fa"]), engine, command_of(engine, "hmmsearch"))
+    spec = spec_of(parser.parse_args([*words, "a.hmm", "b.fa"]), engine, engine.command("hmmsearch"))
     assert isinstance(spec, SearchSpec)
     return spec
 

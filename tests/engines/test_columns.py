@@ -39,7 +39,7 @@ def test_names_are_of_one_column(engine: ModuleType) -> None:
     assert len(set(keys)) == len(keys)
     words = [word for column in engine.HITS for word in column.filter.split()]
     assert len({word.lower() for word in words}) == len(words)
-    assert all(column.sort in {**VALUES, **engine_named(engine.__name__.split(".")[-2]).part("runs").values}
+    assert all(column.sort in {**VALUES, **engine_named(engine.__name__.split(".")[-2]).parts.runs.get().values}
                for column in engine.HITS if column.sort)  # fmt: skip
 
 

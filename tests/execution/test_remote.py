@@ -91,7 +91,7 @@ class Thread:
         order: client.Order = pipe.receive()
         engine, path = engine_named("plan7"), Path(order.run)
         device = server.Device.from_dict(order.device)
-        load, spec = engine.part("load"), engine.spec.from_dict(order.spec)
+        load, spec = engine.parts.load.get(), engine.spec.from_dict(order.spec)
         server.serve(pipe, device, order.n_devices, path, spec, load, pick_nothing)
         answers.close()
 

@@ -321,7 +321,7 @@ def annealed(path: Path, new: Path) -> None:
     new.unlink(missing_ok=True)
     with open_run(path) as run:
         engine = engine_of(run)
-    engine.part("begin_again")(path, new, 0.5)
+    engine.begin_again(path, new, 0.5)
 
 
 def exported(path: Path, what: str, out: Path) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.engines.export import HITS_KEPT, Choice
+from clalign.engines.export_source import HITS_KEPT, Choice
+from clalign.engines.plan7 import ENGINE
 from clalign.engines.plan7.exports.source import (
     Source,
     hits,
@@ -59,7 +60,7 @@ def run(scores: npt.NDArray[np.int64], tmp_path: Path) -> Iterator[RunFile]:
 
 @pytest.mark.parametrize("scores", [-1, 0, 1, 700], indirect=True)
 def test_no_hit_is_lost_however_many_there_are(run: RunFile, scores: npt.NDArray[np.int64]) -> None:
-    source = Source(run, Choice(), QuietContext())
+    source = Source(ENGINE, run, Choice(), QuietContext())
     both = list(profile_queries(source))
     expected = [names_of(scores), names_of(np.arange(OTHERS))]
     for query in (0, 0, 1, 0, 1):
@@ -68,7 +69,7 @@ def test_no_hit_is_lost_however_many_there_are(run: RunFile, scores: npt.NDArray
 
 @pytest.mark.parametrize(("scores", "n_kept"), [(0, [HITS_KEPT]), (1, [])], indirect=["scores"])
 def test_only_few_hits_are_kept(run: RunFile, n_kept: list[int]) -> None:
-    source = Source(run, Choice(), QuietContext())
+    source = Source(ENGINE, run, Choice(), QuietContext())
     first, second = profile_queries(source)
     for query, n in [(first, n_kept), (second, [OTHERS]), (first, n_kept)]:
         assert sum(1 for _ in hits(source, query)) == len(query.keys)

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from clalign.cli.engine_command import command_of
 from clalign.cli.options import spec_of
 from clalign.cli.program import parser_of
 from clalign.engines.engine import engine_named
@@ -51,7 +50,7 @@ BOUNDARY = 1e-3
 def spec_of_words(name: str, words: list[str]) -> SearchSpec:
     parser, engine = parser_of(name), engine_named("plan7")
     assert parser is not None
-    spec = spec_of(parser.parse_args(words), engine, command_of(engine, name))
+    spec = spec_of(parser.parse_args(words), engine, engine.command(name))
     assert isinstance(spec, SearchSpec)
     return spec
 

@@ -429,7 +429,7 @@ def test_the_self_test_of_the_reference_looks_for_no_devices(monkeypatch: pytest
     asked: list[str] = []
     monkeypatch.setattr(choice, "all_devices", lambda *_, **more: asked.append("drivers"))
     monkeypatch.setattr(selftest, "self_test", lambda device, job: {"device": device.id})
-    assert JOBS["selftest"]({"device": "reference"}, Job(lambda event: None)) == {"device": "reference"}
+    assert JOBS["selftest"]({"of": "search", "device": "reference"}, Job(lambda event: None)) == {"device": "reference"}
     assert not asked
 
 

@@ -89,7 +89,7 @@ def test_a_planted_difference_is_found(run: RunFile, damage: str) -> None:
      ((20.0, np.inf), False)],
 )  # fmt: skip
 def test_scores_of_long_targets_may_differ_by_a_share_of_them(numbers: tuple[float, ...], close: bool) -> None:
-    assert verify._close(*numbers) is close
+    assert close(*numbers) is close
 
 
 def test_other_profiles_are_refused(run: RunFile, files: tuple[Path, Path]) -> None:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QLabel
 
 from clalign.cli import main
 from clalign.engines.engine import engine_of
-from clalign.engines.export import Choice
+from clalign.engines.export_source import Choice
 from clalign.engines.pictures import KINDS, Asked, picture_of, read_picture
 from clalign.engines.pictures.coverage import CLASSES, class_of, packed
 from clalign.engines.pictures.numbers import read_numbers
@@ -74,7 +74,7 @@ def table(run: RunFile) -> list[dict[str, Any]]:
     """Return the rows of the run's table of hits, which are read one by one with their alignments."""
     engine = engine_of(run)
     source = engine.source(run, Choice(), QuietContext())
-    columns = engine.part("tables")["hits"]
+    columns = engine.tables["hits"]
     return [{column.file: column.value(row) for column in columns} for row in source.table_rows("hits")]
 
 

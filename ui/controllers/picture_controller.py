@@ -85,7 +85,7 @@ class PictureController(Controller):
         if self._latest.get(view, asked) != asked:  # the same one is read to its end: a search adds hits all the time
             self._app.files.forget(key)
         self._latest[view] = asked
-        has_stages = run.engine is not None and "stages" in run.engine.at
+        has_stages = run.engine is not None and run.engine.parts.stages is not None
         view.allow_kind("filters", "" if has_stages else "This search has no filters: every target is aligned")
         if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
             if not view.is_chosen:  # nobody asked for this one

@@ -60,10 +60,10 @@ class ExplainController(Controller):
     def _explain_named(self, page: ResultsPage, name: str) -> None:
         job = {"job": "explain", "profile": max(0, page.run.profile), "name": name}
         engine = page.run.engine
-        if page.run.facts.get("database") or engine is None or "explain_files" not in engine.at:
+        if page.run.facts.get("database") or engine is None or engine.parts.explain_files is None:
             self._start(page, name, {**job, "run": str(page.run.path)})
         else:
-            self._start(page, name, {**job, "spec": page.run.facts["spec"]})
+            self._start(page, name, {**job, "of": engine.job, "spec": page.run.facts["spec"]})
 
     def _explain(self, page: ResultsPage, profile: int, row: int, name: str) -> None:
         self._start(page, name, {"job": "explain", "run": str(page.run.path), "profile": profile, "row": row})

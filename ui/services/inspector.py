@@ -99,7 +99,7 @@ class Inspector(QObject):
     def test_device(self, device: str) -> None:
         """Test a device against the bundled examples."""
         self.ask(
-            {"job": "selftest", "device": device},
+            {"job": "selftest", "of": "search", "device": device},
             lambda value: self._take_test(device, value),
             lambda message, hint: self.device_tested.emit(device, [], f"{message} {hint}".strip()),
         )

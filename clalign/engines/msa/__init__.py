@@ -1,6 +1,7 @@
 """Statistical alignment of many sequences by the posteriors of all pairs (FSA)."""
 
-from clalign.engines.engine import Engine
+from clalign.engines.engine import AlignmentChanges, Engine, EngineParts
+from clalign.engines.lazy_imports import LazyImport
 
 ENGINE = Engine(
     name="msa",
@@ -12,20 +13,24 @@ ENGINE = Engine(
     did="Aligned",
     has_parts=False,
     finds_hits=False,
-    at={
-        "commands": "clalign.engines.msa.commands:COMMANDS",
-        "spec": "clalign.engines.msa.spec:AlignmentSpec",
-        "load": "clalign.engines.msa.work:AlignmentWork.loaded",
-        "runs": "clalign.engines.msa.tables:RUNS",
-        "source": "clalign.engines.msa.export:AlignmentSource",
-        "exports": "clalign.engines.msa.exports:EXPORTS",
-        "verify": "clalign.engines.msa.recompute:verify_alignment",
-        "explain": "clalign.engines.msa.recompute:explain_pair",
-        "explanation_lines": "clalign.engines.msa.recompute:explanation_lines",
-        "choices": "clalign.engines.msa.recompute:names_of",
-        "begin_again": "clalign.engines.msa.recompute_annealing:begin_again",
-        "change_choice": "clalign.engines.msa.changing:ChangeChoice",
-        "add": "clalign.engines.msa.changing_files:add_sequences",
-        "realign": "clalign.engines.msa.changing_files:realign_columns",
-    },
+    parts=EngineParts(
+        commands=LazyImport("clalign.engines.msa.commands:COMMANDS"),
+        spec=LazyImport("clalign.engines.msa.spec:AlignmentSpec"),
+        load=LazyImport("clalign.engines.msa.work:AlignmentWork.loaded"),
+        runs=LazyImport("clalign.engines.msa.tables:RUNS"),
+        source=LazyImport("clalign.engines.msa.export:AlignmentSource"),
+        exports=LazyImport("clalign.engines.msa.exports:EXPORTS"),
+        verify=LazyImport("clalign.engines.msa.recompute:verify_alignment"),
+        explain=LazyImport("clalign.engines.msa.recompute:explain_pair"),
+        explanation_lines=LazyImport("clalign.engines.msa.recompute:explanation_lines"),
+        choices=LazyImport("clalign.engines.msa.recompute:names_of"),
+        begin_again=LazyImport("clalign.engines.msa.recompute_annealing:begin_again"),
+        changes=AlignmentChanges(
+            choice=LazyImport("clalign.engines.msa.changing:ChangeChoice"),
+            kinds={
+                "add": LazyImport("clalign.engines.msa.changing_files:add_sequences"),
+                "realign": LazyImport("clalign.engines.msa.changing_files:realign_columns"),
+            },
+        ),
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from clalign.engines.export import Choice, Source
+from clalign.engines.export_source import Choice, EngineOfRun, Source
 from clalign.engines.msa import writers
 from clalign.engines.msa.reading import (
     alignment_of,
@@ -32,8 +32,8 @@ class AlignmentSource(Source):
         The sequences.
     """
 
-    def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
-        super().__init__(run, choice, context)
+    def __init__(self, engine: EngineOfRun, run: RunFile, choice: Choice, context: JobContext) -> None:
+        super().__init__(engine, run, choice, context)
         self.given = given_of(run)
 
     def found(self) -> Iterator[Hit]:

@@ -1,6 +1,7 @@
 """The exports of an alignment: its rows in several formats, and what it was made of."""
 
 from clalign.engines.exports import Export
+from clalign.engines.lazy_imports import LazyImport
 from clalign.formats.row_forms import ENDINGS, FORMS, OTHER_FORMS
 
 _HERE = "clalign.engines.msa.export"
@@ -11,7 +12,7 @@ TEXT = Export(
     "write the alignment to F instead of standard output",
     "",
     ".afa",
-    f"{_HERE}:write_fasta",
+    LazyImport(f"{_HERE}:write_fasta"),
     counts="sequence",
     is_main=True,
 )
@@ -24,7 +25,7 @@ ROWS = (
         f"write the alignment as {FORMS['fasta']}",
         "Aligned FASTA",
         ".afa",
-        f"{_HERE}:write_fasta",
+        LazyImport(f"{_HERE}:write_fasta"),
         counts="sequence",
         is_exact=True,
         has_remarks=False,
@@ -35,7 +36,7 @@ ROWS = (
         f"write the alignment as {FORMS['stockholm']}",
         "Stockholm with the expected accuracy",
         ".sto",
-        f"{_HERE}:write_stockholm",
+        LazyImport(f"{_HERE}:write_stockholm"),
         counts="sequence",
         serves="alignment",
     ),
@@ -46,7 +47,7 @@ ROWS = (
             f"write the alignment as {FORMS[form]}",
             FORMS[form],
             ENDINGS[form][0],
-            f"{_HERE}:write_form",
+            LazyImport(f"{_HERE}:write_form"),
             argument=form,
             counts="sequence",
             is_exact=form == "a2m",
@@ -63,7 +64,7 @@ MERGES = Export(
     "write the merges that made it, as FSA's viewer replays them",
     "Merges, as FSA's viewer replays them",
     ".gui",
-    f"{_HERE}:write_merges",
+    LazyImport(f"{_HERE}:write_merges"),
     counts="merge",
 )
 
@@ -73,7 +74,7 @@ PROBABILITIES = Export(
     "write the posterior probabilities of all pairs, as FSA does",
     "Posterior probabilities of all pairs",
     ".probs",
-    f"{_HERE}:write_probabilities",
+    LazyImport(f"{_HERE}:write_probabilities"),
     counts="pair",
     serves="posteriors",
 )
@@ -84,7 +85,7 @@ PARAMETERS = Export(
     "write likelihood and learned gap parameters of each pair as a table",
     "Gap parameters of all pairs",
     ".tsv",
-    f"{_HERE}:write_parameters",
+    LazyImport(f"{_HERE}:write_parameters"),
     counts="pair",
 )
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import Session
 from clalign.databases.packed import LengthFacts
 from clalign.databases.reports import InputReport
@@ -36,10 +37,10 @@ from clalign.engines.msa.phases import (
     n_passes,
 )
 from clalign.engines.msa.reading import Blocks, blocks_of_run, given_of, is_begun, rounds_of, sums_of_round
-from clalign.engines.msa.rehearsal import rehearse, rehearse_merging
 from clalign.engines.msa.spec import AlignmentSpec
+from clalign.engines.msa.splitting import selected
 from clalign.engines.msa.tables import PAIRS, SEQUENCES
-from clalign.engines.msa.training import TrainingRound, blocks_of, next_round, total_counts, what_to_learn
+from clalign.engines.msa.training import TrainingRound, blocks_of, cells_of, next_round, total_counts, what_to_learn
 from clalign.errors import InputError, OptionError
 from clalign.execution.estimate import Estimate, rate_of
 from clalign.execution.job import Task
@@ -47,11 +48,20 @@ from clalign.execution.units import Phase, Plan, Search, Storing, nothing_conclu
 from clalign.formats.posteriors import read_posteriors
 from clalign.runs.inputs import digest_of
 from clalign.runs.run_file import RunFile
+from clalign.stages.pairhmm.annealing import ANNEALING
+from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
+from clalign.stages.pairhmm.refinement import REFINEMENT
 from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
-from clalign.values.pair_hmm import PairHmm
+from clalign.values.pair_hmm import PairHmm, PairHmms
 from clalign.values.sparse_posteriors import SparsePosteriors
+
+
+def rehearse_merging(session: Rehearsal) -> None:
+    """Take note of what a processor needs to make an alignment of posteriors."""
+    if session.device.kind == "cpu":
+        session.build_ahead([*ANNEALING.programs(), *REFINEMENT.programs()])
 
 
 @dataclass
@@ -101,9 +111,24 @@ class AlignmentWork:
 
     def _foreseen(self) -> AlignmentWork:
         """Have all programs built that will be needed."""
-        self.task.foresee(partial(rehearse, self))
+        self.task.foresee(self._rehearse)
         self.task.foresee_help(rehearse_merging)
         return self
+
+    def _rehearse(self, session: Rehearsal) -> None:
+        """Start on a session that computes nothing what an alignment will start, with one pair for all.
+
+        A card leaves the end of it to the processor, see `rehearse_merging`.
+        """
+        filled = np.flatnonzero(np.diff(self.block_cells))
+        if self.known is None and len(filled):
+            first, last = self.blocks.span(int(filled[0]))
+            rows = first + np.flatnonzero(cells_of(self.batch, slice(first, last)))
+            pair, model = selected(self.batch, rows[:1]), PairHmms.same(self.seed, 1)
+            if any(what_to_learn(self.given.lengths, training_of(self.task.spec, self.given.alphabet))):
+                EXPECTED_COUNTS.start(session, pair, model)
+            PosteriorsStage().start(session, pair, model)
+        rehearse_merging(session)
 
     @property
     def targets(self) -> AlignmentInput:

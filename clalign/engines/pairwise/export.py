@@ -11,7 +11,8 @@ from typing import TextIO
 import numpy as np
 from msgspec.structs import replace
 
-from clalign.engines.export import Choice, Source, described, flanked, write_lines
+from clalign.engines.export import described, flanked, write_lines
+from clalign.engines.export_source import Choice, EngineOfRun, Source
 from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
 from clalign.engines.pairwise.inputs import rows_of_queries, scores_of, scoring_of
@@ -40,9 +41,9 @@ PARTIAL_JSON = '{"partial": true}'
 class PairSource(Source):
     """A pairwise run with what every writer asks of it; nothing in it is called significant."""
 
-    def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
+    def __init__(self, engine: EngineOfRun, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.facts = begun_facts(run)
-        super().__init__(run, choice, context)
+        super().__init__(engine, run, choice, context)
         self.spec = run.spec(PairwiseSpec)
 
     @cached_property

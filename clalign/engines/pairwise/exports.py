@@ -2,6 +2,7 @@
 
 from clalign.engines import exports as shared
 from clalign.engines.exports import SPECIES, Export
+from clalign.engines.lazy_imports import LazyImport
 
 _HERE = "clalign.engines.pairwise.export"
 
@@ -11,7 +12,7 @@ TEXT = Export(
     "write the text, or what --outfmt asks for, to F instead of standard output",
     "Text with alignments",
     ".txt",
-    f"{_HERE}:write_text",
+    LazyImport(f"{_HERE}:write_text"),
     options=("alignments", "width"),
     is_main=True,
 )
@@ -22,7 +23,7 @@ TABLE = Export(
     "write a tab-separated table of alignments with a header",
     "Table of alignments with a header (TSV)",
     ".tsv",
-    "clalign.engines.table_files:write_tsv",
+    LazyImport("clalign.engines.table_files:write_tsv"),
     argument="hits",
     separator="\t",
     options=SPECIES,
@@ -34,12 +35,12 @@ SCORES = Export(
     "write query, target and score of every pair, in the order of the input",
     "Scores of all pairs, hits or not (TSV)",
     "-scores.tsv",
-    f"{_HERE}:write_scores",
+    LazyImport(f"{_HERE}:write_scores"),
     counts="pair",
     separator="\t",
 )
 
-SAM = Export("sam", "--sam", "write SAM", "SAM", ".sam", f"{_HERE}:write_sam")
+SAM = Export("sam", "--sam", "write SAM", "SAM", ".sam", LazyImport(f"{_HERE}:write_sam"))
 
 JSONL = Export(
     "jsonl",
@@ -47,7 +48,7 @@ JSONL = Export(
     "write a JSON object for each hit, one a line",
     "JSON lines, a target each",
     ".jsonl",
-    f"{_HERE}:write_jsonl",
+    LazyImport(f"{_HERE}:write_jsonl"),
 )
 
 STOCKHOLM = Export(
@@ -56,7 +57,7 @@ STOCKHOLM = Export(
     "write the targets found, aligned to their query, as Stockholm",
     "Stockholm, targets aligned to each query",
     ".sto",
-    f"{_HERE}:write_stockholm",
+    LazyImport(f"{_HERE}:write_stockholm"),
     counts="aligned part",
     aligns="all queries",
     serves="alignment",
@@ -69,7 +70,7 @@ SEQUENCES = (
         "write the targets found, whole",
         "FASTA, whole targets",
         ".fasta",
-        "clalign.engines.export:write_fasta",
+        LazyImport("clalign.engines.export:write_fasta"),
         counts="sequence",
         is_exact=True,
         has_remarks=False,
@@ -80,7 +81,7 @@ SEQUENCES = (
         "write the aligned part of each target",
         "FASTA, aligned parts",
         "-matched.fasta",
-        f"{_HERE}:write_matched",
+        LazyImport(f"{_HERE}:write_matched"),
         counts="matched part",
         options=("flank", "matched_by"),
         is_exact=True,

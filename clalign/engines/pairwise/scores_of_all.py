@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clalign.engines.pictures.quantiles import ScoresOfAll
 from clalign.runs.run_file import RunFile
+from clalign.values.scores_of_all import ScoresOfAll
 
 
 def scores_of_all(run: RunFile, number: int) -> ScoresOfAll | None:

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from clalign.engines.engine import engine_of
 from clalign.engines.pictures.axes import EDGE, LINE, axes, heading, legend, outline, plot_area
@@ -16,35 +15,12 @@ from clalign.engines.pictures.points import marked
 from clalign.runs.queries import HitQueries
 from clalign.values.axes import Scale
 from clalign.values.drawings import Drawing, Shape
+from clalign.values.scores_of_all import ScoresOfAll
 
 Floats = npt.NDArray[np.float64]
 
 LEAST = 1e-4
 """Fewer expected targets than this are drawn at the edge: relatives would squeeze what chance gives."""
-
-
-class ScoresOfAll(Struct, frozen=True, eq=False):
-    """The scores of all targets of a query, those of no hits included.
-
-    Attributes
-    ----------
-    words : str
-        Which scores they are.
-    scores : float64[n]
-        Rising.
-    expected, observed : float64[n]
-        How many targets would reach each score by chance, and how many do; falling.
-    """
-
-    words: str
-    scores: Floats
-    expected: Floats
-    observed: Floats
-
-    @classmethod
-    def from_bins(cls, words: str, scores: Floats, chances: Floats, counts: npt.NDArray[np.int64]) -> ScoresOfAll:
-        """Return it for bins of rising scores: the expected number from each on, and the targets in each."""
-        return cls(words, scores, chances, np.cumsum(counts[::-1])[::-1].astype(np.float64))
 
 
 class Quantiles(HitPicture):
@@ -130,9 +106,9 @@ def _sizes(numbers: HitNumbers) -> tuple[float, float]:
 def of_all_targets(numbers: HitNumbers) -> ScoresOfAll | None:
     """Return the scores of all targets of a query, where its engine knows what to expect of them."""
     engine = engine_of(numbers.run)
-    if numbers.query is None or "scores_of_all" not in engine.at:
+    if numbers.query is None or engine.parts.scores_of_all is None:
         return None
-    found: ScoresOfAll | None = engine.part("scores_of_all")(numbers.run, numbers.query)
+    found = engine.parts.scores_of_all.get()(numbers.run, numbers.query)
     if found is None or not len(found.expected) or not math.isfinite(float(found.expected.max())):
         return None
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from clalign.engines.engine import engine_of
 from clalign.engines.pictures.axes import EDGE, LINE, heading, legend
@@ -34,9 +33,10 @@ class Stages(HitPicture):
 
     def __init__(self, numbers: HitNumbers) -> None:
         engine = engine_of(numbers.run)
-        if "stages" not in engine.at:
+        if engine.parts.stages is None:
             raise OptionError("This search has no filters: every target is aligned.", "Choose another picture.")
-        found: list[dict[str, Any]] = engine.part("stages")(numbers.run, numbers.query)
+        assert numbers.query is not None  # a kind of picture that is of one
+        found = engine.parts.stages.get()(numbers.run, numbers.query)
         self.stages = [stage for stage in found if stage["ran"]]
         self.title = f"{numbers.whose}: what passes the filters"
         target = numbers.target

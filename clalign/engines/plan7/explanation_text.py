@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
 
+from clalign.engines.plan7.steps import Step
+from clalign.values.documents import Explanation
 from clalign.values.evalues import digits_apart
 
 WIDTH = 100
 
 
-def explanation_lines(value: dict[str, Any]) -> list[str]:
+def explanation_lines(value: Explanation) -> list[str]:
     """Return the steps as a table, what is to be said of each, and the verdict."""
     length = "" if value["length"] is None else f" ({value['length']} residues)"
     lines = [f"Profile:  {value['profile']}", f"Sequence: {value['target']}{length}", ""]
@@ -24,7 +25,7 @@ def explanation_lines(value: dict[str, Any]) -> list[str]:
     return [*lines, "", *textwrap.wrap(value["verdict"], WIDTH)]
 
 
-def _step_line(step: dict[str, Any]) -> str:
+def _step_line(step: Step) -> str:
     results = {True: "passed", False: "not passed", None: ""}
     result = results[step["passed"]] + ("" if step["ran"] else " (not part of the search)")
     score, needed, value = step["score"], step["threshold"], step["pvalue"]

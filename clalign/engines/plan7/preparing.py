@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clalign.engines.plan7.hmmer3.search import Hmmer3Search, prepare_hmmer3_search
+from clalign.engines.plan7.hmmer3.search import prepare_hmmer3_search
 from clalign.engines.plan7.hmmer3.thresholds import (
     card_of_statistics,
     filter_limits,
     hmmer3_thresholds,
 )
+from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets
 from clalign.formats.profiles import profile_card
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.profiles import Hmm, Hmmer3Settings
 
-if TYPE_CHECKING:
-    from clalign.engines.plan7.hmmer2.search import Hmmer2Search
-
 
 def prepare_search(
     hmm: Hmm, number: int, spec: SearchSpec, targets: Targets, profile: LocalProfile | None = None
-) -> Hmmer2Search | Hmmer3Search:
+) -> AnySearch:
     """Return the search of the `number`-th profile from 0, its scores and thresholds ready.
 
     A HMMER3 profile as it is searched with is made unless it is given.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -13,17 +14,17 @@ from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, take
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
-from clalign.engines.plan7.hmmer3 import search as hmmer3_search
 from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
 from clalign.engines.plan7.rehearsal import foresight_of, rehearse_domains
+from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
 from clalign.execution.estimate import Estimate
 from clalign.execution.job import Task
 from clalign.execution.pace import Pace
-from clalign.execution.units import Plan, Scored, Search
+from clalign.execution.units import Plan, Scored
 from clalign.formats.hmmer3 import ODD_SUM
 from clalign.formats.profiles import repeated_names
 from clalign.runs.inputs import at_hand, check_counted
@@ -107,7 +108,7 @@ class ProfileWork(Struct):
         database, lengths = self.searched.database, [hmm.length for hmm in self.profiles]
         shelves = Shelves(self.profiles, self.task.spec.compute_composition)
 
-        def search_of(run: RunFile, number: int) -> Search[SequenceBatch, Any]:
+        def search_of(run: RunFile, number: int) -> AnySearch:
             profile = shelves.profile(number)
             return prepare_search(self.profiles[number], number, self.task.spec, self.searched, profile)
 
@@ -129,27 +130,13 @@ class ProfileWork(Struct):
         return {}
 
 
-def start_many(searches: Sequence[Any], session: Session, batch: SequenceBatch) -> Callable[[], list[Scored[Any]]]:
-    """Start scoring a batch with some profiles, those together that were made together; return what waits for all."""
-    groups = [list(group) for _, group in itertools.groupby(searches, _shelf_of)]
-    waits = [
-        hmmer3_search.start_many(group, session, batch)
-        if _shelf_of(group[0]) is not None
-        else _alone(group, session, batch)
-        for group in groups
-    ]
+def start_many(
+    searches: Sequence[AnySearch], session: Session, batch: SequenceBatch
+) -> Callable[[], list[Scored[Any]]]:
+    """Start scoring a batch with some profiles, those of one shelf together; return a callable that blocks for all."""
+    groups = [list(group) for _, group in itertools.groupby(searches, attrgetter("shelf"))]
+    waits = [group[0].start_together(group, session, batch) for group in groups]
     return lambda: [scored for wait in waits for scored in wait()]
-
-
-def _shelf_of(search: Any) -> object:
-    """Return where the profile of a search stands with others; None for one of HMMER2."""
-    is_newer = isinstance(search, hmmer3_search.Hmmer3Search)
-    return search.profile.shelved.shelf if is_newer else None
-
-
-def _alone(searches: Sequence[Any], session: Session, batch: SequenceBatch) -> Callable[[], list[Scored[Any]]]:
-    waits = [search.start_scoring(session, batch) for search in searches]
-    return lambda: [wait() for wait in waits]
 
 
 def foresee(task: Task[SearchSpec], profiles: list[Hmm], digest: str = "") -> None:
@@ -159,25 +146,17 @@ def foresee(task: Task[SearchSpec], profiles: list[Hmm], digest: str = "") -> No
         task.foresee_help(rehearse_domains)
 
 
-def hits_in_steps(session: Session, units: Sequence[tuple[Any, Scored[Any]]]) -> Steps[list[tuple[Hit, ...]]]:
+def hits_in_steps(session: Session, units: Sequence[tuple[AnySearch, Scored[Any]]]) -> Steps[list[tuple[Hit, ...]]]:
     """Look for the hits among what may be some in units of profiles of both kinds; ends with those of each unit."""
     found: list[tuple[Hit, ...]] = [()] * len(units)
-    are_hmmer3 = [isinstance(search, hmmer3_search.Hmmer3Search) for search, _ in units]
-    for is_hmmer3 in (True, False):
-        places = [place for place, one in enumerate(are_hmmer3) if one is is_hmmer3]
+    for origin in ("hmmer3", "hmmer2"):
+        places = [place for place, (search, _) in enumerate(units) if search.origin == origin]
         if places:
-            steps = hmmer3_search.hits_in_steps if is_hmmer3 else _older_hits_in_steps()
-            hits = yield from steps(session, [units[place] for place in places])
+            some = [units[place] for place in places]
+            hits = yield from some[0][0].hits_together(session, some)
             for place, of_unit in zip(places, hits, strict=True):
                 found[place] = of_unit
     return found
-
-
-def _older_hits_in_steps() -> Callable[..., Steps[list[tuple[Hit, ...]]]]:
-    """Return what looks for the hits of HMMER2 profiles, which few libraries have."""
-    from clalign.engines.plan7.hmmer2 import search as hmmer2_search
-
-    return hmmer2_search.hits_in_steps
 
 
 def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profiles_digest: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from clalign.engines.pictures.quantiles import ScoresOfAll
 from clalign.engines.plan7.hmmer3.funnel import calibration_of
 from clalign.runs.batches import NO_SCORE
 from clalign.runs.run_file import RunFile
 from clalign.values.evalues import gumbel_survival, hmmer2_pvalue
 from clalign.values.profiles import Calibration
+from clalign.values.scores_of_all import ScoresOfAll
 
 
 def scores_of_all(run: RunFile, number: int) -> ScoresOfAll | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -18,13 +17,11 @@ from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.rereading import Reread, read_again, with_headers
-from clalign.engines.plan7.hmmer2.search import Hmmer2Search
 from clalign.engines.plan7.hmmer3.contradictions import of_filters
-from clalign.engines.plan7.hmmer3.funnel import FILTERS, survivors_of
-from clalign.engines.plan7.hmmer3.search import FORWARD_SHARE, Hmmer3Search
-from clalign.engines.plan7.hmmer3.survivors import Survivors
+from clalign.engines.plan7.hmmer3.funnel import survivors_of
 from clalign.engines.plan7.preparing import card_of_search, prepare_search
 from clalign.engines.plan7.profile_search import check_unchanged
+from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
 from clalign.engines.recomputing import Check, Count, Pieces, recompute
@@ -44,7 +41,6 @@ from clalign.engines.verification import (
     sample_of_hits,
     spread,
 )
-from clalign.execution.units import Scored
 from clalign.jobs import JobContext
 from clalign.runs.contradictions import contradictions
 from clalign.runs.derived import alike, unequal_cells, unequal_hits, unequal_query
@@ -52,26 +48,18 @@ from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
-from clalign.values.evalues import hmmer3_evalue
-from clalign.values.hits import Domain, Hit
+from clalign.values.documents import JobResult
+from clalign.values.hits import Hit
 from clalign.values.profiles import IMPOSSIBLE, Hmm
 from clalign.values.sequences import SequenceDatabase
-
-TOLERANCE = 0.005
-"""So many bits two devices may differ in HMMER3's probabilities, which are not integers."""
-
-SHARE = float(FORWARD_SHARE)
-"""Or by this share of the score, if that is more: the scores of long targets are sums of many rounded numbers."""
 
 AT_ONCE = 64
 """Sequences that a device computes together."""
 
-Search = Hmmer2Search | Hmmer3Search
-
 
 def verify_run(
     run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
-) -> dict[str, Any]:
+) -> JobResult:
     """Compute hits, and as many sequences that are none, again on a device, from the file to the reported line.
 
     Parameters
@@ -153,7 +141,7 @@ class _Again:
         known = targets_of(inputs.spec, inputs.database, inputs.profiles, inputs.report)
         self.targets = replace(known, database=with_headers(inputs.database, self.reread))
         reread = replace(known, database=self.reread.database)
-        self.search: Callable[[int], Search] = cache(
+        self.search: Callable[[int], AnySearch] = cache(
             lambda number: prepare_search(inputs.profiles[number], number, inputs.spec, reread)
         )
 
@@ -199,7 +187,9 @@ def _derived_otherwise(run: RunFile, again: _Again, context: JobContext) -> Iter
             return "its name"
         if (int(database.order[hit.row]), database.length(hit.row)) != (hit.input_index, hit.length):
             return "its place or length"
-        return None if _follows(again.search(number), hit) else "its E-value, or that it is significant,"
+        search = again.search(number)
+        follows = search.includes(hit) == hit.is_included and all(alike(*pair) for pair in search.evalues_again(hit))
+        return None if follows else "its E-value, or that it is significant,"
 
     yield from unequal_hits(run.connection, context.check, expected)
     for number, hmm in enumerate(again.profiles):
@@ -208,21 +198,6 @@ def _derived_otherwise(run: RunFile, again: _Again, context: JobContext) -> Iter
         described = again.search(number).described(raw, row) if raw > IMPOSSIBLE else None
         yield from unequal_query(run.connection, number, card_of_search(hmm, spec, targets), described)
         yield from unequal_cells(run.connection, number, database, hmm.length)
-
-
-def _follows(search: Search, hit: Hit) -> bool:
-    """Return whether the E-values of a hit and its domains, and that it is significant, follow from its scores."""
-    if isinstance(search, Hmmer2Search):
-        older = search.thresholds
-        pairs = [(hit.evalue, older.pvalue(np.float32(hit.score)) * older.n_targets)]
-        pairs += [(one.evalue, older.pvalue(np.float32(one.score)) * older.n_domain_targets) for one in hit.domains]
-        is_included = search.is_included(np.float32(hit.score), hit.evalue)
-    else:
-        limits, scored = search.thresholds, list[Hit | Domain]([hit, *hit.domains])
-        logs = [(one.evalue, one.log_pvalue) for one in scored]
-        pairs = [(evalue, hmmer3_evalue(log, limits.n_targets)) for evalue, log in logs if log is not None]
-        is_included = limits.includes(hit.score, hit.evalue)
-    return is_included == hit.is_included and all(alike(*pair) for pair in pairs)
 
 
 def _drawn(run: RunFile, number: int, sample: int, context: JobContext) -> Rows:
@@ -241,89 +216,32 @@ def _drawn(run: RunFile, number: int, sample: int, context: JobContext) -> Rows:
     return drawn_rows(run, number, near, every, sample)
 
 
-def _difference(hit: Hit, search: Search, session: Session) -> str:
+def _difference(hit: Hit, search: AnySearch, session: Session) -> str:
     """Return in words what differs, or nothing."""
-    batch = _database_of(search).select(np.array([hit.row], np.int64))
-    scored: Scored[Any] = search.start_scoring(session, batch)()
+    batch = search.database.select(np.array([hit.row], np.int64))
+    scored = search.start_scoring(session, batch)()
     raw = int(scored.scores.values[0])
     if raw != hit.raw:
         return f"{hit.name}: score {hit.raw / 1000:.3f}, computed again {raw / 1000:.3f} bits."
     again = search.start_hits(session, scored)()
     if not again:
         return f"{hit.name}: is a hit, computed again it is none."
-    equal = again[0] == hit if isinstance(search, Hmmer2Search) else _agree(hit, again[0])
-    return "" if equal else f"{hit.name}: the domains or their scores differ when computed again."
+    return (
+        "" if search.agrees(hit, again[0]) else f"{hit.name}: the domains or their scores differ when computed again."
+    )
 
 
-def _agree(hit: Hit, again: Hit) -> bool:
-    """Return whether two devices found the same of a HMMER3 hit, and whether it is told of the same sequence."""
-    told = [(h.input_index, h.name, h.accession, h.description, h.length, h.is_included) for h in (hit, again)]
-    same = [(h.n_domains, _counts(h), len(h.domains)) for h in (hit, again)]
-    close = _close(hit.score, again.score) and _close(hit.bias, again.bias, hit.score)
-    if told[0] != told[1] or same[0] != same[1] or not close or not _close_logs(hit, again):
-        return False
-    pairs = [_soft_numbers(h) for h in (hit, again)]
-    filters = all(a == b or (a is not None and b is not None and _close(a, b)) for a, b in zip(*pairs, strict=True))
-    return filters and all(_domains_agree(a, b) for a, b in zip(hit.domains, again.domains, strict=True))
-
-
-def _counts(hit: Hit) -> tuple[int, ...]:
-    said = hit.estimates
-    return () if said is None else (said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes)
-
-
-def _soft_numbers(hit: Hit) -> tuple[float | None, ...]:
-    """Return the scores of a hit in the filters, and how many domains it is expected to have."""
-    scores, said = hit.filters, hit.estimates
-    kept = (scores.msv, scores.bias, scores.viterbi, scores.forward) if scores else (None,) * 4
-    return *kept, said.expected if said else None
-
-
-def _posteriors_agree(a: str, b: str) -> bool:
-    """Return whether digits of posterior probabilities are the same, or neighbors: they are rounded."""
-    steps = "0123456789*"
-    both = [(steps.find(x), steps.find(y)) for x, y in zip(a, b, strict=False) if x != y]
-    return len(a) == len(b) and all(min(pair) >= 0 and abs(pair[0] - pair[1]) == 1 for pair in both)
-
-
-def _domains_agree(a: Domain, b: Domain) -> bool:
-    spans = [(d.number, d.raw, d.envelope, d.target_range, d.profile_range, d.states, d.text.model, d.text.match,
-              d.text.target) for d in (a, b)]  # fmt: skip
-    if not _posteriors_agree(a.text.posterior, b.text.posterior):
-        return False
-    close = _close(a.score, b.score) and _close(a.bias, b.bias, a.score) and _close(a.accuracy or 0, b.accuracy or 0)
-    return spans[0] == spans[1] and _close_logs(a, b) and close
-
-
-def _close(a: float, b: float, scale: float = 0.0) -> bool:
-    """Return whether numbers are close for two devices; the difference of two scores has their `scale`."""
-    return a == b or bool(np.isfinite(a) and abs(a - b) <= max(TOLERANCE, SHARE * max(abs(a), abs(scale))))
-
-
-def _close_logs(a: Hit | Domain, b: Hit | Domain) -> bool:
-    """Return whether P-values, and E-values beside them, are of scores that are close."""
-    logs = (a.log_pvalue or 0.0) - (b.log_pvalue or 0.0)
-    ratio = abs(np.log(max(a.evalue, 1e-300)) - np.log(max(b.evalue, 1e-300)))
-    most = 2 * max(TOLERANCE, SHARE * abs(a.log_pvalue or 0.0))
-    return bool(abs(logs) <= most and ratio <= most)
-
-
-def _database_of(search: Search) -> SequenceDatabase:
-    return search.database if isinstance(search, Hmmer2Search) else search.targets.database
-
-
-def _others_otherwise(run: RunFile, number: int, search: Search, rows: Rows, session: Session) -> list[str]:
+def _others_otherwise(run: RunFile, number: int, search: AnySearch, rows: Rows, session: Session) -> list[str]:
     """Compute targets that are no hits again, all the way; return what differs."""
     kept = dict(_kept_scores(run, number, rows))
-    scored: Scored[Any] = search.start_scoring(session, _database_of(search).select(rows))()
-    names = [_database_of(search).header(int(row))[0] for row in rows]
+    scored = search.start_scoring(session, search.database.select(rows))()
+    names = [search.database.header(int(row))[0] for row in rows]
     texts = [
         f"{name}: score {kept[row] / 1000:.3f}, computed again {again / 1000:.3f} bits."
         for name, row, again in zip(names, rows.tolist(), scored.scores.values.tolist(), strict=True)
         if again != kept[row]
     ]
-    if isinstance(search, Hmmer3Search):
-        texts += _filtered_otherwise(search, survivors_of(run, number), scored)
+    texts += search.passages_otherwise(run, number, scored)
     texts += [
         f"{hit.name}: is no hit, computed again it is one (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
         for hit in search.start_hits(session, scored)()
@@ -336,22 +254,3 @@ def _kept_scores(run: RunFile, number: int, rows: Rows) -> Iterator[tuple[int, i
     for first, last, values in run.scores(number):
         inside = rows[(rows >= first) & (rows < last)]
         yield from zip(inside.tolist(), values[inside - first].tolist(), strict=True)
-
-
-def _filtered_otherwise(search: Search, passed: Survivors, scored: Scored[Any]) -> list[str]:
-    """Return which targets came otherwise through HMMER3's filters."""
-    texts = []
-    columns = ("msv", "bias", "viterbi", "forward")
-    for row in scored.scores.targets.tolist():
-        kept, again = (
-            [(int(table.reached[p]), *(float(getattr(table, c)[p]) for c in columns))
-             for p in np.flatnonzero(table.rows == row)]
-            for table in (passed, scored.details[2])
-        )  # fmt: skip
-        before, now = (found[0] if found else (0, *[np.nan] * 4) for found in (kept, again))
-        close = all(_close(a, b) or (np.isnan(a) and np.isnan(b)) for a, b in zip(before[1:], now[1:], strict=True))
-        is_at_limit = min(before[0], now[0]) == len(FILTERS) - 1  # Forward scores differ a little
-        if not close or (before[0] != now[0] and not is_at_limit):
-            name = _database_of(search).header(row)[0]
-            texts.append(f"{name}: passed {before[0]} filters, computed again {now[0]}, or has other scores there.")
-    return texts

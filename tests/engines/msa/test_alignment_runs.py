@@ -20,7 +20,7 @@ from clalign.cli import main
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.sessions import Session
 from clalign.engines.engine import engine_named
-from clalign.engines.export import Choice
+from clalign.engines.export_source import Choice
 from clalign.engines.msa import phases, training
 from clalign.engines.msa.estimate import caution_before_merging, caution_of, estimate
 from clalign.engines.msa.parameters import pairs_of, seed_of

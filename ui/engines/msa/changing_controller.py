@@ -8,6 +8,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QFileDialog
 
+from clalign.engines.msa import ENGINE
 from clalign.engines.msa.changing import ChangeChoice
 from clalign.engines.msa.spec import AlignmentSpec
 
@@ -80,7 +81,7 @@ class ChangingController(Controller):
             self._app.say("stop", f"The folder for alignments could not be made because: {error.strerror}.")
             return
         choice = dataclasses.asdict(self.choice())
-        more = {"output": output, "form": "stockholm", "device": self._app.workspace.device_ids[0]}
+        more = {"of": ENGINE.job, "output": output, "form": "stockholm", "device": self._app.workspace.device_ids[0]}
 
         def start(alignment: str) -> None:
             self._app.window.messages.clear_passed()

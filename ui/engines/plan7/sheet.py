@@ -67,7 +67,7 @@ class RunSheet(SpecSheet):
             return None
         given = {"profiles": space.profiles.path, "targets": space.sequences.path, "device": space.device_id,
                  "direction": self.direction.currentData(), "alphabet": space.sequences.alphabet}  # fmt: skip
-        return ENGINE.asked({**given, **values})
+        return ENGINE.spec_of({**given, **values})
 
     def _said(self) -> list[Notice]:
         return notices(self.workspace.profiles, self.workspace.sequences, self.workspace.known_device)

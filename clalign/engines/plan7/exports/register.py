@@ -2,6 +2,7 @@
 
 from clalign.engines import exports as shared
 from clalign.engines.exports import SPECIES, Export
+from clalign.engines.lazy_imports import LazyImport
 
 _SEQUENCES, _TABLES = (
     "clalign.engines.plan7.exports.sequences",
@@ -14,8 +15,8 @@ TEXT = Export(
     "write the text to F instead of standard output",
     "Text as HMMER prints it",
     ".txt",
-    "clalign.engines.plan7.exports.text:write_text",
-    by_query="clalign.engines.plan7.exports.text:write_profile",
+    LazyImport("clalign.engines.plan7.exports.text:write_text"),
+    by_query=LazyImport("clalign.engines.plan7.exports.text:write_profile"),
     options=("alignments", "width", "accessions"),
     is_main=True,
 )
@@ -27,8 +28,8 @@ HMMER_TABLES = (
         "write HMMER3's table of hits",
         "HMMER table of hits (tblout)",
         ".tbl",
-        f"{_TABLES}:write_tblout",
-        by_query=f"{_TABLES}:write_hits",
+        LazyImport(f"{_TABLES}:write_tblout"),
+        by_query=LazyImport(f"{_TABLES}:write_hits"),
     ),
     Export(
         "domtblout",
@@ -36,8 +37,8 @@ HMMER_TABLES = (
         "write HMMER3's table of domains",
         "HMMER table of domains (domtblout)",
         ".domtbl",
-        f"{_TABLES}:write_domtblout",
-        by_query=f"{_TABLES}:write_domains",
+        LazyImport(f"{_TABLES}:write_domtblout"),
+        by_query=LazyImport(f"{_TABLES}:write_domains"),
         counts="domain",
     ),
     Export(
@@ -46,8 +47,8 @@ HMMER_TABLES = (
         "write HMMER3's table of hits and domains for Pfam",
         "Pfam's table of sequences and domains (pfamtblout)",
         ".pfamtbl",
-        f"{_TABLES}:write_pfamtblout",
-        by_query=f"{_TABLES}:write_hits_and_domains",
+        LazyImport(f"{_TABLES}:write_pfamtblout"),
+        by_query=LazyImport(f"{_TABLES}:write_hits_and_domains"),
     ),
 )
 
@@ -57,8 +58,8 @@ JSONL = Export(
     "write a JSON object for each hit, one a line",
     "JSON lines, a hit each",
     ".jsonl",
-    f"{_TABLES}:write_jsonl",
-    by_query=f"{_TABLES}:write_objects",
+    LazyImport(f"{_TABLES}:write_jsonl"),
+    by_query=LazyImport(f"{_TABLES}:write_objects"),
 )
 
 TABLES = (
@@ -68,9 +69,9 @@ TABLES = (
         "write a tab-separated table of sequences",
         "Table of hits (TSV)",
         ".tsv",
-        "clalign.engines.table_files:write_tsv",
+        LazyImport("clalign.engines.table_files:write_tsv"),
         argument="hits",
-        by_query="clalign.engines.plan7.exports.rows:write_hit_rows",
+        by_query=LazyImport("clalign.engines.plan7.exports.rows:write_hit_rows"),
         separator="\t",
         options=SPECIES,
     ),
@@ -80,9 +81,9 @@ TABLES = (
         "write a tab-separated table of domains",
         "Table of domains (TSV)",
         "-domains.tsv",
-        "clalign.engines.table_files:write_tsv",
+        LazyImport("clalign.engines.table_files:write_tsv"),
         argument="domains",
-        by_query="clalign.engines.plan7.exports.rows:write_domain_rows",
+        by_query=LazyImport("clalign.engines.plan7.exports.rows:write_domain_rows"),
         counts="domain",
         separator="\t",
         options=SPECIES,
@@ -96,7 +97,7 @@ STOCKHOLM = Export(
     " hits with export",
     "Stockholm alignment",
     ".sto",
-    f"{_SEQUENCES}:write_stockholm",
+    LazyImport(f"{_SEQUENCES}:write_stockholm"),
     counts="aligned part",
     aligns="all queries",
     serves="alignment",
@@ -109,7 +110,7 @@ SEQUENCES = (
         "write the reported sequences, whole",
         "FASTA, whole sequences",
         ".fasta",
-        "clalign.engines.export:write_fasta",
+        LazyImport("clalign.engines.export:write_fasta"),
         counts="sequence",
         is_exact=True,
         has_remarks=False,
@@ -120,7 +121,7 @@ SEQUENCES = (
         "write the part that each domain covers",
         "FASTA, matched parts",
         "-matched.fasta",
-        f"{_SEQUENCES}:write_matched",
+        LazyImport(f"{_SEQUENCES}:write_matched"),
         counts="matched part",
         options=("flank", "matched_by"),
         is_exact=True,

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.engines.export import Choice
-from clalign.engines.export import Source as GeneralSource
+from clalign.engines.export_source import Choice, EngineOfRun
+from clalign.engines.export_source import Source as GeneralSource
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ClalignError
@@ -29,8 +29,8 @@ class Source(GeneralSource):
 
     needs_path = False
 
-    def __init__(self, run: RunFile, choice: Choice, context: JobContext) -> None:
-        super().__init__(run, choice, context)
+    def __init__(self, engine: EngineOfRun, run: RunFile, choice: Choice, context: JobContext) -> None:
+        super().__init__(engine, run, choice, context)
         self.spec = run.spec(SearchSpec)
         if self.is_scan:  # of each sequence any profile may be asked for
             self.cards = run.profiles()

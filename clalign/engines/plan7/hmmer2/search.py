@@ -19,10 +19,13 @@ from clalign.engines.plan7.hmmer2.domains import (
     uncorrected_domains,
 )
 from clalign.engines.plan7.hmmer3.domain_limits import Hmmer2DomainLimits
+from clalign.engines.plan7.hmmer3.funnel import STAGES
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.steps import Step, counted, in_words, step
 from clalign.engines.plan7.targets import Targets
 from clalign.errors import DeviceError, OptionError
 from clalign.execution.units import Scored
+from clalign.runs.run_file import RunFile
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE, Paths
 from clalign.values.alignments import DomainPath, alignment_text
@@ -164,6 +167,79 @@ class Hmmer2Search(Struct, frozen=True):
     def length(self) -> int:
         """Number of nodes of the profile."""
         return self.profile.length
+
+    @property
+    def origin(self) -> str:
+        """What the profile is of."""
+        return "hmmer2"
+
+    @property
+    def shelf(self) -> None:
+        """Each profile is scored alone."""
+
+    def start_together(
+        self, searches: Sequence[Hmmer2Search], session: Session, batch: SequenceBatch
+    ) -> Callable[[], Sequence[Found]]:
+        """Start scoring a batch with several profiles; return a callable that blocks until all are there."""
+        waits = [search.start_scoring(session, batch) for search in searches]
+        return lambda: [wait() for wait in waits]
+
+    def hits_together(
+        self, session: Session, units: Sequence[tuple[Hmmer2Search, Found]]
+    ) -> Steps[list[tuple[Hit, ...]]]:
+        """Trace the candidates of some units; see `hits_in_steps`."""
+        return hits_in_steps(session, units)
+
+    def includes(self, hit: Hit) -> bool:
+        """Return whether a hit is significant by its score and E-value."""
+        return self.is_included(np.float32(hit.score), hit.evalue)
+
+    def evalues_again(self, hit: Hit) -> list[tuple[float, float]]:
+        """Return the E-values of a hit and its domains, each with the one that follows from its score."""
+        limits = self.thresholds
+        scores = [(hit.evalue, hit.score, limits.n_targets)]
+        scores += [(domain.evalue, domain.score, limits.n_domain_targets) for domain in hit.domains]
+        return [(evalue, self._evalue(np.float32(score), n_targets)) for evalue, score, n_targets in scores]
+
+    def agrees(self, hit: Hit, again: Hit) -> bool:
+        """Return whether two devices found the same hit: HMMER2's scores are integers."""
+        return hit == again
+
+    def passages_otherwise(self, run: RunFile, number: int, scored: Found) -> list[str]:
+        """Return nothing: there are no filters."""
+        del run, number, scored
+        return []
+
+    def steps_of(self, session: Session, row: int) -> list[Step]:
+        """Return the score of a target, and whether it is reported when that is corrected for composition."""
+        limits = self.thresholds
+        scored = self.start_scoring(session, self.database.select(np.array([row], np.int64)))()
+        raw = int(scored.scores.values[0])
+        if raw == IMPOSSIBLE:
+            return [
+                step("all", STAGES["all"], "It has no residues, or the profile cannot be aligned to it.", passed=False)
+            ]
+        score, threshold = bits(raw), limits.report_score
+        passed = len(self.candidates(scored.scores)) > 0
+        has_limit = limits.evalue != NO_LIMIT and limits.n_targets
+        first = step(
+            "viterbi", "Viterbi score", f"The best alignment scores {in_words(float(score), threshold)}.",
+            score=float(score), threshold=threshold, pvalue=limits.pvalue(score),
+            limit=limits.evalue / limits.n_targets if has_limit else None, passed=passed,
+        )  # fmt: skip
+        relaxed = replace(limits, evalue=NO_LIMIT, score=-NO_LIMIT, domain_evalue=NO_LIMIT, domain_score=-NO_LIMIT)
+        hits = replace(self, thresholds=relaxed, judged_among=1.0).start_hits(session, scored)()
+        if not hits:
+            return [first]
+        corrected, evalue = np.float32(hits[0].score), hits[0].evalue
+        text = f"Corrected for composition, the score of {counted(hits[0].n_domains, 'domain')} is"
+        text += f" {in_words(float(corrected), threshold)} (E-value {evalue:.2g})."
+        is_hit = bool(corrected >= limits.score and evalue <= limits.evalue)
+        last = step(
+            "reported", STAGES["reported"], text, score=hits[0].score, threshold=threshold,
+            pvalue=limits.pvalue(corrected), passed=is_hit, ran=passed,
+        )  # fmt: skip
+        return [first, last]
 
     def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Found]:
         """Start scoring a batch; return what waits for the scores and returns them."""

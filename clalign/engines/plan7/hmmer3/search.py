@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -12,10 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps, at_once
+from clalign.engines.plan7.hmmer3.agreement import (
+    FORWARD_SHARE,
+    FORWARD_SLACK,
+    hits_agree,
+    passages_differ,
+)
 from clalign.engines.plan7.hmmer3.alignments import hmmer3_alignment_texts
-from clalign.engines.plan7.hmmer3.domains import domains_in_steps
+from clalign.engines.plan7.hmmer3.domains import define_domains, domains_in_steps
+from clalign.engines.plan7.hmmer3.filter_steps import filter_steps, report_step
+from clalign.engines.plan7.hmmer3.funnel import STAGES, survivors_of
 from clalign.engines.plan7.hmmer3.scores import (
     TargetScores,
     in_bits,
@@ -29,32 +39,32 @@ from clalign.engines.plan7.hmmer3.thresholds import (
     hmmer3_thresholds,
 )
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.steps import Step, counted, step, unless_reached
 from clalign.engines.plan7.tables import BATCHES
-from clalign.engines.plan7.targets import SearchableBatch, Targets
+from clalign.engines.plan7.targets import LONGEST, SearchableBatch, Targets
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
+from clalign.runs.run_file import RunFile
 from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
 from clalign.values.envelopes import RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
-from clalign.values.local_profiles import BYTE_BASE, BYTE_E_MOVE, BYTE_SCALE, LN_2, LOOP_COST, LocalProfile, byte_scores
+from clalign.values.local_profiles import (
+    BYTE_BASE,
+    BYTE_E_MOVE,
+    BYTE_SCALE,
+    LN_2,
+    LOOP_COST,
+    LocalProfile,
+    byte_scores,
+    length_terms,
+)
 from clalign.values.profile_shelves import to_local_profile
 from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm
-from clalign.values.sequences import SequenceBatch
+from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 DOMAIN_CELLS = 1 << 28
 """Cells of the targets whose domains are defined in one go, with their profiles."""
-
-FORWARD_SLACK = np.float32(0.05)
-"""So many nats the Forward scores of the filter and of the domains may lie apart; they are summed in another order."""
-
-FORWARD_SHARE = np.float32(1e-4)
-"""And this share of the score on top.
-
-A row adds its scale to a sum in single precision, and rounds it by up to 2^-24 of it, here and there another way. Over
-n rows such errors grow like a random walk, to about 2^-24 sqrt(n) of the score: 1.9e-5 over 100,000 rows (1.8e-5 was
-measured), 1e-4 over 2.8 million.
-"""
 
 Found = Scored[tuple[SearchableBatch, Filtered, Survivors]]
 """What a device found in a batch, with the filters' scores."""
@@ -120,6 +130,83 @@ class Hmmer3Search(Struct, frozen=True):
     def length(self) -> int:
         """Number of nodes of the profile."""
         return self.profile.length
+
+    @property
+    def origin(self) -> str:
+        """What the profile is of."""
+        return "hmmer3"
+
+    @property
+    def database(self) -> SequenceDatabase:
+        """The sequences that are searched."""
+        return self.targets.database
+
+    @property
+    def shelf(self) -> object:
+        """Where the profile stands with others."""
+        return self.profile.shelved.shelf
+
+    def start_together(
+        self, searches: Sequence[Hmmer3Search], session: Session, batch: SequenceBatch
+    ) -> Callable[[], Sequence[Found]]:
+        """Start sending a batch through the filters of some profiles; see `start_many`."""
+        return start_many(searches, session, batch)
+
+    def hits_together(self, session: Session, units: Sequence[Unit]) -> Steps[list[tuple[Hit, ...]]]:
+        """Look for the hits among what passed all filters in some units; see `hits_in_steps`."""
+        return hits_in_steps(session, units)
+
+    def includes(self, hit: Hit) -> bool:
+        """Return whether a hit is significant by its score and E-value."""
+        return self.thresholds.includes(hit.score, hit.evalue)
+
+    def evalues_again(self, hit: Hit) -> list[tuple[float, float]]:
+        """Return the E-values of a hit and its domains, each with the one that follows from its P-value."""
+        scored: list[Hit | Domain] = [hit, *hit.domains]
+        logs = [(one.evalue, one.log_pvalue) for one in scored]
+        return [(evalue, hmmer3_evalue(log, self.thresholds.n_targets)) for evalue, log in logs if log is not None]
+
+    def agrees(self, hit: Hit, again: Hit) -> bool:
+        """Return whether two devices found the same hit; see `hits_agree`."""
+        return hits_agree(hit, again)
+
+    def passages_otherwise(self, run: RunFile, number: int, scored: Found) -> list[str]:
+        """Return in words which targets came otherwise through the filters than in a run."""
+        kept, again, texts = survivors_of(run, number), scored.details[2], []
+        for row in scored.scores.targets.tolist():
+            if (n_passed := passages_differ(kept, again, row)) is not None:
+                before, now = n_passed
+                name = self.database.header(row)[0]
+                texts.append(f"{name}: passed {before} filters, computed again {now}, or has other scores there.")
+        return texts
+
+    def steps_of(self, session: Session, row: int) -> list[Step]:
+        """Return what becomes of a target in each filter, in the definition of its domains, and in the report."""
+        codes = self.database.residues(row)
+        if row in self.targets.left_out.rows or not len(codes):
+            why = "It has no residues."
+            if len(codes):
+                why = (
+                    f"HMMER3 searches no sequence longer than {LONGEST:,} residues, nor one with characters it refuses."
+                )
+            return [step("all", STAGES["all"], why, passed=False)]
+        found = FILTERS.passage(codes, self.model)
+        null = float(length_terms(np.array([len(codes)])).null[0])
+        steps = filter_steps(self.model, found, null)
+        if not math.isfinite(found.forward):
+            return steps
+        batch = self.database.select(np.array([row], np.int64))
+        domains = define_domains(session, batch, self.profile, self.seed)()[0]
+        came = all(one["passed"] for one in steps if one["ran"])
+        n = len(domains.envelopes)
+        text = f"{domains.expected:.1f} domains are expected and {n} found, in {counted(domains.n_regions, 'region')}."
+        steps.append(step("domains", "Domains", unless_reached(came) + text, passed=n > 0, ran=came))
+        if not n:
+            return steps
+        relaxed = replace(self, thresholds=replace(self.thresholds, evalue=math.inf, score=None))
+        scores = FilterScores(0.0, None, None, None)
+        (hit,) = relaxed.hits(Candidates(np.array([row]), [domains], np.array([null], np.float32), [scores], [0]))
+        return [*steps, report_step(self.thresholds, hit, came)]
 
     def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Found]:
         """Start sending a batch through the filters; return what waits for the result."""
@@ -187,7 +274,7 @@ class Hmmer3Search(Struct, frozen=True):
 
     def hits(self, candidates: Candidates) -> Iterator[Hit]:
         """Yield those of some targets that are reported, with their domains."""
-        database, limits, rows, found = self.targets.database, self.thresholds, candidates.rows, candidates.found
+        database, limits, rows, found = self.database, self.thresholds, candidates.rows, candidates.found
         lengths = database.offsets[rows + 1] - database.offsets[rows]
         scores = target_scores(found, candidates.null, lengths, without_null2=self.without_null2)
         log_pvalues = hmmer3_log_tail(scores.score, limits.calibration).tolist()
@@ -243,7 +330,7 @@ class Hmmer3Search(Struct, frozen=True):
             np.rint(1000.0 * (bits + biases)).astype(np.int64).tolist(), [path.states for path in paths],
             hmmer3_alignment_texts(
                 paths, [envelope.posterior for envelope in envelopes], self.profile,
-                self.targets.database.residues_of(candidates.rows[np.array(owners)]),
+                self.database.residues_of(candidates.rows[np.array(owners)]),
             ),
             log_pvalues, [envelope.accuracy for envelope in envelopes],
         )  # fmt: skip
@@ -254,7 +341,7 @@ class Hmmer3Search(Struct, frozen=True):
         msv = self.profile.settings.msv
         assert msv is not None
         return {
-            "name": self.targets.database.header(row)[0],
+            "name": self.database.header(row)[0],
             "score": float(score[0]),
             "evalue": float(hmmer3_gumbel(score, msv)[0]) * self.thresholds.n_targets,
             "kind": "msv",

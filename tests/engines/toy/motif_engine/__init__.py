@@ -1,6 +1,7 @@
 """A toy engine: how often a motif occurs in every sequence."""
 
-from clalign.engines.engine import Engine
+from clalign.engines.engine import Engine, EngineParts
+from clalign.engines.lazy_imports import LazyImport
 
 ENGINE = Engine(
     name="motif",
@@ -8,12 +9,12 @@ ENGINE = Engine(
     commands={"motif": "count a motif in every sequence"},
     query="motif",
     queries="motifs",
-    at={
-        "commands": "motif_engine.counting:COMMANDS",
-        "spec": "motif_engine.counting:MotifSpec",
-        "load": "motif_engine.counting:MotifWork.loaded",
-        "runs": "motif_engine.counting:RUNS",
-        "source": "motif_engine.counting:MotifSource",
-        "exports": "motif_engine.counting:EXPORTS",
-    },
+    parts=EngineParts(
+        commands=LazyImport("motif_engine.counting:COMMANDS"),
+        spec=LazyImport("motif_engine.counting:MotifSpec"),
+        load=LazyImport("motif_engine.counting:MotifWork.loaded"),
+        runs=LazyImport("motif_engine.counting:RUNS"),
+        source=LazyImport("motif_engine.counting:MotifSource"),
+        exports=LazyImport("motif_engine.counting:EXPORTS"),
+    ),
 )

@@ -14,8 +14,10 @@ from clalign.compute.sessions import Check, Session, nothing_to_check
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.commands import Command, Input
-from clalign.engines.export import Source, write_lines
+from clalign.engines.export import write_lines
+from clalign.engines.export_source import Source
 from clalign.engines.exports import Export
+from clalign.engines.lazy_imports import LazyImport
 from clalign.errors import OptionError
 from clalign.execution.estimate import Estimate, seconds_of
 from clalign.execution.job import Task
@@ -62,14 +64,14 @@ class MotifSpec(Spec):
 
 
 EXPORTS = (
-    Export("text", "-o", "write the counts", "Counts", ".txt", f"{__name__}:write_text", is_main=True),
+    Export("text", "-o", "write the counts", "Counts", ".txt", LazyImport(f"{__name__}:write_text"), is_main=True),
     Export(
         "fasta",
         "--fasta",
         "write the sequences that have it, whole",
         "Sequences",
         ".fasta",
-        "clalign.engines.export:write_fasta",
+        LazyImport("clalign.engines.export:write_fasta"),
     ),
 )
 

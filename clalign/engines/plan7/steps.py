@@ -1,0 +1,88 @@
+"""The steps of a search with a profile, as a target goes through them."""
+
+from __future__ import annotations
+
+import math
+from typing import TypedDict
+
+from clalign.engines.plan7.hmmer3.thresholds import ALL_SCORES
+from clalign.values.evalues import digits_apart
+
+
+class Step(TypedDict):
+    """What becomes of a target in a step of a search; what does not apply is None.
+
+    Attributes
+    ----------
+    stage, label : str
+        Name, and how it is called.
+    score, threshold : float or None
+        Of the target, and what is needed (bits).
+    pvalue, limit : float or None
+        Of the target, and the highest that passes.
+    passed : bool or None
+    ran : bool
+        Whether the search itself comes to it.
+    text : str
+    """
+
+    stage: str
+    label: str
+    score: float | None
+    threshold: float | None
+    pvalue: float | None
+    limit: float | None
+    passed: bool | None
+    ran: bool
+    text: str
+
+
+def step(
+    stage: str,
+    label: str,
+    text: str,
+    *,
+    score: float | None = None,
+    threshold: float | None = None,
+    pvalue: float | None = None,
+    limit: float | None = None,
+    passed: bool | None = None,
+    ran: bool = True,
+) -> Step:
+    """Return a step; thresholds that no score can have are left out."""
+    return {
+        "stage": stage,
+        "label": label,
+        "score": score,
+        "threshold": possible(threshold),
+        "pvalue": pvalue,
+        "limit": limit,
+        "passed": passed,
+        "ran": ran,
+        "text": text,
+    }
+
+
+def possible(threshold: float | None) -> float | None:
+    """Return a threshold that some score may have, else None."""
+    return float(threshold) if threshold is not None and abs(threshold) < ALL_SCORES else None
+
+
+def in_words(score: float, threshold: float) -> str:
+    """Return a score and what is needed, in words."""
+    needed = possible(threshold)
+    if not math.isfinite(score):
+        shown = "more than can be counted" if score > 0 else "nothing"
+        return shown if needed is None else f"{shown}; {needed:.1f} bits are needed"
+    digits = digits_apart(score, needed)
+    return f"{score:.{digits}f} bits" + ("" if needed is None else f"; {needed:.{digits}f} are needed")
+
+
+def counted(n: int, thing: str) -> str:
+    """Return a number of things, in words."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
+def unless_reached(came: bool) -> str:
+    """Return in words that the search does not come to a step; nothing if it does."""
+    return "" if came else "The search does not come to it. "
