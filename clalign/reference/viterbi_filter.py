@@ -25,16 +25,15 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.values.local_profiles import (
+from clalign.values.local_profiles import LocalProfile, word_scores
+from clalign.values.local_scores import (
     HIGHEST_WORD,
     LOOP_COST,
     NEVER_WORD,
     WORD_BASE,
     WORD_E_MOVE,
     WORD_SCALE,
-    LocalProfile,
     length_terms,
-    word_scores,
 )
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from clalign.values.evalues import MIN_NORMAL, exponential_survival, gumbel_survival
-from clalign.values.local_profiles import LN_2
+from clalign.values.local_scores import LN_2
 from clalign.values.profiles import Calibration
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.values.local_profiles import background
+from clalign.values.local_scores import background
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer2Settings
 
 Doubles = npt.NDArray[np.float64]

@@ -7,8 +7,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from clalign.values.alphabets import AMINO, code_of
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.profile_shelves import mean_composition, to_local_profile
+from clalign.values.local_profiles import LocalProfile, mean_composition, to_local_profile
 from clalign.values.profiles import (
     Calibration,
     Cutoffs,

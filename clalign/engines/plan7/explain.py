@@ -31,7 +31,7 @@ from clalign.values.devices import Device
 from clalign.values.evalues import bits, digits_apart, hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.filters import Passage, pvalue
 from clalign.values.hits import FilterScores, Hit
-from clalign.values.local_profiles import LN_2, length_terms
+from clalign.values.local_scores import LN_2, length_terms
 from clalign.values.profiles import IMPOSSIBLE, Calibration
 
 Step = dict[str, Any]

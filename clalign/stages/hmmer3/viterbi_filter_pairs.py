@@ -9,16 +9,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.sessions import KernelSession, Tables
-from clalign.values.local_profiles import (
-    HIGHEST_WORD,
-    NEVER_WORD,
-    WORD_BASE,
-    WORD_E_MOVE,
-    LocalProfile,
-    WordScores,
-    length_terms,
-)
-from clalign.values.profile_shelves import Places
+from clalign.values.local_profiles import LocalProfile, Places
+from clalign.values.local_scores import HIGHEST_WORD, NEVER_WORD, WORD_BASE, WORD_E_MOVE, WordScores, length_terms
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Wide = npt.NDArray[np.int64]

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from clalign.compute.geometry import spread
 from clalign.compute.sessions import KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import node_tables
-from clalign.values.local_profiles import HIGHEST_WORD, NEVER_WORD, LocalProfile, WordScores, word_scores
-from clalign.values.profile_shelves import Places, ProfileShelf
+from clalign.values.local_profiles import LocalProfile, Places, ProfileShelf, word_scores
+from clalign.values.local_scores import HIGHEST_WORD, NEVER_WORD, WordScores
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Whole = npt.NDArray[np.int64]
