@@ -47,12 +47,12 @@ from clalign.values.profiles import DM, II, IM, MI, MM, Hmm, Hmmer3Settings
 Places = npt.NDArray[np.int64]
 
 MAX_NODES = 1 << 15
-"""Nodes that stand on a shelf: some 20 MB of all kinds of scores."""
+"""Limit of the nodes on a shelf: some 20 MB of all kinds of scores."""
 
 MAX_MODELS = 512
 
-KEPT_SHELVES = 2
-"""Besides those that someone has: units of two models that follow each other may be asked for in turns."""
+MAX_KEPT_SHELVES = 2
+"""Limit of the shelves that are kept without being in use: units of two neighboring models may be wanted in turns."""
 
 
 class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
@@ -106,7 +106,7 @@ class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
 
 @dataclass(frozen=True, eq=False)
 class ProfileShelf:
-    """The profiles of some models of one alphabet; `N` stands for the nodes of all, node 0 of each included.
+    """The profiles of models of one alphabet; `N` is the number of nodes of all, node 0 of each included.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class ProfileShelf:
     composition : float32[n, K]
         All as in `LocalProfile`.
     travels_once : bool
-        Workers of a cluster keep one for all of its models that they search with.
+        Whether workers of a cluster receive a shelf once and keep it for all of its models.
     """
 
     travels_once: ClassVar[bool] = True
@@ -141,7 +141,7 @@ class ProfileShelf:
 
     @property
     def alphabet(self) -> Alphabet:
-        """Of all models."""
+        """The alphabet of all models."""
         return self.hmms[0].alphabet
 
     def nodes(self, place: int) -> slice:
@@ -224,26 +224,24 @@ class ProfileShelf:
 
 
 class Shelved(Struct, frozen=True, eq=False):
-    """Where a profile stands among others that were made together with it."""
+    """The shelf of a profile, and its place on it."""
 
     shelf: ProfileShelf
     place: int
 
     @property
     def nodes(self) -> slice:
-        """Where its nodes stand."""
+        """The nodes of the profile in the arrays of the shelf."""
         return self.shelf.nodes(self.place)
 
 
 class Shelves:
-    """The profiles of a library, made shelf by shelf when one of its models is asked for.
-
-    Several threads may ask.
+    """The profiles of a library, made shelf by shelf when one of its models is needed; for use by several threads.
 
     Parameters
     ----------
     hmms : sequence of Hmm
-        Those of HMMER2 stand on no shelf, and those of different alphabets on different ones.
+        Models of HMMER2 stand on no shelf, and those of different alphabets on different ones.
     compute_composition : bool
         As for `shelf_of`.
 
@@ -282,7 +280,7 @@ class Shelves:
                 shelf = self._in_use[first] = shelf_of(self._hmms[first:end], self._compute_composition)
             self._kept[first] = shelf
             self._kept.move_to_end(first)
-            while len(self._kept) > KEPT_SHELVES:
+            while len(self._kept) > MAX_KEPT_SHELVES:
                 self._kept.popitem(last=False)
         return shelf.profile(number - first)
 
@@ -295,8 +293,9 @@ def shelf_of(hmms: Sequence[Hmm], compute_composition: bool = False) -> ProfileS
     hmms : sequence of Hmm
         Of one alphabet.
     compute_composition : bool
-        Compute the mean emissions that a file does not say. Otherwise they are zero, as in HMMER: its bias filter then
-        knows no composition but the background's, and costs every target about one nat less than the null model.
+        Compute the mean emissions where a file does not give them. Otherwise they are zero, as in HMMER: its bias
+        filter then knows no composition but the background's, and costs every target about one nat less than the null
+        model.
     """
     alphabet = hmms[0].alphabet
     null = background(alphabet)

@@ -34,22 +34,22 @@ WORD_BASE = 12000
 """Offset of the 16-bit scores."""
 
 WORD_E_MOVE = -500
-"""From E to C and to J: one bit."""
+"""16-bit score of the steps from E to C and to J: one bit."""
 
 BYTE_E_MOVE = 3
-"""The same as an 8-bit cost."""
+"""8-bit cost of the steps from E to C and to J."""
 
 LOOP_COST = np.float32(3.0)
-"""What the filters pay in nats, all at once, for the loops of N, J and C that they take as free."""
+"""Cost in nats that the filters pay at once for the loops of N, J and C, which they take as free."""
 
-NEVER_WORD, HIGHEST_WORD = -32768, 32767
+NEVER_WORD, MAX_WORD = -32768, 32767
 """Minus infinity of the 16-bit scores, and the highest of them."""
 
 NEVER_BYTE = 255
-"""The cost of what cannot be, among the 8-bit scores."""
+"""8-bit cost of what is impossible."""
 
 MAX_COST = 127
-"""The 8-bit form of HMMER of SSV takes no more off."""
+"""Limit of the costs in HMMER's 8-bit form of SSV."""
 
 AMINO_BACKGROUND = np.array(
     [
@@ -77,7 +77,7 @@ def members_of(alphabet: Alphabet) -> tuple[list[int], ...]:
 
 
 _MEMBERS: dict[str, tuple[list[int], ...]] = {}
-"""By the name of the alphabet: every table of a model asks for them."""
+"""Results of `members_of` by the name of the alphabet; every table of a model needs them."""
 
 
 def _members_of(alphabet: Alphabet) -> tuple[list[int], ...]:
@@ -165,7 +165,7 @@ class WordScores(Struct, frozen=True):
 
 def words_of(values: Floats) -> Words:
     """Return scores in nats in the 16-bit form."""
-    words: Words = np.clip(rounded(values, WORD_SCALE), NEVER_WORD, HIGHEST_WORD).astype(np.int16)
+    words: Words = np.clip(rounded(values, WORD_SCALE), NEVER_WORD, MAX_WORD).astype(np.int16)
     return words
 
 

@@ -111,7 +111,7 @@ def random_batch(
     return SequenceBatch.from_texts(sequences)
 
 
-LONGEST_PROTEIN = 35_000
+MAX_PROTEIN_LENGTH = 35_000
 
 
 def swissprot_lengths(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
@@ -122,7 +122,7 @@ def swissprot_lengths(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]
     common = rng.lognormal(5.6435, 0.64, n)
     giants = 2000.0 * (1.0 + rng.pareto(1.8, n))
     lengths = np.where(rng.random(n) < 0.002, giants, common)
-    return np.clip(np.round(lengths), 2, LONGEST_PROTEIN).astype(np.int64)
+    return np.clip(np.round(lengths), 2, MAX_PROTEIN_LENGTH).astype(np.int64)
 
 
 def random_codes(rng: np.random.Generator, n_residues: int) -> npt.NDArray[np.uint8]:

@@ -175,7 +175,7 @@ def test_shelves_that_several_are_at_are_made_once(monkeypatch: pytest.MonkeyPat
     hmms = library("odd")
     shelves, n_made = Shelves(hmms), [0]
     firsts, ends = shelves.firsts, [*shelves.firsts[1:], len(hmms)]
-    assert len(firsts) > local_profiles.KEPT_SHELVES + 2
+    assert len(firsts) > local_profiles.MAX_KEPT_SHELVES + 2
 
     def counted(some: list[Hmm], compute: bool) -> local_profiles.ProfileShelf:
         n_made[0] += 1

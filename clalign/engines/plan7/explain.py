@@ -28,7 +28,7 @@ from clalign.runs.inputs import at_hand
 from clalign.runs.run_file import RunFile
 from clalign.stages.hmmer3.filters import FILTERS
 from clalign.values.devices import Device
-from clalign.values.evalues import bits, digits_apart, hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
+from clalign.values.evalues import bits, distinguishing_decimals, hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.filters import Passage, pvalue
 from clalign.values.hits import FilterScores, Hit
 from clalign.values.local_scores import LN_2, length_terms
@@ -119,7 +119,7 @@ def _scored(score: float, threshold: float) -> str:
     if not math.isfinite(score):
         shown = "more than can be counted" if score > 0 else "nothing"
         return shown if needed is None else f"{shown}; {needed:.1f} bits are needed"
-    digits = digits_apart(score, needed)
+    digits = distinguishing_decimals(score, needed)
     return f"{score:.{digits}f} bits" + ("" if needed is None else f"; {needed:.{digits}f} are needed")
 
 

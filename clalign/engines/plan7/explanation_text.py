@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from clalign.values.evalues import digits_apart
+from clalign.values.evalues import distinguishing_decimals
 
 WIDTH = 100
 
@@ -28,7 +28,7 @@ def _step_line(step: dict[str, Any]) -> str:
     results = {True: "passed", False: "not passed", None: ""}
     result = results[step["passed"]] + ("" if step["ran"] else " (not part of the search)")
     score, needed, value = step["score"], step["threshold"], step["pvalue"]
-    form = ".1f" if score is None else f".{digits_apart(score, needed)}f"
+    form = ".1f" if score is None else f".{distinguishing_decimals(score, needed)}f"
     shown = "<1e-300" if value == 0.0 else _shown(value, ".2g")
     if score is not None or value is None:
         scored = _shown(score, form)
