@@ -33,8 +33,7 @@ from clalign.stages.hmmer3.row_lists import all_rows, length_buffers
 from clalign.stages.hmmer3.ssv import SSV
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
 from clalign.values.alphabets import decode
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.profile_shelves import to_local_profile
+from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import swissprot_batch

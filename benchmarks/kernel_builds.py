@@ -29,7 +29,7 @@ from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.values.devices import Device
-from clalign.values.profile_shelves import to_local_profile
+from clalign.values.local_profiles import to_local_profile
 
 
 def needed(device: Device, path: str) -> list[ProgramChoice]:

@@ -43,7 +43,7 @@ void settle(place_t *place, special_t *special, word_row_t *row, int vectors, __
         special->single_most = e;
         row->begin = begin_after(e, special->move);
         /* A place without a sequence has nothing to end. */
-        if (e >= HIGHEST_WORD && place->advance) place->left = 0;
+        if (e >= MAX_WORD && place->advance) place->left = 0;
     }
     deletes_across_words(row, vectors, transitions, reach);
 }

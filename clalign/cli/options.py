@@ -16,7 +16,7 @@ from clalign.cli.streams import tell
 from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, quoted
-from clalign.values.devices import at_home, cluster_of
+from clalign.values.devices import cluster_of, without_cluster
 from clalign.values.specs import Spec
 from clalign.values.typed_numbers import count, number, signed_number, whole_number
 
@@ -177,7 +177,7 @@ def device_of(arguments: argparse.Namespace) -> str:
             f"--cluster is {quoted(cluster)}, which is no address of a scheduler.",
             "Give one such as tcp://host:8786, the .json file that the scheduler wrote, or local:4.",
         )
-    return f"{at_home(words)}@{cluster}"
+    return f"{without_cluster(words)}@{cluster}"
 
 
 def spec_of(arguments: argparse.Namespace, engine: Engine, command: Command) -> Spec:

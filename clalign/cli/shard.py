@@ -19,7 +19,7 @@ from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
 from clalign.engines.engine import Engine, engine_of_command, engines
 from clalign.errors import OptionError, named, quoted
-from clalign.values.shards import FLAG, MOST, Shard, ShardRows
+from clalign.values.shards import FLAG, MAX_SHARDS, Shard, ShardRows
 from clalign.values.specs import Spec
 from clalign.values.typed_numbers import count
 
@@ -164,8 +164,8 @@ def _planned(arguments: argparse.Namespace) -> Planned:
             f"`clalign {name}` needs all of its sequences at once: it has no database to be searched in parts.",
             f"Parts are for {', '.join(searches)}.",
         )
-    if arguments.n > MOST:
-        raise OptionError(f"There are {arguments.n:,} parts.", f"Give at most {MOST:,}.")
+    if arguments.n > MAX_SHARDS:
+        raise OptionError(f"There are {arguments.n:,} parts.", f"Give at most {MAX_SHARDS:,}.")
     parser = parser_of(name)
     assert parser is not None
     given = parser.parse_args(words[1:])

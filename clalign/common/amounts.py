@@ -1,4 +1,4 @@
-"""Amounts of memory, times, and rates of runs, the same everywhere: in decimal units, as disks and files have them."""
+"""Amounts of memory, times and rates of runs as text, in decimal units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
-"""Each a thousand of the one before."""
+"""Units of memory; each is a thousand times the one before."""
 
 THIN = "\u202f"
 """Narrow no-break space before units, where there is a font that has it."""
@@ -22,7 +22,7 @@ def size_text(n_bytes: float, blank: str = " ") -> str:
         What stands between number and unit.
     """
     power = 0
-    while n_bytes >= 999.5 and power < len(UNITS) - 1:  # what would be rounded to 1000 is one of the next unit
+    while n_bytes >= 999.5 and power < len(UNITS) - 1:  # 999.5 would be rounded to 1000, which is 1 of the next unit
         n_bytes /= 1000
         power += 1
     digits = 1 if power and n_bytes < 9.95 else 0
@@ -30,7 +30,7 @@ def size_text(n_bytes: float, blank: str = " ") -> str:
 
 
 def rate_text(gcups: float, blank: str = " ") -> str:
-    """Return a speed in 10^9 cells a second, everywhere with the same digits; a very low one as in ``4.8e-5 GCUPS``."""
+    """Return a speed in 10^9 cells a second as in ``12.3 GCUPS``, a very low one as in ``4.8e-5 GCUPS``."""
     if 0 < gcups < 0.001:
         mantissa, exponent = f"{gcups:.1e}".split("e")
         return f"{mantissa}e{int(exponent)}{blank}GCUPS"
@@ -48,13 +48,13 @@ def seconds_text(value: float, blank: str = " ") -> str:
 
 
 def rate_of_run(n_cells: float, seconds: float) -> float:
-    """Return the rate of a run in GCUPS, 10^9 cells a second: all its cells by all its time, waiting included.
+    """Return the rate of a run in GCUPS, 10^9 cells a second: all its cells divided by all its time, waiting included.
 
-    This is what is meant wherever the rate of a run is told; beside a device stands that of its self-test.
+    It is shown for runs; devices show the rate of their self-test.
     """
     return n_cells / seconds / 1e9 if seconds > 0 else 0.0
 
 
 def rate_of_finished(done: Mapping[str, Any]) -> float:
-    """Return the rate of a run by what is kept of its end."""
+    """Return the rate of a run in GCUPS from what is stored about its end."""
     return rate_of_run(done["new_cells"], done["seconds"])

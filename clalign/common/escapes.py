@@ -1,6 +1,6 @@
-"""Characters that tell a terminal or an editor what to do, in names that come from files: they are written as escapes.
+"""Escapes for characters in names from files that would control a terminal or an editor.
 
-Which those are: the control characters of ASCII and of Latin-1 (C0, DEL, C1) except tab and line feed, the line and
+They are the control characters of ASCII and of Latin-1 (C0, DEL, C1) except tab and line feed, the line and
 paragraph separators, and the marks that change the direction of writing. Letters of any script stay as they are.
 """
 
@@ -13,7 +13,7 @@ _UNSAFE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\
 
 
 def escaped(text: str) -> str:
-    r"""Return a text in which such characters are written as Python writes them, as in ``\x1b`` or ``\u202e``."""
+    r"""Return a text whose control characters are escaped as in Python: ``\x1b``, ``\u202e``."""
     if text.isascii():  # the usual case, and much faster than to search
         if len(text.encode("ascii").translate(None, _CONTROLS)) == len(text):
             return text
@@ -23,7 +23,7 @@ def escaped(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return a text as `escaped` does, line feeds and tabs as escapes, too."""
+    """Return a text with all its control characters escaped, line feeds and tabs included."""
     return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
 
 

@@ -24,7 +24,7 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import input_of
 from clalign.runs.placed_parts import PlacedPart, Target, longest_of_name, parts_by_target, path_of
 from clalign.runs.run_file import RunFile, open_run
-from clalign.values.architectures import RULES, Architecture, Clans, PlacedDomain, resolve, settled
+from clalign.values.architectures import RULES, Architecture, Clans, PlacedDomain, effective_rule, resolve
 from clalign.values.hits import matched_places
 
 _PFAM = re.compile(r"PF\d{5}(\.\d+)?$")
@@ -146,7 +146,7 @@ def read_architectures(
     with open_run(Path(path)) as run:
         source = engine_of(run).source(run, Choice(), context or QuietContext())
         known, file = clans_of(run, clans, rule)
-        return list(architectures(source, rule, known, significant)), settled(rule, known), file
+        return list(architectures(source, rule, known, significant)), effective_rule(rule, known), file
 
 
 def _words_of(domain: PlacedDomain) -> str:
@@ -195,7 +195,7 @@ def rule_of(source: Source) -> Clans:
     """Return the clans that overlaps are judged by, and let the origin of what is written tell the rule."""
     rule = source.choice.overlaps
     clans, file = clans_of(source.run, source.choice.clans, rule)
-    told = settled(rule, clans)
+    told = effective_rule(rule, clans)
     words = f"{told}: {RULES[told]}" + (f"; clans: {file}" if file and told == "clans" else "")
     source.origin = replace(source.origin, overlaps=words)
     return clans

@@ -39,7 +39,7 @@ from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
-from clalign.values.devices import Device, cluster_of, names_several, told_apart
+from clalign.values.devices import Device, cluster_of, distinct_names, names_several
 from clalign.values.sequences import Column
 from clalign.values.shards import ShardRows, shard_of
 from clalign.values.specs import Spec
@@ -404,7 +404,7 @@ class RunState:
             self._writer.share_of(device)
             devices = [share.device for share in shares.values()]
             drivers = ", ".join(dict.fromkeys(one.driver for one in devices if one.driver))
-            all_ = {"name": ", ".join(told_apart(devices)), "id": ",".join(shares), "driver": drivers}
+            all_ = {"name": ", ".join(distinct_names(devices)), "id": ",".join(shares), "driver": drivers}
             self._task.run.set_facts(device={**devices[0].to_dict(), **all_})
         self._beginning.set()
         return self._writer

@@ -16,7 +16,7 @@ from clalign.execution.units import Batch, Finished, Query, Storing, Unit
 from clalign.jobs import JobContext
 from clalign.runs.batches import BatchResult, pack_scores
 from clalign.runs.run_file import RunFile
-from clalign.values.devices import Device, told_apart
+from clalign.values.devices import Device, distinct_names
 from clalign.values.profiles import IMPOSSIBLE
 
 SPEEDS_SECONDS = 0.1
@@ -123,7 +123,7 @@ class Writer(Generic[Batch]):
                 "cells": one.cells,
                 "share": one.cells / total,
             }
-            for name, one in zip(told_apart([one.device for one in known]), known, strict=True)
+            for name, one in zip(distinct_names([one.device for one in known]), known, strict=True)
         ]
 
     def _speed(self, is_last: bool) -> dict[str, Any]:

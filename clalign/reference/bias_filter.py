@@ -20,7 +20,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.values.local_profiles import LocalProfile, composition_odds, composition_steps, length_terms
+from clalign.values.local_profiles import LocalProfile, composition_odds
+from clalign.values.local_scores import composition_steps, length_terms
 
 START = (np.float32(0.999), np.float32(0.001))
 """How likely each state is the first."""

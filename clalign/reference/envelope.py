@@ -39,7 +39,8 @@ from clalign.reference.local_rows import (
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import Rescored
-from clalign.values.local_profiles import LocalProfile, letter_ratios
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.local_scores import letter_ratios
 from clalign.values.striped_odds import LANES, StripedOdds
 
 
@@ -233,7 +234,7 @@ def composition(posterior: Posterior, profile: LocalProfile, odds: StripedOdds) 
     for code in canonical:
         used = np.stack([m * odds.emissions[code], i], axis=1).reshape(-1, LANES)
         ratios.append(total(used) + (n + c))
-    return letter_ratios(np.array(ratios, np.float32), profile)
+    return letter_ratios(np.array(ratios, np.float32), profile.hmm.alphabet)
 
 
 def posterior_text(states: str, posteriors: list[np.float32]) -> str:

@@ -25,7 +25,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.values.local_profiles import LocalProfile, length_terms, odds
+from clalign.values.local_profiles import LocalProfile, odds
+from clalign.values.local_scores import length_terms
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 LARGEST_SUM = 1e4

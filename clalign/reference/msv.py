@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clalign.values.local_profiles import BYTE_BASE, BYTE_E_MOVE, ByteScores
+from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, ByteScores
 
 OVERFLOW = 255
 """What stands for a score beyond the bytes."""

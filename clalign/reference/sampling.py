@@ -34,7 +34,8 @@ from clalign.reference.clustering import domains_of
 from clalign.reference.local_rows import ONE, Ends, Floats, Row, forward_rows, multi_hit, times, total
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import N_SAMPLES, WORD, Resolved
-from clalign.values.local_profiles import LocalProfile, letter_ratios
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.local_scores import letter_ratios
 from clalign.values.null2 import null2_scores
 from clalign.values.striped_odds import StripedOdds, stripe
 
@@ -187,7 +188,7 @@ def composition(visits: list[int], profile: LocalProfile, odds: StripedOdds) -> 
     n_visits = np.bincount(visits, minlength=profile.length + 1)[1:].astype(np.float32)
     used = stripe(n_visits * (ONE / np.float32(len(visits))))
     codes = [code_of(letter) for letter in profile.hmm.alphabet.canonical]
-    return letter_ratios(np.array([total(used * odds.emissions[code]) for code in codes]), profile)
+    return letter_ratios(np.array([total(used * odds.emissions[code]) for code in codes]), profile.hmm.alphabet)
 
 
 def sample(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clalign.values.local_profiles import MAX_COST, ByteScores
+from clalign.values.local_scores import MAX_COST, ByteScores
 
 BEGIN = -128
 """What every cell holds at least: the score of beginning there."""

@@ -25,16 +25,15 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.values.local_profiles import (
-    HIGHEST_WORD,
+from clalign.values.local_profiles import LocalProfile, word_scores
+from clalign.values.local_scores import (
     LOOP_COST,
+    MAX_WORD,
     NEVER_WORD,
     WORD_BASE,
     WORD_E_MOVE,
     WORD_SCALE,
-    LocalProfile,
     length_terms,
-    word_scores,
 )
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
@@ -44,7 +43,7 @@ Row = npt.NDArray[np.int64]
 
 
 def _sum(a: Row | int, b: Row) -> Row:
-    return np.clip(a + b, NEVER_WORD, HIGHEST_WORD)
+    return np.clip(a + b, NEVER_WORD, MAX_WORD)
 
 
 def _shifted(row: Row) -> Row:
@@ -90,7 +89,7 @@ def viterbi_filter_score(
         opened = np.maximum.accumulate(m + t[MD] - sums[1:])
         d = np.maximum(_shifted(opened) + sums[:-1], NEVER_WORD)
         e = int(m.max())
-        if e >= HIGHEST_WORD:
+        if e >= MAX_WORD:
             return math.inf
         c = max(c, e + WORD_E_MOVE)  # J has the same value
         b = max(WORD_BASE, c) + move

@@ -35,7 +35,7 @@ from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tabl
 from clalign.runs.side_files import check_free
 from clalign.runs.unfinished import Unfinished
 from clalign.values.checked import plain
-from clalign.values.devices import at_home
+from clalign.values.devices import without_cluster
 from clalign.values.hits import Hit
 from clalign.values.specs import Spec
 
@@ -96,7 +96,7 @@ class RunFile:
         if spec is None:
             raise DamagedRun(self.path, "it does not say what was asked for")
         try:
-            here = {"device": at_home(spec["device"])} if "device" in spec else {}
+            here = {"device": without_cluster(spec["device"])} if "device" in spec else {}
             return kind.from_dict(spec | here)
         except ClalignError as error:
             raise DamagedRun(self.path, error.message) from None

@@ -13,7 +13,7 @@ _MATCH, _INSERT, _DELETE = ord("M"), ord("I"), ord("D")
 
 
 class DomainPath(Struct, frozen=True):
-    """The way of one domain through a profile.
+    """The path of one domain through a profile.
 
     Attributes
     ----------

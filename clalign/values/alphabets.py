@@ -95,7 +95,7 @@ class Alphabet(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The alphabet in a biologist's words."""
+        """The alphabet as a biologist calls it: ``protein``, ``DNA`` or ``RNA``."""
         return {"amino": "protein", "dna": "DNA", "rna": "RNA"}[self.name]
 
     def legal_codes(self) -> npt.NDArray[np.bool_]:
@@ -143,10 +143,10 @@ RNA = Alphabet(
 ALPHABETS = {alphabet.name: alphabet for alphabet in (AMINO, DNA, RNA)}
 
 FEW_LETTERS = 50
-"""A guess from fewer letters may be wrong."""
+"""A guess of the alphabet from fewer letters may be wrong."""
 
 FEW_KINDS = 2
-"""So may one from no more different letters: of low complexity are proteins, too."""
+"""A guess from no more different letters may be wrong: there are proteins of low complexity, too."""
 
 _PROTEIN_ONLY = [code_of(letter) for letter in "EFIJLOPQZ"]
 
@@ -180,7 +180,7 @@ def guess_alphabet(counts: npt.NDArray[np.int64]) -> tuple[Alphabet, str]:
 
 
 def is_doubtful(guess: Alphabet, counts: npt.NDArray[np.int64]) -> bool:
-    """Return whether so few letters, or so few different ones (int64[N_CODES]), may as well be of the other kind.
+    """Return whether counts of letters (int64[N_CODES]) are too few, or of too few letters, to trust a guess.
 
     Every base has the letter of an amino acid, but not the other way round.
     """

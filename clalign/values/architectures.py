@@ -18,14 +18,14 @@ RULES: dict[str, str] = {
     "best": "of all overlapping domains the one with the best E-value, whatever their families",
     "all": "every domain, overlapping or not",
 }
-"""What is done with domains that overlap."""
+"""Rules for domains that overlap, each with an explanation."""
 
 JOIN = "~"
-"""Stands between the families of an architecture."""
+"""Separator between the families of an architecture."""
 
 
 class PlacedDomain(Struct, frozen=True):
-    """A domain where it lies on its sequence.
+    """A domain and its place on a sequence.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class PlacedDomain(Struct, frozen=True):
     query, number : int
         Number of its family among the queries, and its own among the domains of the hit.
     family, accession : str
-        Of the family: a profile, or the query of a comparison.
+        Name and accession of the family: a profile, or the query of a comparison.
     family_length : int
     target_range, envelope, family_range : tuple of int
         0-based, half open.
@@ -63,7 +63,7 @@ class PlacedDomain(Struct, frozen=True):
 
     @property
     def rank(self) -> tuple[float, float, int, int, int]:
-        """What domains are taken in rising order of; equal E-values, as of 0, are told apart by the score."""
+        """The key that domains are taken in rising order of: the E-value, then the score, since many E-values are 0."""
         evalue = math.inf if math.isnan(self.evalue) else self.evalue
         return evalue, -self.score, *self.target_range, self.query
 
@@ -87,7 +87,7 @@ class Clans(Struct, frozen=True):
         return next((self.of[name] for name in names_of(domain.family, domain.accession) if name in self.of), "")
 
     def may_nest(self, one: PlacedDomain, other: PlacedDomain) -> bool:
-        """Tell whether the families of two domains may lie within each other."""
+        """Return whether the families of two domains may lie within each other."""
         if not self.nested:
             return False
         others = names_of(other.family, other.accession)
@@ -95,7 +95,7 @@ class Clans(Struct, frozen=True):
 
 
 def names_of(name: str, accession: str) -> tuple[str, ...]:
-    """Return what a family is known by: its accession without a version, and its name."""
+    """Return the keys that a family is looked up by: its accession without a version, and its name."""
     plain = accession.partition(".")[0]
     return (plain, name) if plain and plain != "-" else (name,)
 
@@ -106,13 +106,13 @@ class Architecture(Struct, frozen=True):
     Attributes
     ----------
     row : int
-        Of the sequence in the database.
+        Row of the sequence in the database.
     name, accession, description : str
     length : int
     domains : tuple of PlacedDomain
-        Those that are kept, as they stand on the sequence.
+        Those that are kept, in their order on the sequence.
     n_found : int
-        How many there were.
+        Number of domains before a rule was applied.
     """
 
     row: int
@@ -136,7 +136,7 @@ class Group(Struct, frozen=True):
     members: tuple[int, ...]
 
 
-def settled(rule: str, clans: Clans) -> str:
+def effective_rule(rule: str, clans: Clans) -> str:
     """Return the rule that ``auto`` stands for."""
     if rule in ("", "auto"):
         return "clans" if clans.of else "best"
@@ -144,7 +144,7 @@ def settled(rule: str, clans: Clans) -> str:
 
 
 def resolve(domains: Iterable[PlacedDomain], rule: str, clans: Clans) -> tuple[PlacedDomain, ...]:
-    """Return those of a sequence's domains that a rule keeps, as they stand on the sequence.
+    """Return the domains of a sequence that a rule keeps, in their order on the sequence.
 
     Parameters
     ----------
@@ -153,14 +153,14 @@ def resolve(domains: Iterable[PlacedDomain], rule: str, clans: Clans) -> tuple[P
         One of `RULES`.
     clans : Clans
     """
-    rule, found = settled(rule, clans), list(domains)
+    rule, found = effective_rule(rule, clans), list(domains)
     if len(found) > 1 and rule != "all":
         found = _kept(sorted(found, key=lambda domain: domain.rank), rule == "best", clans)
     return tuple(sorted(found, key=lambda domain: (*domain.target_range, domain.rank)) if len(found) > 1 else found)
 
 
 def _kept(domains: list[PlacedDomain], is_best: bool, clans: Clans) -> list[PlacedDomain]:
-    """Return those of some domains, the best first, that overlap none before whose family they compete with."""
+    """Return the domains, given from the best on, that overlap no kept domain of a family they compete with."""
     kept: list[PlacedDomain] = []
     for domain in domains:
         start, end = domain.target_range
@@ -174,7 +174,7 @@ def _kept(domains: list[PlacedDomain], is_best: bool, clans: Clans) -> list[Plac
 
 
 def grouped(found: Sequence[Architecture]) -> list[Group]:
-    """Return the architectures of some sequences with those that have them, the most frequent first."""
+    """Return sequences grouped by their architecture, the most frequent one first."""
     members: dict[str, list[int]] = {}
     for place, one in enumerate(found):
         members.setdefault(one.words, []).append(place)

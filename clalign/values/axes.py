@@ -1,4 +1,4 @@
-"""Axes of pictures: where a number lies, and which round numbers stand beside it."""
+"""Axes of pictures: the pixel of a number, and the round numbers at the ticks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Floats = npt.NDArray[np.float64]
 
 
 class Scale(Struct, frozen=True):
-    """Maps numbers to pixels.
+    """A map from numbers to pixels.
 
     Attributes
     ----------
     low, high : float
         Ends of the axis.
     start, end : float
-        Their pixels.
+        Pixels of the ends.
     """
 
     low: float
@@ -47,13 +47,13 @@ class Scale(Struct, frozen=True):
 
     def ticks(self, room: float) -> list[float]:
         """Return round numbers, one for each `room` pixels."""
-        most = max(2, int(abs(self.end - self.start) / room))
-        return (log_ticks if self.log else linear_ticks)(self.low, self.high, most)
+        max_ticks = max(2, int(abs(self.end - self.start) / room))
+        return (log_ticks if self.log else linear_ticks)(self.low, self.high, max_ticks)
 
 
-def linear_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers between two ends, at most about `most` of them."""
-    rough = (high - low) / max(1, most)
+def linear_ticks(low: float, high: float, max_ticks: int = 6) -> list[float]:
+    """Return round numbers between two ends, at most about `max_ticks` of them."""
+    rough = (high - low) / max(1, max_ticks)
     if rough <= 0:
         return [low]
     power = 10.0 ** math.floor(math.log10(rough))
@@ -62,14 +62,14 @@ def linear_ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [step * place for place in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
+def log_ticks(low: float, high: float, max_ticks: int = 6) -> list[float]:
     """Return powers of ten between two ends; with 2 and 5 of each where there is room."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for factors in ((1, 2, 5), (1, 3), (1,)):
         ticks = [f * 10.0**p for p in powers for f in factors if low * 0.999 <= f * 10.0**p <= high * 1.001]
-        if len(ticks) <= most:
+        if len(ticks) <= max_ticks:
             return ticks
-    step = math.ceil(len(ticks) / most)
+    step = math.ceil(len(ticks) / max_ticks)
     return [tick for tick in ticks if round(math.log10(tick)) % step == 0]
 
 

@@ -1,4 +1,4 @@
-"""Charts as numbers and words; how they are drawn is the painter's business."""
+"""Charts as numbers and words, without how they are drawn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Bar:
     value : float or None
         None: there is no bar, and `note` says why.
     beside : float or None
-        What somebody else found, drawn as a mark.
+        A published or another value to compare with, drawn as a mark.
     text : str
         Stands at the end of the bar.
     tip : str

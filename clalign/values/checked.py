@@ -27,10 +27,10 @@ Place = Annotated[int, Meta(ge=0, lt=2**31)]
 """A length or a position, which fits 32 bits."""
 
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
-"""May be infinite, but is a number."""
+"""A number that may be infinite, but not NaN."""
 
 Size = Annotated[int, Meta(ge=0, le=2**63 - 1)] | Annotated[float, Meta(ge=0)]
-"""As `Number`, at least 0."""
+"""A `Number` of at least 0."""
 
 Finite = Annotated[int, Meta(ge=-MAX_COUNT, le=MAX_COUNT)] | Annotated[float, Meta(ge=-1e300, le=1e300)]
 NotNegative = Annotated[int, Meta(ge=0, le=MAX_COUNT)] | Annotated[float, Meta(ge=0, le=1e300)]
@@ -41,7 +41,7 @@ Moment = Annotated[int, Meta(ge=0, lt=int(MAX_TIME))] | Annotated[float, Meta(ge
 
 Line = Annotated[str, Meta(pattern=r"\A[^\n\r\0]*\Z")]
 Word = Annotated[str, Meta(pattern=r"\A[^\0]*\Z")]
-"""What a command line can hold, such as a path; names of files may have line ends."""
+"""A text that a command line can hold, such as a path; names of files may have line ends."""
 
 Kind = TypeVar("Kind")
 
@@ -61,21 +61,21 @@ def check_as(kind: type[Kind], data: Any) -> Kind:
         with _LOCK:
             return msgspec.convert(data, kind)
     except UnicodeEncodeError as error:  # half of a surrogate pair, which JSON may hold
-        raise ValidationError(f"a text holds what is no character: {error}") from None
+        raise ValidationError(f"a text is not valid Unicode: {error}") from None
 
 
 def parsed_as(kind: type[Kind], text: Any) -> Kind:
-    """Return what a JSON text says, which may hold infinite numbers, as an instance of a type.
+    """Return a JSON text, which may hold infinite numbers, as an instance of a type.
 
     Raises
     ------
     msgspec.ValidationError
-        If it is no JSON, holds what is not a number, or does not fit the type.
+        If it is no JSON, holds NaN, or does not fit the type.
     """
     try:
         data = json.loads(text, parse_constant=_constant)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValidationError(f"it is not readable: {error}") from None
+        raise ValidationError(f"it is not valid JSON: {error}") from None
     return check_as(kind, data)
 
 

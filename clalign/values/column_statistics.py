@@ -1,4 +1,4 @@
-"""What the columns of an alignment have in common: counts of their letters, and what follows from them."""
+"""Statistics of the columns of an alignment: counts of letters, consensus, conservation, information."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def count_letters(cells: Bytes, counts: Counts, lengths: npt.NDArray[np.int64]) 
 
 
 class ColumnTracks(Struct, frozen=True, eq=False):
-    """What is drawn along the columns.
+    """Statistics that are drawn along the columns.
 
     Attributes
     ----------
@@ -75,16 +75,19 @@ class ColumnTracks(Struct, frozen=True, eq=False):
 
     @classmethod
     def empty(cls, n_columns: int) -> ColumnTracks:
-        """Return tracks to be filled in."""
+        """Return tracks of zeros, to be filled in."""
         return cls(np.zeros(n_columns, np.uint8), *(np.zeros(n_columns, np.float32) for _ in range(4)))
 
     def put(self, begin: int, part: ColumnTracks) -> None:
         """Fill in the tracks from a column on."""
         end = begin + len(part.consensus)
         for whole, some in (
-            (self.consensus, part.consensus), (self.share, part.share), (self.occupancy, part.occupancy),
-            (self.conservation, part.conservation), (self.information, part.information),
-        ):  # fmt: skip
+            (self.consensus, part.consensus),
+            (self.share, part.share),
+            (self.occupancy, part.occupancy),
+            (self.conservation, part.conservation),
+            (self.information, part.information),
+        ):
             whole[begin:end] = some
 
 
@@ -100,17 +103,20 @@ def column_tracks(counts: Counts, n_rows: int, nucleic: bool) -> ColumnTracks:
     occupancy = total / max(1, n_rows)
     information = _information(counts, nucleic)
     return ColumnTracks(
-        consensus.astype(np.uint8), (most / known).astype(np.float32), occupancy.astype(np.float32),
-        (_divergence(counts, nucleic) * occupancy).astype(np.float32), information.astype(np.float32),
-    )  # fmt: skip
+        consensus.astype(np.uint8),
+        (most / known).astype(np.float32),
+        occupancy.astype(np.float32),
+        (_divergence(counts, nucleic) * occupancy).astype(np.float32),
+        information.astype(np.float32),
+    )
 
 
 def logo_letters(nucleic: bool) -> list[int]:
-    """Return the places of the letters that a logo is made of."""
+    """Return the places in the alphabet of the letters that a logo is made of."""
     return [ord(letter) - 65 for letter in (NUCLEIC_LETTERS if nucleic else AMINO_LETTERS)]
 
 
-def most_information(nucleic: bool) -> float:
+def max_information(nucleic: bool) -> float:
     """Return the bits of a column that has one letter only."""
     return float(np.log2(4 if nucleic else 20))
 

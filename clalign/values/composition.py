@@ -23,13 +23,13 @@ from clalign.values.scoring import SubstitutionMatrix
 from clalign.values.sequences import SequenceBatch
 
 MIN_FACTOR = 0.5
-"""As in BLAST."""
+"""Least factor of lambda, as in BLAST."""
 
 COUNTED_AS = {"U": "C", "O": "K"}
 """Selenocysteine and pyrrolysine count as what they stand in for; other letters beside the twenty do not count."""
 
 N_STEPS = 45
-"""Bisections; they leave the factor known to 1e-14."""
+"""Number of bisections, after which the factor is known to 1e-14."""
 
 
 def letter_counts(batch: SequenceBatch) -> npt.NDArray[np.float64]:
@@ -47,7 +47,7 @@ def letter_counts(batch: SequenceBatch) -> npt.NDArray[np.float64]:
 def lambda_factors(
     matrix: SubstitutionMatrix, query: npt.NDArray[np.uint8], batch: SequenceBatch
 ) -> npt.NDArray[np.float64]:
-    """Return by what lambda is to be multiplied for a query and each of some targets.
+    """Return the factors that lambda is to be multiplied by for a query and each target.
 
     Parameters
     ----------

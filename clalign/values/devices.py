@@ -35,12 +35,12 @@ class Device:
     kind : str
         ``gpu``, ``cpu``, ``accelerator`` or ``reference``.
     bus : str
-        PCI address where the driver tells it, else empty.
+        PCI address where the driver gives it, else empty.
     compute_capability : int
         NVIDIA's, as in 90 for 9.0; 0 elsewhere.
     n_compute_units, clock_mhz : int
     memory_bytes, max_buffer_bytes, local_bytes : int
-        The first two do not count when devices are compared: some drivers tell what is free at the moment.
+        The first two do not count when devices are compared: some drivers report what is free at the moment.
     max_work_group : int
     extensions : tuple of str
     health : str
@@ -88,7 +88,7 @@ class Device:
 
     @property
     def family(self) -> str:
-        """What choices for speed go by: the maker, or for processors ``avx512`` if PoCL says that it is such a one."""
+        """The key of choices for speed: the maker; for a processor ``avx512`` if it is one of `AVX512_PROCESSORS`."""
         if self.kind != "cpu":
             return self.maker
         return "avx512" if self.opencl_version.endswith(tuple(f"-{name}" for name in AVX512_PROCESSORS)) else ""
@@ -121,59 +121,59 @@ GROUPS: dict[str, tuple[str, tuple[DeviceKind, ...]]] = {
     "gpus": ("graphics card", ("gpu", "accelerator")),
     "all": ("OpenCL device", ("gpu", "accelerator", "cpu")),
 }
-"""Words for several devices, what each of them is, and of which kinds."""
+"""Words for several devices: a name for one of them, and its kinds."""
 
 
 _CLUSTER = re.compile(r"(?:tcp|tls|ucx|wss?|inproc)://\S+|local:\d+|.+\.json", re.DOTALL)
 
 
-def cluster_of(wish: str) -> tuple[str, str] | None:
-    """Return the words for the devices of each worker and the address of a cluster, None if words mean none.
+def cluster_of(choice: str) -> tuple[str, str] | None:
+    """Return the devices of each worker and the address of a cluster from a user's choice; None without a cluster.
 
     They are written ``gpus@tcp://host:8786``, or the address alone: of a scheduler of Dask, the ``.json`` file that one
     has written, or ``local:4`` for so many workers on this machine.
     """
-    words, _, address = wish.strip().rpartition("@")
+    words, _, address = choice.strip().rpartition("@")
     return (words or "auto", address) if _CLUSTER.fullmatch(address) else None
 
 
-def at_home(wish: str) -> str:
-    """Return the words for a device of this machine where a user's words mean a cluster as well; never a cluster."""
-    found = cluster_of(wish)
+def without_cluster(choice: str) -> str:
+    """Return a user's choice of devices without the cluster that it names."""
+    found = cluster_of(choice)
     if found is None:
-        return wish
+        return choice
     return found[0] if cluster_of(found[0]) is None else "auto"
 
 
-def needs_drivers(wish: str) -> bool:
-    """Return whether a user's words may mean a device that has a driver: any but the reference."""
-    words = [word for word in map(str.strip, at_home(wish).split(",")) if word]
+def needs_drivers(choice: str) -> bool:
+    """Return whether a user's choice may include a device with a driver: any but the reference."""
+    words = [word for word in map(str.strip, without_cluster(choice).split(",")) if word]
     return not words or any(word != REFERENCE.id for word in words)
 
 
-def names_several(wish: str) -> bool:
-    """Return whether a user's words may mean several devices."""
-    return "," in at_home(wish) or at_home(wish).strip() in GROUPS
+def names_several(choice: str) -> bool:
+    """Return whether a user's choice may include several devices."""
+    return "," in without_cluster(choice) or without_cluster(choice).strip() in GROUPS
 
 
-def told_apart(devices: Sequence[Device]) -> list[str]:
+def distinct_names(devices: Sequence[Device]) -> list[str]:
     """Return the names of devices, with the ids of those that have the same one."""
     names = Counter(device.name for device in devices)
     return [f"{one.name} ({one.id})" if names[one.name] > 1 else one.name for one in devices]
 
 
-def choose_devices(wish: str, devices: list[Device]) -> tuple[list[Device], list[str]]:
-    """Return the devices that a user's words mean, and what is to be said of those that cannot be used.
+def choose_devices(choice: str, devices: list[Device]) -> tuple[list[Device], list[str]]:
+    """Return the devices that a user chose, and a sentence for each of them that cannot be used.
 
     Parameters
     ----------
-    wish : str
+    choice : str
         Words for one device (see `choose_device`), several of these with commas between them, ``gpus`` or ``all``,
         which the reference is no part of.
     devices : list of Device
         All devices, judged.
 
-    Returns
+        All devices, judged.
     -------
     list of Device
         Each once, in the order in which they are named, or the fastest first.
@@ -182,23 +182,25 @@ def choose_devices(wish: str, devices: list[Device]) -> tuple[list[Device], list
     Raises
     ------
     DeviceNotFound
-        If some words fit none, or several, or if nothing of what they mean can be used.
+        If a word fits no device or several, or if none of the chosen devices can be used.
     """
-    wish = at_home(wish)
-    if not names_several(wish):
-        return [choose_device(wish, devices)], []
+    choice = without_cluster(choice)
+    if not names_several(choice):
+        return [choose_device(choice, devices)], []
     found: dict[str, Device] = {}
-    for word in filter(None, map(str.strip, wish.split(","))):
-        found.update({device.id: device for device in _meant(word, devices)})
+    for word in filter(None, map(str.strip, choice.split(","))):
+        found.update({device.id: device for device in _devices_of(word, devices)})
     usable = [device for device in found.values() if device.is_usable]
     if not usable:
         hints = [f"{device.name} ({device.id}): {device.problem or device.health}." for device in found.values()]
-        raise DeviceNotFound(f'Nothing that "{wish}" means can be used.', " ".join([*hints, "See: clalign devices"]))
+        raise DeviceNotFound(
+            f'No device that "{choice}" stands for can be used.', " ".join([*hints, "See: clalign devices"])
+        )
     lost = [f"{one.name} ({one.id}) is left out: {one.health}." for one in found.values() if not one.is_usable]
     return usable, lost
 
 
-def _meant(word: str, devices: list[Device]) -> list[Device]:
+def _devices_of(word: str, devices: list[Device]) -> list[Device]:
     if word not in GROUPS:
         return [_fitting(word, devices)]
     what, kinds = GROUPS[word]
@@ -211,12 +213,12 @@ def _meant(word: str, devices: list[Device]) -> list[Device]:
     return list(found.values())
 
 
-def choose_device(wish: str, devices: list[Device]) -> Device:
-    """Return the device that a user's words mean; the first, if they mean several.
+def choose_device(choice: str, devices: list[Device]) -> Device:
+    """Return the device that a user chose; the first one of several.
 
     Parameters
     ----------
-    wish : str
+    choice : str
         ``auto`` (the fastest that is ready), an id, ``gpu``, ``cpu``, ``reference``, or a part of a
         name, vendor, platform (with its version), driver or bus address. What follows the ``@``
         of a cluster does not count.
@@ -228,43 +230,43 @@ def choose_device(wish: str, devices: list[Device]) -> Device:
     DeviceNotFound
         If none fits, if what fits is not usable, or if a name fits several.
     """
-    wish = at_home(wish)
-    if names_several(wish):
-        return choose_devices(wish, devices)[0][0]
-    found = _fitting(wish, devices)
-    return found if wish in ("auto", "") else _usable(found)
+    choice = without_cluster(choice)
+    if names_several(choice):
+        return choose_devices(choice, devices)[0][0]
+    found = _fitting(choice, devices)
+    return found if choice in ("auto", "") else _usable(found)
 
 
 def _ranked(devices: list[Device]) -> list[Device]:
     return sorted(devices, key=lambda d: (d.is_usable, _RANK[d.kind], d.gcups), reverse=True)
 
 
-def _fitting(wish: str, devices: list[Device]) -> Device:
-    """Return the device that words fit, usable or not."""
+def _fitting(choice: str, devices: list[Device]) -> Device:
+    """Return the device that a choice fits, usable or not."""
     ranked = _ranked(devices)
-    if wish in ("auto", ""):
+    if choice in ("auto", ""):
         return ranked[0]
-    exact = [device for device in devices if device.id == wish]
+    exact = [device for device in devices if device.id == choice]
     if exact:
         return exact[0]
-    if wish in _RANK:
-        matching = [device for device in ranked if device.kind == wish]
+    if choice in _RANK:
+        matching = [device for device in ranked if device.kind == choice]
     else:
-        matching = _named(wish, ranked)
+        matching = _named(choice, ranked)
     if not matching:
-        raise DeviceNotFound(f'No device fits "{wish}".', f"There are: {_names(devices)}. See: clalign devices")
+        raise DeviceNotFound(f'No device fits "{choice}".', f"There are: {_names(devices)}. See: clalign devices")
     return matching[0]
 
 
 _RANK = {"gpu": 3, "accelerator": 2, "cpu": 1, "reference": 0}
 
 
-def _named(wish: str, ranked: list[Device]) -> list[Device]:
-    word = wish.lower()
+def _named(choice: str, ranked: list[Device]) -> list[Device]:
+    word = choice.lower()
     found = [d for d in ranked if word in "\n".join(_words_of(d)).lower()]
     usable = [device for device in found if device.is_usable]
     if len(usable) > 1:
-        raise DeviceNotFound(f'"{wish}" fits several devices: {_names(usable)}.', "Give the id instead of the name.")
+        raise DeviceNotFound(f'"{choice}" fits several devices: {_names(usable)}.', "Give the id instead of the name.")
     return usable or found
 
 

@@ -32,10 +32,10 @@ PALETTES: dict[str, dict[str, str]] = {
 """Colors by what they mean, for paper and for dark windows; classes and series after Okabe and Ito."""
 
 TEXT = 12.0
-"""Pixels of letters."""
+"""Height of letters in pixels."""
 
 LETTER = 0.62
-"""Width of a usual letter, of its height."""
+"""Width of an average letter as a share of its height."""
 
 
 class Box(NamedTuple):
@@ -103,7 +103,7 @@ class Picks(Struct, frozen=True, eq=False):
     hits : int64[m]
         Ids.
     tip : callable
-        Returns what is said of a part.
+        Returns the tool tip of a part.
     """
 
     places: Floats = field(default_factory=lambda: np.empty((0, 4)))
@@ -156,7 +156,7 @@ class Drawing(Struct, frozen=True, eq=False):
     head : list
         Shapes that stay in view while the others are scrolled.
     head_height : float
-        Pixels that they take.
+        Height of these shapes in pixels.
     picks : Picks
     """
 
@@ -175,6 +175,6 @@ def text_width(text: str, size: float = TEXT) -> float:
 
 
 def shortened(text: str, room: float, size: float = TEXT) -> str:
-    """Return as much of a text as fits about into some pixels; 0 is no limit."""
+    """Return the part of a text that fits into about `room` pixels, with an ellipsis; 0 is no limit."""
     most = max(1, int(room / (LETTER * size))) if room else len(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"

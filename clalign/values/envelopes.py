@@ -55,7 +55,7 @@ class Envelope(Struct, frozen=True):
 
 
 class TargetDomains(Struct, frozen=True):
-    """What the posterior probabilities of a target say of its domains.
+    """The domains of a target by its posterior probabilities.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class RowProfiles(Struct, frozen=True, eq=False, weakref=True):
 
     @classmethod
     def alone(cls, profile: LocalProfile, n: int) -> RowProfiles:
-        """Return one profile for all of so many rows."""
+        """Return one profile for all of `n` rows."""
         return cls((profile,), np.zeros(n, np.int32))
 
     def __getitem__(self, row: int) -> LocalProfile:
@@ -106,7 +106,7 @@ class RowProfiles(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def alphabet(self) -> Alphabet:
-        """Return that of all profiles."""
+        """The alphabet of all profiles."""
         return self.profiles[0].hmm.alphabet
 
     @property
@@ -158,7 +158,7 @@ class Region(Struct, frozen=True):
 
 
 class Decoded(Struct, frozen=True):
-    """What the posterior probabilities of a target say.
+    """The regions of a target by its posterior probabilities.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class Decoded(Struct, frozen=True):
 
 
 class Rescored(Struct, frozen=True):
-    """What became of an envelope.
+    """The score and the alignment of an envelope.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class Rescored(Struct, frozen=True):
 
 
 class Resolved(Struct, frozen=True):
-    """What the samples of a region show.
+    """The envelopes of a region by its sampled tracebacks.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class Resolved(Struct, frozen=True):
 
 
 def generator_start(seed: int) -> int:
-    """Return the generator's first state for a seed; 0 asks for one that nobody knows beforehand."""
+    """Return the generator's first state for a seed; 0 stands for a random one."""
     if seed == 0:
         return secrets.randbelow(WORD - 1) + 1
     a, b, c = seed % WORD, 87654321, 12345678

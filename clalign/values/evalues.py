@@ -30,7 +30,7 @@ MIN_FIT = 500
 MAX_REFITS = 20
 
 MAX_STEPS = 100
-"""Of Newton's method."""
+"""Limit of the steps of Newton's method."""
 
 POOR_DISTANCE = 0.2
 """Share of the scores that lie in other bins of a bit than the fit says, from which on it is called poor."""
@@ -156,8 +156,8 @@ def hmmer3_log_tail(scores: npt.NDArray[np.float32], calibration: Calibration) -
     return logs
 
 
-def digits_apart(score: float, limit: float | None) -> int:
-    """Return with how many decimals to show a score: on different sides of a limit the two must not look alike."""
+def distinguishing_decimals(score: float, limit: float | None) -> int:
+    """Return how many decimals show on which side of a limit a score lies."""
     return next((n for n in (1, 2, 3) if limit is None or f"{score:.{n}f}" != f"{limit:.{n}f}"), 4)
 
 
@@ -184,7 +184,7 @@ class GumbelFit(Struct, frozen=True):
     n_samples : int
         Scores it rests on.
     words : str
-        What to think of it, in a sentence.
+        The quality of the fit, in a sentence.
     """
 
     mu: float
@@ -276,7 +276,7 @@ PEAK_ODDS = 0.58198
 """How many scores lie below the mode of a Gumbel distribution for each one above it: 1 / (e - 1)."""
 
 MIN_BINS = 5
-"""From the fullest one on: fewer hmmcalibrate does not fit (seen in its answers on narrow histograms)."""
+"""Least number of bins from the fullest one on that hmmcalibrate fits (seen in its results for narrow histograms)."""
 
 FIRST_SLOPE = 0.2
 MIN_SLOPE = 0.001
@@ -365,7 +365,7 @@ def _judged(
     counts: npt.NDArray[np.int64],
     inside: npt.NDArray[np.bool_],
 ) -> str:
-    """Return what to think of a fit: by its number of scores, its distance from them, its outliers."""
+    """Return the quality of a fit in a sentence, by its number of scores, its distance from them and its outliers."""
     total = int(counts.sum())
     if total < MIN_FIT:
         return f"Fit is doubtful: fewer than {MIN_FIT} sequences"

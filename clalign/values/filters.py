@@ -1,4 +1,4 @@
-"""What lets a target pass HMMER3's filters, and how far it came."""
+"""Limits of HMMER3's filters, and how many of them a target passed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from clalign.values.evalues import MIN_NORMAL, exponential_survival, gumbel_survival
-from clalign.values.local_profiles import LN_2
+from clalign.values.local_scores import LN_2
 from clalign.values.profiles import Calibration
 
 
@@ -22,7 +22,7 @@ class FilterLimits(Struct, frozen=True):
 
 
 class Passage(Struct, frozen=True):
-    """How far a target came. Scores in nats, not a number where a filter was not run.
+    """The scores of a target in the filters, in nats; NaN where a filter was not run.
 
     `reached` counts the filters passed: MSV, bias, Viterbi (or left out), Forward.
     """

@@ -19,9 +19,9 @@ class HitTable(Struct, frozen=True, eq=False):
     Attributes
     ----------
     query, name, accession, description : object[n]
-        Name of the query, and what is known of the target, as str.
+        Name of the query; name, accession and description of the target.
     length : int64[n]
-        Of the target, in residues.
+        Length of the target in residues.
     score, bias : float64[n]
         In bits.
     evalue : float64[n]
@@ -30,7 +30,7 @@ class HitTable(Struct, frozen=True, eq=False):
         Integer score: 1000 units to the bit, or in units of the matrix.
     n_domains : int64[n]
     row : int64[n]
-        Of the target in the database.
+        Row of the target in the database.
     """
 
     query: npt.NDArray[np.object_]
@@ -47,7 +47,7 @@ class HitTable(Struct, frozen=True, eq=False):
 
     @classmethod
     def from_rows(cls, rows: list[tuple[Any, ...]]) -> HitTable:
-        """Return a table of rows whose values are in the order of the columns; None of a number is not a number."""
+        """Return a table of rows whose values are in the order of the columns; None as a number becomes NaN."""
         columns = list(zip(*rows, strict=True)) or [()] * len(cls.__struct_fields__)
         kinds = [object] * 4 + [np.int64] + [np.float64] * 3 + [np.int64] * 3
         made = [np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]

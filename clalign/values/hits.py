@@ -1,4 +1,4 @@
-"""What a search finds: scores of all targets, hits, and their domains."""
+"""Results of a search: scores of all targets, hits, and their domains."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PairScores(Struct, frozen=True):
     scores : Scores
         In units of the matrix.
     n_in_16_bits, n_in_32_bits : int
-        Sequences that were computed again with wider numbers, since narrower ones overflowed.
+        Sequences that were computed once more with wider numbers, since narrower ones overflowed.
     """
 
     scores: Scores
@@ -45,7 +45,7 @@ class PairScores(Struct, frozen=True):
 
 
 class PairFacts(Struct, frozen=True):
-    """What is known of the alignment of two sequences besides its path.
+    """Counts of the columns of an alignment of two sequences.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Domain(Struct, frozen=True):
     Attributes
     ----------
     number : int
-        Its place among the hit's counting domains, from 1.
+        Its place among the domains of the hit that count, from 1.
     score, bias : float
         Corrected score and null2 correction, in bits.
     evalue : float
@@ -134,7 +134,7 @@ class Domain(Struct, frozen=True):
 
 
 def covered(spans: Iterable[tuple[int, int]]) -> int:
-    """Return how many places any of some spans covers (0-based, half open)."""
+    """Return how many places are covered by at least one span (0-based, half open)."""
     n, reached = 0, 0
     for start, end in sorted(spans):
         n += max(0, end - max(start, reached))
@@ -159,7 +159,7 @@ def matched_places(states: str, first: int, last: int) -> tuple[int, int] | None
 
 
 class DomainEstimates(Struct, frozen=True):
-    """What HMMER3's posterior probabilities say of the domains of a target.
+    """Numbers of domains and regions of a target by HMMER3's posterior probabilities.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class Hit(Struct, frozen=True):
     query: str = ""
 
     def __eq__(self, other: object) -> bool:
-        """Compare everything but the name of the query, which not all places know that hits come from."""
+        """Compare everything but the name of the query, which not every source of hits knows."""
         names = self.__struct_fields__
         return type(other) is type(self) and all(getattr(self, n) == getattr(other, n) for n in names if n != "query")
 

@@ -52,7 +52,7 @@ CURVE_LENGTHS = 256
 
 
 class Parameters(Struct, frozen=True):
-    """What the statistics of a scoring rest on.
+    """Parameters of the statistics of a scoring.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Parameters(Struct, frozen=True):
     h : float or None
         Relative entropy, in natural units for each pair of residues.
     alpha, beta : float or None
-        Of the length adjustment; None where there is none.
+        Parameters of the length adjustment; None where there is none.
     step : int
         E-values are those of scores rounded down to a multiple of this: 1, or 2 times the common factor of a match and
         a mismatch whose rows hold for even scores.
@@ -153,23 +153,23 @@ def published_parameters(matrix: SubstitutionMatrix, gaps: GapCosts) -> Paramete
     return Parameters(*found[2:]) if found else None
 
 
-def has_dear_gaps(matrix: SubstitutionMatrix, gaps: GapCosts) -> bool:
-    """Return whether BLAST takes the statistics without gaps for gaps that have no row, because they are so dear.
+def has_costly_gaps(matrix: SubstitutionMatrix, gaps: GapCosts) -> bool:
+    """Return whether BLAST takes the statistics without gaps for gaps that have no row because they cost so much.
 
     There are such costs for pairs of match and mismatch only; for proteins BLAST refuses what has no row.
     """
     if not matrix.is_nucleic or (known := _listed_pair(matrix)) is None:
         return False
     pair, factor = known
-    return all(cost >= dear * factor for cost, dear in zip(gaps.blast, NUCLEIC[pair][0], strict=True))
+    return all(cost >= limit * factor for cost, limit in zip(gaps.blast, NUCLEIC[pair][0], strict=True))
 
 
 def blast_parameters(matrix: SubstitutionMatrix, gaps: GapCosts) -> tuple[Parameters, Kind] | None:
-    """Return what BLAST takes for a matrix and gap costs: a row, or what holds without gaps; None if nothing."""
+    """Return BLAST's parameters for a matrix and gap costs, published or without gaps; None if there are none."""
     found = published_parameters(matrix, gaps)
     if found is not None:
         return found, "published"
-    exact = ungapped_parameters(matrix) if has_dear_gaps(matrix, gaps) else None
+    exact = ungapped_parameters(matrix) if has_costly_gaps(matrix, gaps) else None
     return (exact, "computed") if exact is not None else None
 
 
@@ -252,9 +252,9 @@ class Statistics(Struct, frozen=True):
     search_space : float
         Residues of query times database that count.
     words : str
-        Where they come from, in a sentence.
+        Where the parameters come from, in a sentence.
     n_fitted : int
-        Scores that a fit rests on.
+        Number of scores that were fitted.
     """
 
     kind: Kind
@@ -341,7 +341,7 @@ class Statistics(Struct, frozen=True):
 
 
 def typical_lengths(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return few lengths that stand for those of many targets, of which at least one has residues."""
+    """Return a few lengths that stand for those of many targets, at least one of which has residues."""
     some = lengths[lengths > 0]
     shares = np.linspace(0, 1, min(CURVE_LENGTHS, len(some)) * 2 + 1)[1::2]
     typical: npt.NDArray[np.float64] = np.quantile(some, shares)
@@ -384,4 +384,4 @@ def _known_parameters(scoring: Scoring) -> tuple[Parameters, Kind, str] | None:
         return None
     if found[1] == "published":
         return *found, f"published for {name} with gap costs {costs} (NCBI BLAST's tables)"
-    return *found, f"{source}, which NCBI BLAST takes for gaps as dear as {costs}"
+    return *found, f"{source}, which NCBI BLAST takes for gap costs as high as {costs}"

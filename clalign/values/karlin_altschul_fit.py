@@ -10,10 +10,10 @@ import numpy.typing as npt
 from clalign.values.karlin_altschul import Parameters, Statistics
 
 MIN_SCORES = 200
-"""Fewer sequences are not fitted."""
+"""Least number of sequences for a fit."""
 
 FEW_SCORES = 1000
-"""A fit to fewer is called rough."""
+"""A fit to fewer scores is called rough."""
 
 OUTLIER_EVALUE = 0.1
 """Scores that the fit expects less often than this among all are taken for homologs and left out."""
@@ -24,16 +24,17 @@ FIRST_SHARE = 0.9
 MAX_REFITS = 30
 
 MAX_STEPS = 100
-"""Of Newton's method, which needs about five."""
+"""Limit of the steps of Newton's method, which needs about five."""
 
 MAX_LOG_MASS = 100.0
-"""Of K m. Chance gives 10 or 20; scores all high and close together, as of copies of a sequence, more."""
+"""Limit of the logarithm of K m. Chance gives 10 or 20; scores all high and close together, as of copies of a sequence,
+more."""
 
 MISFIT = 3.0
-"""E-values that differ from those of a fit by a greater factor are told of."""
+"""E-values that differ from those of a fit by a greater factor are reported."""
 
 MAX_FITTED = 10_000
-"""Of more sequences so many are drawn at random for the fit; lambda is known to 1 % then."""
+"""Limit of the sequences of a fit, drawn at random from more; lambda is known to 1 % then."""
 
 FIT_SEED = 42
 
@@ -98,7 +99,7 @@ def fitted_statistics(
 
 
 def misfit(known: Statistics, fitted: Statistics | None, evalue: float) -> str:
-    """Return in words how far E-values are from those that a fit gives; nothing if that is not much.
+    """Return a sentence on how far E-values are from those of a fit; empty if they are close.
 
     They are compared at the limit, but not below 1, where chance gives no scores that a fit could rest on. Short
     queries differ because the length adjustment takes a large part of them, others because published

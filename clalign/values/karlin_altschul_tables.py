@@ -28,11 +28,11 @@ CUSTOMARY = {
 }  # fmt: skip
 """Opening and extension that BLAST's tables call the best for each matrix."""
 
-_DEAR = {
+_COSTLY = {
     (1, -5): (3, 3), (1, -4): (2, 2), (2, -7): (4, 4), (1, -3): (2, 2), (2, -5): (4, 4), (1, -2): (2, 2),
     (2, -3): (6, 4), (3, -4): (6, 3), (4, -5): (12, 8), (1, -1): (4, 2), (3, -2): (5, 5), (5, -4): (25, 10),
 }  # fmt: skip
-"""By match and mismatch: the costs from which on gaps that have no row are so dear that the statistics are those
+"""By match and mismatch: the costs from which on gaps that have no row cost so much that the statistics are those
 without gaps."""
 
 
@@ -44,12 +44,12 @@ def _rows_by(key: Callable[[list[str]], Key], name: str) -> Iterator[tuple[Key, 
 
 
 PROTEIN: dict[str, tuple[Row, ...]] = dict(_rows_by(lambda words: words[0], "protein.tsv"))
-"""By the name of the matrix."""
+"""Rows for proteins, by the name of the matrix."""
 
 NUCLEIC: dict[tuple[int, int], tuple[tuple[int, int], tuple[Row, ...]]] = {
-    key: (_DEAR[key], rows) for key, rows in _rows_by(lambda words: (int(words[0]), int(words[1])), "nucleic.tsv")
+    key: (_COSTLY[key], rows) for key, rows in _rows_by(lambda words: (int(words[0]), int(words[1])), "nucleic.tsv")
 }
-"""By match and mismatch, without a common factor: the costs of `_DEAR`, and the rows. Those for gaps that cost nothing
+"""The costs of `_COSTLY` and the rows, by match and mismatch without a common factor. Rows for gaps that cost nothing
 to open and half a match more than a mismatch are left out."""
 
 EVEN_ONLY = ((2, -7), (2, -5), (2, -3), (3, -4))

@@ -1,100 +1,58 @@
-"""HMMER3's search profile: local, multi-hit log-odds scores, and the coarser ones its filters compute with.
+"""HMMER3's search profiles: local, multi-hit log-odds scores, made for many models together.
 
-`LocalProfile` is what all stages share, in natural logarithms. `byte_scores` (SSV, MSV),
-`word_scores` (Viterbi filter) and `odds` (Forward, Backward) are the forms that a stage computes
-with, rounded as HMMER 3.3.2 rounds, so that integers are the same as there; they are computed in
-`clalign.values.profile_shelves`. What depends on the length of a target is in `LengthTerms`.
+The few numbers for each node and letter that a model is searched with take longer to compute, for one model after the
+other, than a proteome takes to be searched with it. On a *shelf* the nodes of many models stand side by side in the
+same arrays, which are computed in one go; what runs along the nodes of a model, such as occupancy, is computed for all
+models at a time, node after node. The profile of a model is a view of these arrays, and none of its numbers depends on
+the other models. A model without company has a shelf of its own.
+
+References
+----------
+Eddy, PLoS Comput. Biol. 4, e1000069 (2008): the local profile and its uniform fragment lengths; HMMER 3.3.2 user's
+guide.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, SupportsIndex
+import bisect
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from threading import Lock
+from typing import Any, ClassVar, SupportsIndex
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.values.alphabets import N_CODES, STOP_CODE, Alphabet, code_of
-from clalign.values.profiles import Hmm, Hmmer3Settings
+from clalign.values.alphabets import N_CODES, Alphabet, code_of
+from clalign.values.local_scores import (
+    BYTE_SCALE,
+    NEVER_BYTE,
+    Bytes,
+    ByteScores,
+    Floats,
+    Odds,
+    WordScores,
+    background,
+    letter_scores,
+    members_of,
+    rounded,
+    words_of,
+)
+from clalign.values.profiles import DM, II, IM, MI, MM, Hmm, Hmmer3Settings
 
-if TYPE_CHECKING:
-    from clalign.values.profile_shelves import Shelved
+Places = npt.NDArray[np.int64]
 
-Floats = npt.NDArray[np.float32]
-Bytes = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.int16]
+MAX_NODES = 1 << 15
+"""Limit of the nodes on a shelf: some 20 MB of all kinds of scores."""
 
-LN_2 = math.log(2.0)
+MAX_MODELS = 512
 
-BYTE_SCALE = np.float32(3.0 / LN_2)
-"""Units to the nat of the 8-bit scores: thirds of a bit."""
-
-BYTE_BASE = 190
-"""Offset of the 8-bit scores; N starts here."""
-
-WORD_SCALE = np.float32(500.0 / LN_2)
-"""Units to the nat of the 16-bit scores: 1/500 bit."""
-
-WORD_BASE = 12000
-"""Offset of the 16-bit scores."""
-
-WORD_E_MOVE = -500
-"""From E to C and to J: one bit."""
-
-BYTE_E_MOVE = 3
-"""The same as an 8-bit cost."""
-
-LOOP_COST = np.float32(3.0)
-"""What the filters pay in nats, all at once, for the loops of N, J and C that they take as free."""
-
-NEVER_WORD, HIGHEST_WORD = -32768, 32767
-"""Minus infinity of the 16-bit scores, and the highest of them."""
-
-NEVER_BYTE = 255
-"""The cost of what cannot be, among the 8-bit scores."""
-
-MAX_COST = 127
-"""The 8-bit form of HMMER of SSV takes no more off."""
-
-AMINO_BACKGROUND = np.array(
-    [
-        0.0787945, 0.0151600, 0.0535222, 0.0668298, 0.0397062, 0.0695071, 0.0229198, 0.0590092, 0.0594422, 0.0963728,
-        0.0237718, 0.0414386, 0.0482904, 0.0395639, 0.0540978, 0.0683364, 0.0540687, 0.0673417, 0.0114135, 0.0304133,
-    ],
-    np.float32,
-)  # fmt: skip
-"""How often each amino acid occurs, in the order of `alphabets.AMINO`."""
-
-
-def background(alphabet: Alphabet) -> Floats:
-    """Return the residue frequencies of HMMER3's null model (float32[K])."""
-    return np.full(4, 0.25, np.float32) if alphabet.is_nucleic else AMINO_BACKGROUND
-
-
-def members_of(alphabet: Alphabet) -> tuple[list[int], ...]:
-    """Return for each letter code the canonical residues it may stand for; none if it cannot be matched.
-
-    Inosine (I) counts as A in nucleic sequences.
-    """
-    if alphabet.name not in _MEMBERS:
-        _MEMBERS[alphabet.name] = _members_of(alphabet)
-    return _MEMBERS[alphabet.name]
-
-
-_MEMBERS: dict[str, tuple[list[int], ...]] = {}
-"""By the name of the alphabet: every table of a model asks for them."""
-
-
-def _members_of(alphabet: Alphabet) -> tuple[list[int], ...]:
-    members: list[list[int]] = [[] for _ in range(N_CODES)]
-    meanings = {letter: letter for letter in alphabet.canonical} | alphabet.degenerate
-    if alphabet.is_nucleic:
-        meanings = {"I": "A"} | meanings
-    for letter, stands_for in meanings.items():
-        members[code_of(letter)] = sorted(alphabet.canonical.index(x) for x in stands_for)
-    assert not members[STOP_CODE]
-    return tuple(members)
+MAX_KEPT_SHELVES = 2
+"""Limit of the shelves that are kept without being in use: units of two neighboring models may be wanted in turns."""
 
 
 class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
@@ -146,60 +104,221 @@ class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
         return self.shelved.shelf.profile, (self.shelved.place,)
 
 
-def letter_scores(odds: Floats, null: Floats, alphabet: Alphabet) -> Floats:
-    """Return the scores of all letter codes from those of the residues.
-
-    Parameters
-    ----------
-    odds : float32[M + 1, K]
-    null : float32[K]
-    alphabet : Alphabet
-
-    Returns
-    -------
-    float32[N_CODES, M + 1]
-        An ambiguous letter has its expected score under the null model; what cannot be matched has
-        minus infinity.
-    """
-    scores = np.full((N_CODES, len(odds)), -np.inf, np.float32)
-    for code, chosen in enumerate(members_of(alphabet)):
-        if len(chosen) == 1:
-            scores[code] = odds[:, chosen[0]]
-        elif chosen:
-            expected = np.zeros(len(odds), np.float32)
-            weight = np.float32(0)
-            for x in chosen:
-                expected += odds[:, x] * null[x]
-                weight += null[x]
-            scores[code] = expected / weight
-    scores[:, 0] = -np.inf
-    return scores
-
-
-def rounded(values: Floats, scale: np.float32) -> npt.NDArray[np.float64]:
-    """Return scaled scores rounded half away from zero."""
-    with np.errstate(over="ignore"):
-        scaled = (values * scale).astype(np.float64)
-    rounded: npt.NDArray[np.float64] = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
-    return rounded
-
-
-class ByteScores(Struct, frozen=True):
-    """The 8-bit form of MSV and SSV: costs from 0 to 255.
+@dataclass(frozen=True, eq=False)
+class ProfileShelf:
+    """The profiles of models of one alphabet; `N` is the number of nodes of all, node 0 of each included.
 
     Attributes
     ----------
-    costs : uint8[N_CODES, M + 1]
-        Emission costs with the bias added; 255 where impossible and in column 0.
-    bias : int
-        Added to every cost so that none is negative.
-    begin : int
-        Cost of B to any node.
+    hmms : tuple of Hmm
+    starts : int64[n + 1]
+        Where the nodes of each model begin, its node 0 first.
+    match : float32[N_CODES, N]
+    transitions : float32[7, N]
+    begin, occupancy : float32[N]
+    composition : float32[n, K]
+        All as in `LocalProfile`.
+    travels_once : bool
+        Whether workers of a cluster receive a shelf once and keep it for all of its models.
     """
 
-    costs: Bytes
-    bias: int
-    begin: int
+    travels_once: ClassVar[bool] = True
+
+    hmms: tuple[Hmm, ...]
+    starts: Places
+    match: Floats
+    transitions: Floats
+    begin: Floats
+    occupancy: Floats
+    composition: Floats
+
+    def __len__(self) -> int:
+        return len(self.hmms)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made of; the rest can be computed again."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The alphabet of all models."""
+        return self.hmms[0].alphabet
+
+    def nodes(self, place: int) -> slice:
+        """Return where the nodes of a model stand, its node 0 included."""
+        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+
+    @property
+    def lengths(self) -> Places:
+        """Number of nodes of each model (int64[n])."""
+        return np.diff(self.starts) - 1
+
+    def profile(self, place: int) -> LocalProfile:
+        """Return the profile of a model, made of views."""
+        nodes = self.nodes(place)
+        return LocalProfile(
+            hmm=self.hmms[place],
+            match=self.match[:, nodes],
+            transitions=self.transitions[:, nodes],
+            begin=self.begin[nodes],
+            occupancy=self.occupancy[nodes],
+            background=background(self.alphabet),
+            composition=self.composition[place],
+            shelved=Shelved(self, place),
+        )
+
+    @cached_property
+    def codes(self) -> list[int]:
+        """The letter codes that can be matched; the other rows of all tables are the same for every model."""
+        return [code for code, members in enumerate(members_of(self.alphabet)) if members]
+
+    @cached_property
+    def owner(self) -> Places:
+        """The place of the model that each node belongs to (int64[N])."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @cached_property
+    def byte_scores(self) -> tuple[Bytes, Places, Places]:
+        """Costs (uint8[N_CODES, N]), bias and cost of entry (int64[n]) of the 8-bit filters."""
+        canonical = [code_of(letter) for letter in self.alphabet.canonical]
+        highest = np.maximum.reduceat(self.match[canonical].max(axis=0), self.starts[:-1])
+        bias = np.minimum(rounded(np.maximum(highest, np.float32(0)), BYTE_SCALE), 255)
+        costs = np.full(self.match.shape, NEVER_BYTE, np.uint8)
+        of_node = bias[self.owner]
+        for code in self.codes:  # row by row: what is worked with fits into the processor's cache
+            plain = -rounded(self.match[code], BYTE_SCALE)
+            costs[code] = np.minimum(plain + of_node, NEVER_BYTE)
+        m = self.lengths.astype(np.float32)
+        entry = np.log(np.float32(2.0) / (m * (m + np.float32(1))))
+        begin = np.minimum(-rounded(entry, BYTE_SCALE), 255)
+        return costs, bias.astype(np.int64), begin.astype(np.int64)
+
+    @cached_property
+    def word_scores(self) -> WordScores:
+        """The 16-bit scores of all nodes."""
+        match = np.full(self.match.shape, words_of(np.array([-np.inf], np.float32))[0], np.int16)
+        for code in self.codes:
+            match[code] = words_of(self.match[code])
+        highest = np.zeros((7, 1))
+        highest[II] = -1
+        transitions = np.minimum(words_of(self.transitions), highest).astype(np.int16)
+        return WordScores(match, transitions, words_of(self.begin))
+
+    @cached_property
+    def odds(self) -> Odds:
+        """The odds ratios of all nodes."""
+        match = np.zeros_like(self.match)
+        for code in self.codes:
+            np.exp(self.match[code], out=match[code])
+        return Odds(match, np.exp(self.transitions), np.exp(self.begin))
+
+    @cached_property
+    def composition_odds(self) -> Floats:
+        """How much likelier each letter is in the composition than in the background (float32[n, N_CODES])."""
+        ratios, null = np.ones((len(self), N_CODES), np.float32), background(self.alphabet)
+        for code, chosen in enumerate(members_of(self.alphabet)):
+            if chosen:
+                # Each row is summed as it is alone, in memory of its own.
+                ratios[:, code] = np.ascontiguousarray(self.composition[:, chosen]).sum(axis=1) / null[chosen].sum()
+        return ratios
+
+
+class Shelved(Struct, frozen=True, eq=False):
+    """The shelf of a profile, and its place on it."""
+
+    shelf: ProfileShelf
+    place: int
+
+    @property
+    def nodes(self) -> slice:
+        """The nodes of the profile in the arrays of the shelf."""
+        return self.shelf.nodes(self.place)
+
+
+class Shelves:
+    """The profiles of a library, made shelf by shelf when one of its models is needed; for use by several threads.
+
+    Parameters
+    ----------
+    hmms : sequence of Hmm
+        Models of HMMER2 stand on no shelf, and those of different alphabets on different ones.
+    compute_composition : bool
+        As for `shelf_of`.
+
+    Attributes
+    ----------
+    firsts : list of int
+        The number of the first model of each shelf.
+    """
+
+    def __init__(self, hmms: Sequence[Hmm], compute_composition: bool = False) -> None:
+        self._hmms, self._compute_composition = hmms, compute_composition
+        self._kept: OrderedDict[int, ProfileShelf] = OrderedDict()
+        # Devices that search at the same time are each at another shelf, and hold it.
+        self._in_use: WeakValueDictionary[int, ProfileShelf] = WeakValueDictionary()
+        self._making = Lock()
+        self.firsts = [0]
+        n_nodes = 0
+        for place, hmm in enumerate(hmms):
+            n_nodes += hmm.length + 1
+            before = hmms[max(0, place - 1)]
+            is_other = hmm.origin != before.origin or hmm.alphabet != before.alphabet
+            if place > self.firsts[-1] and (n_nodes > MAX_NODES or place - self.firsts[-1] == MAX_MODELS or is_other):
+                self.firsts.append(place)
+                n_nodes = hmm.length + 1
+
+    def profile(self, number: int) -> LocalProfile | None:
+        """Return the profile of a model by its number; None for one of HMMER2."""
+        if self._hmms[number].origin == "hmmer2":
+            return None
+        at = bisect.bisect_right(self.firsts, number) - 1
+        first = self.firsts[at]
+        with self._making:
+            shelf = self._in_use.get(first)
+            if shelf is None:
+                end = self.firsts[at + 1] if at + 1 < len(self.firsts) else len(self._hmms)
+                shelf = self._in_use[first] = shelf_of(self._hmms[first:end], self._compute_composition)
+            self._kept[first] = shelf
+            self._kept.move_to_end(first)
+            while len(self._kept) > MAX_KEPT_SHELVES:
+                self._kept.popitem(last=False)
+        return shelf.profile(number - first)
+
+
+def shelf_of(hmms: Sequence[Hmm], compute_composition: bool = False) -> ProfileShelf:
+    """Return the search profiles of some HMMER3 models.
+
+    Parameters
+    ----------
+    hmms : sequence of Hmm
+        Of one alphabet.
+    compute_composition : bool
+        Compute the mean emissions where a file does not give them. Otherwise they are zero, as in HMMER: its bias
+        filter then knows no composition but the background's, and costs every target about one nat less than the null
+        model.
+    """
+    alphabet = hmms[0].alphabet
+    null = background(alphabet)
+    starts = np.concatenate([[0], np.cumsum([hmm.length + 1 for hmm in hmms])]).astype(np.int64)
+    probabilities = np.concatenate([hmm.transitions for hmm in hmms])
+    occupied = occupancy(probabilities, starts)
+    with np.errstate(divide="ignore"):
+        emissions = np.concatenate([hmm.match for hmm in hmms]).astype(np.float64)
+        odds = np.log(emissions / null.astype(np.float64)).astype(np.float32)
+        transitions = np.log(probabilities.astype(np.float64)).astype(np.float32).T.copy()
+        begin = _begin(occupied, starts)
+    transitions[:, starts[:-1]] = -np.inf
+    transitions[:, starts[1:] - 1] = -np.inf
+    begin[starts[:-1]] = -np.inf
+    match = letter_scores(odds, null, alphabet)
+    match[:, starts[:-1]] = -np.inf
+    composition = np.stack([_composition(hmm, compute_composition) for hmm in hmms])
+    return ProfileShelf(tuple(hmms), starts, match, transitions, begin, occupied, composition)
+
+
+def to_local_profile(hmm: Hmm, compute_composition: bool = False) -> LocalProfile:
+    """Return the search profile of one model; see `shelf_of`."""
+    return shelf_of([hmm], compute_composition).profile(0)
 
 
 def byte_scores(profile: LocalProfile) -> ByteScores:
@@ -209,47 +328,10 @@ def byte_scores(profile: LocalProfile) -> ByteScores:
     return ByteScores(costs[:, profile.shelved.nodes], int(bias[place]), int(begin[place]))
 
 
-class WordScores(Struct, frozen=True):
-    """The 16-bit form of the Viterbi filter; `NEVER_WORD` is minus infinity.
-
-    Attributes
-    ----------
-    match : int16[N_CODES, M + 1]
-    transitions : int16[7, M + 1]
-        From node k; never in columns 0 and M.
-    begin : int16[M + 1]
-    """
-
-    match: Words
-    transitions: Words
-    begin: Words
-
-
 def word_scores(profile: LocalProfile) -> WordScores:
     """Return the 16-bit scores of a profile, equal to HMMER's."""
     scores, nodes = profile.shelved.shelf.word_scores, profile.shelved.nodes
     return WordScores(scores.match[:, nodes], scores.transitions[:, nodes], scores.begin[nodes])
-
-
-def words_of(values: Floats) -> Words:
-    """Return scores in nats in the 16-bit form."""
-    words: Words = np.clip(rounded(values, WORD_SCALE), NEVER_WORD, HIGHEST_WORD).astype(np.int16)
-    return words
-
-
-class Odds(Struct, frozen=True):
-    """The form of Forward and Backward: odds ratios and probabilities, 0 where impossible.
-
-    Attributes
-    ----------
-    match : float32[N_CODES, M + 1]
-    transitions : float32[7, M + 1]
-    begin : float32[M + 1]
-    """
-
-    match: Floats
-    transitions: Floats
-    begin: Floats
 
 
 def odds(profile: LocalProfile) -> Odds:
@@ -267,84 +349,65 @@ def composition_odds(profile: LocalProfile) -> Floats:
     return ratios
 
 
-def letter_ratios(ratios: Floats, profile: LocalProfile) -> Floats:
-    """Return the ratios of all letters from those of the residues.
+def mean_composition(hmm: Hmm) -> Floats:
+    """Return the mean emissions over match and insert states by how often they are used (float32[K])."""
+    t = hmm.transitions.astype(np.float64)
+    occupied = occupancy(hmm.transitions, np.array([0, hmm.length + 1])).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inserted = np.nan_to_num(t[:, MI] / t[:, IM], nan=0.0, posinf=0.0)
+    inserted[1:] *= occupied[1:]
+    total = occupied[1:] @ hmm.match[1:].astype(np.float64) + inserted @ hmm.insert.astype(np.float64)
+    composition: Floats = (total / total.sum()).astype(np.float32)
+    return composition
 
-    Parameters
-    ----------
-    ratios : float32[..., K]
-    profile : LocalProfile
+
+def _composition(hmm: Hmm, compute: bool) -> Floats:
+    settings = hmm.settings
+    assert isinstance(settings, Hmmer3Settings)
+    if settings.composition is not None:
+        return settings.composition
+    return mean_composition(hmm) if compute else np.zeros(hmm.alphabet.size, np.float32)
+
+
+def by_step(starts: Places, backward: bool = False) -> tuple[Places, Places, Places]:
+    """Return how the nodes of models side by side are taken one after the other.
 
     Returns
     -------
-    float32[..., N_CODES]
-        An ambiguous letter has the mean of what it may stand for, one that cannot be matched has 1.
+    taken : int64[longest, n]
+        The nodes of each model, node 0 first, or the last one first; short models go on with their last one.
+    step, model : int64[N]
+        Where each node stands there.
     """
-    letters = np.ones((*ratios.shape[:-1], N_CODES), np.float32)
-    for code, members in enumerate(members_of(profile.hmm.alphabet)):
-        if members:
-            summed = ratios[..., members[0]]
-            for member in members[1:]:
-                summed = summed + ratios[..., member]
-            letters[..., code] = summed if len(members) == 1 else summed / np.float32(len(members))
-    return letters
+    sizes = np.diff(starts)
+    steps = np.minimum(np.arange(int(sizes.max()))[:, None], sizes - 1)
+    taken = starts[1:] - 1 - steps if backward else starts[:-1] + steps
+    model = np.repeat(np.arange(len(sizes)), sizes)
+    along = np.arange(int(starts[-1])) - starts[model]
+    return taken, (sizes[model] - 1 - along if backward else along), model
 
 
-class CompositionSteps(Struct, frozen=True):
-    """Transitions out of the state that emits the composition: to the background, and on."""
-
-    leave: np.float32
-    stay: np.float32
-
-
-def composition_steps(model_length: int) -> CompositionSteps:
-    """Return the transitions of a model: its stretches are an eighth of it long on average."""
-    one, length = np.float32(1), np.float32(model_length) / np.float32(8)
-    return CompositionSteps(one / (length + one), length / (length + one))
-
-
-class LengthTerms(Struct, frozen=True):
-    """What depends on the length of a target alone, for an array of lengths.
-
-    Attributes
-    ----------
-    null_loop : float32[n]
-        p1 of the null model, L / (L + 1).
-    null : float32[n]
-        Score of the null model in nats.
-    byte_move : uint8[n]
-        N, C and J on to the next state as an 8-bit cost (tjb).
-    word_move : int16[n]
-        The same as a 16-bit score.
-    move : float32[n]
-        The same as a probability, with J in use (multi-hit).
-    """
-
-    null_loop: Floats
-    null: Floats
-    byte_move: Bytes
-    word_move: Words
-    move: Floats
+def occupancy(probabilities: Floats, starts: Places) -> Floats:
+    """Return the probability that the match state of each node is visited, side by side (float32[N]; 0 at nodes 0)."""
+    taken, step, model = by_step(starts)
+    entered = (probabilities[:, MM] + probabilities[:, MI])[taken]
+    resumed = probabilities[:, DM].astype(np.float64)[taken]
+    occupied = np.zeros(taken.shape, np.float32)
+    occupied[1] = entered[0]
+    for k in range(2, len(taken)):
+        before = occupied[k - 1]
+        stay = before * entered[k - 1]
+        occupied[k] = stay.astype(np.float64) + (1.0 - before.astype(np.float64)) * resumed[k - 1]
+    return occupied[step, model]
 
 
-def length_terms(lengths: npt.NDArray[np.integer]) -> LengthTerms:
-    """Return the terms of the length model for targets of these lengths; lengths of 0 get those of 1."""
-    n = np.maximum(lengths, 1).astype(np.float32)
-    one, three = np.float32(1), np.float32(3)
-    loop = n / (n + one)
-    wide = loop.astype(np.float64)
-    null = (n.astype(np.float64) * np.log(wide) + np.log(1.0 - wide)).astype(np.float32)
-    move = three / (n + three)
-    costs = -rounded(np.log(move), BYTE_SCALE)
-    return LengthTerms(
-        null_loop=loop,
-        null=null,
-        byte_move=np.minimum(costs, 255).astype(np.uint8),
-        word_move=words_of(np.log(move)),
-        move=move,
-    )
-
-
-def nats_of(level: int, byte_move: int) -> np.float32:
-    """Return the MSV score of the state J's 8-bit score in nats."""
-    return np.float32(np.float32(np.float32(level - byte_move) - np.float32(BYTE_BASE)) / BYTE_SCALE) - LOOP_COST
+def _begin(occupied: Floats, starts: Places) -> Floats:
+    """Return the logarithms of the entry probabilities of all nodes."""
+    taken, _, model = by_step(starts)
+    sizes = np.diff(starts)
+    left = np.maximum(sizes - np.arange(len(taken))[:, None], 0).astype(np.float32)
+    weighted = occupied[taken] * left
+    weighted[0] = 0
+    total = np.cumsum(weighted, axis=0, dtype=np.float32)[-1]
+    begin: Floats = np.log((occupied / total[model]).astype(np.float64)).astype(np.float32)
+    return begin

@@ -13,7 +13,7 @@ Offsets = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 GAPS = b"-._~"
-"""What stands for a gap in the rows of a file."""
+"""Characters that stand for a gap in the rows of a file."""
 
 
 class MultipleAlignment(Struct, frozen=True, eq=False):
@@ -170,7 +170,7 @@ class ResidueMoves(Struct, frozen=True, eq=False):
     scores: npt.NDArray[np.float32]
 
     def alignment_after(self, alignment: MultipleAlignment, n_sweeps: int) -> MultipleAlignment:
-        """Return what the first sweeps make of the alignment that they began with."""
+        """Return the alignment after the first sweeps, given the one before them."""
         begin = 0
         for end in self.ends[:n_sweeps].tolist():
             columns = alignment.columns.copy()

@@ -14,7 +14,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float32]
 
 FEW = 12
-"""So many rows are summed one by one rather than side by side."""
+"""Up to so many rows are summed one by one rather than side by side."""
 
 _MIN_MANTISSA = np.uint32(0x3F330000)
 """Mantissas are taken from 0.69921875 (this number's bits) to twice that, in 16 parts."""

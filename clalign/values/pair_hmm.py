@@ -1,4 +1,4 @@
-"""The pair hidden Markov model of statistical alignment: gap parameters, emissions, and what is estimated of them.
+"""The pair hidden Markov model of statistical alignment: gap parameters, emissions, posteriors, expected counts.
 
 A path emits pairs of residues (match), residues of the first sequence x alone (insert) and of the second, y (delete).
 There are one or two sets of gap states, of which each has an insert and a delete: with 3 or 5 emitting states.
@@ -93,7 +93,7 @@ class GapParameters(Struct, frozen=True, eq=False):
 
 
 class PairEmissions(Struct, frozen=True, eq=False):
-    """What the states emit.
+    """Emission probabilities of the states.
 
     Attributes
     ----------
@@ -143,9 +143,9 @@ class PairHmms(Struct, frozen=True, eq=False):
     Attributes
     ----------
     gaps : GapParameters
-        Of the pairs (float64[n, n_sets] each).
+        Gap parameters of the pairs (float64[n, n_sets] each).
     emissions : tuple of PairEmissions
-        Those that there are; all of the same letters.
+        All emissions, which have the same letters.
     emission_rows : int32[n]
         Which of them each pair has.
     """
@@ -258,7 +258,7 @@ class PosteriorBatch(Struct, frozen=True, eq=False):
 
 
 MIN_POSTERIOR = 0.01
-"""What is less probable is not kept."""
+"""Posteriors below this are not kept."""
 
 MIN_GAP_POSTERIOR = np.float32(1e-4)
 

@@ -1,4 +1,4 @@
-"""What a logo of a profile shows: letter heights, occupancy, insertions. Numbers only, no drawing."""
+"""The numbers that a logo of a profile shows: letter heights, occupancy, insertions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.values.local_profiles import background
+from clalign.values.local_scores import background
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer2Settings
 
 Doubles = npt.NDArray[np.float64]
@@ -20,7 +20,7 @@ HEIGHT_MODES: dict[HeightMode, str] = {
     "probability": "Information content, all letters",
     "score": "Score",
 }
-"""What the height of a letter can mean, in words."""
+"""Meanings of the height of a letter."""
 
 
 class ProfileLogo(Struct, frozen=True):
@@ -83,7 +83,7 @@ class ProfileLogo(Struct, frozen=True):
 
 
 def profile_logo(hmm: Hmm) -> ProfileLogo:
-    """Return what the logo of a HMMER2 or HMMER3 profile shows.
+    """Return the numbers that the logo of a HMMER2 or HMMER3 profile shows.
 
     References
     ----------

@@ -63,7 +63,7 @@ class Calibration(Struct, frozen=True):
 
 
 class Hmmer2Settings(Struct, frozen=True):
-    """What a HMMER2 file fixes beyond the core model: its null model, entry, exit and special states.
+    """Parameters of a HMMER2 file beyond the core model: null model, entry, exit and special states.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Hmmer2Settings(Struct, frozen=True):
 
 
 class Hmmer3Settings(Struct, frozen=True):
-    """What a HMMER3 file holds beyond the core model: score statistics, mean composition, length limit.
+    """Parameters of a HMMER3 file beyond the core model: score statistics, mean composition, length limit.
 
     `version` is the letter of the file format, ``a`` to ``f``; `composition` is float32[K] or None.
     """

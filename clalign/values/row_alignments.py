@@ -1,4 +1,4 @@
-"""Alignments as rows of letters with all that is written about them, made for many rows."""
+"""Alignments of many rows of letters, with their annotation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RowTexts(Struct, frozen=True, eq=False):
 
 
 class RowNotes(Struct, frozen=True):
-    """What a Stockholm file says beside its rows, in the order of the file.
+    """The annotation of a Stockholm file, in the order of the file.
 
     Attributes
     ----------

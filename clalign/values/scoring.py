@@ -28,7 +28,7 @@ UNKNOWN = "*"
 
 
 class SubstitutionMatrix(Struct, frozen=True, eq=False, weakref=True):
-    """What it is worth to align two letters.
+    """Scores of pairs of letters.
 
     Attributes
     ----------
@@ -82,7 +82,9 @@ class SubstitutionMatrix(Struct, frozen=True, eq=False, weakref=True):
                 f"Scores must lie between -{MAX_SCORE} and {MAX_SCORE}; scale them.",
             )
         if values.max(initial=0) <= 0:
-            raise OptionError(f"The matrix {name} has no score above 0.", "Give one where likely pairs score above 0.")
+            raise OptionError(
+                f"The matrix {name} has no score above 0.", "Give a matrix in which likely pairs score above 0."
+            )
         codes = np.array([code_of(letter) for letter in letters])
         scores = np.full((N_CODES, N_CODES), values.min(), np.int64)
         if UNKNOWN in letters:
@@ -112,7 +114,7 @@ class SubstitutionMatrix(Struct, frozen=True, eq=False, weakref=True):
 
 
 class GapCosts(Struct, frozen=True):
-    """What gaps cost; both numbers are taken off the score.
+    """Costs of gaps, which are subtracted from the score.
 
     Attributes
     ----------
@@ -131,7 +133,7 @@ class GapCosts(Struct, frozen=True):
             )
 
     def of(self, length: int) -> int:
-        """Return what a gap of so many residues costs."""
+        """Return the cost of a gap of `length` residues."""
         return self.first + (length - 1) * self.next if length > 0 else 0
 
     @classmethod
@@ -146,7 +148,7 @@ class GapCosts(Struct, frozen=True):
 
 
 class Scoring(Struct, frozen=True):
-    """All that decides what an alignment of two sequences is worth.
+    """The scoring of alignments of two sequences.
 
     Attributes
     ----------

@@ -54,10 +54,10 @@ class Sequence(Struct, frozen=True):
         Raises
         ------
         OptionError
-            If something else is among them, such as digits, or the name or the residues are no text.
+            If it has other characters, such as digits, or if an argument is not a str.
         """
         if not all(isinstance(text, str) for text in (name, residues, description, accession)):
-            raise OptionError("A sequence is made of texts: its name, its residues.", "Give each as a str.")
+            raise OptionError("The name and the residues of a sequence must be text.", "Give each as a str.")
         letters = "".join(residues.split())
         codes = ENCODE[np.frombuffer(letters.encode("latin-1", "replace"), np.uint8)]
         wrong = np.flatnonzero((codes == DROP) | (codes == OTHER_CODE))
@@ -81,7 +81,7 @@ class Sequence(Struct, frozen=True):
 
 
 class Column(Protocol):
-    """An array, or what is read like one: in a file, of which each piece is checked when it is first read."""
+    """An array, or part of a file that is read like one, of which each piece is checked when it is first read."""
 
     def __len__(self) -> int: ...
 
@@ -101,7 +101,7 @@ class SequenceDatabase:
     Attributes
     ----------
     alphabet : Alphabet
-        What the sequences are taken for.
+        The alphabet of the sequences.
     codes : uint8[n_residues]
         Letter codes of all sequences, one after the other.
     offsets : int64[n + 1]
@@ -109,7 +109,7 @@ class SequenceDatabase:
     order : int64[n]
         Place of each row in the input, counted from 0.
     text : uint8[n_text]
-        For each row, name, accession and description in UTF-8, parted by tabulators.
+        For each row, name, accession and description in UTF-8, separated by tabs.
     text_offsets : int64[n + 1]
         Where each row begins in `text`.
     source : str
@@ -119,7 +119,7 @@ class SequenceDatabase:
     n_empty : int
         Sequences without residues; HMMER2 leaves them out when it counts.
     release : callable
-        Gives the memory of what was read back; it is read again when it is needed.
+        Frees the memory of what was read from the file, which is read anew when it is needed.
     """
 
     alphabet: Alphabet
@@ -172,7 +172,7 @@ class SequenceDatabase:
         ----------
         name : str
         warn : callable
-            Told if there are several.
+            Called with a warning if there are several.
 
         Raises
         ------
@@ -285,5 +285,5 @@ class SequenceBatch(Struct, frozen=True, eq=False, weakref=True):
 
 
 def short_name(name: str) -> str:
-    """Return the part of a name that says most: of "sp|P69905|HBA_HUMAN" the last; the name if it has none."""
+    """Return the last part of a name such as "sp|P69905|HBA_HUMAN", or the whole name if it has no parts."""
     return name.rstrip("| ").rpartition("|")[2].strip() or name

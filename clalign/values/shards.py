@@ -1,4 +1,4 @@
-"""Parts of a database for computers that know nothing of each other: cut by residues, the same for whoever cuts."""
+"""Parts of a database for independent computers: cut by residues, in the same way on all of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 FLAG = "--shard"
 
-MOST = 100_000
-"""Parts at most."""
+MAX_SHARDS = 100_000
+"""Limit of the parts of a database."""
 
 
 class Shard(Struct, frozen=True, order=True):
@@ -41,7 +41,7 @@ class Shard(Struct, frozen=True, order=True):
 
     @property
     def words(self) -> str:
-        """As in ``part 3 of 16``."""
+        """The part as text, as in ``part 3 of 16``."""
         return f"part {self.number} of {self.of}"
 
     @classmethod
@@ -51,18 +51,19 @@ class Shard(Struct, frozen=True, order=True):
         Raises
         ------
         OptionError
-            If it means none.
+            If it is not of that form, or out of range.
         """
         found = re.fullmatch(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", text)
         number, of = (int(found[1]), int(found[2])) if found else (0, 0)
-        if not 1 <= number <= of <= MOST:
+        if not 1 <= number <= of <= MAX_SHARDS:
             raise OptionError(
-                f'{FLAG} is "{text}".', f"Give a part and how many there are, at most {MOST:,}, as in {FLAG} 3/16."
+                f'{FLAG} is "{text}".',
+                f"Give a part and the number of parts, at most {MAX_SHARDS:,}, as in {FLAG} 3/16.",
             )
         return cls(number, of)
 
     def rows(self, offsets: Column) -> tuple[int, int]:
-        """Return the first row of the part and that after its last; no part has a sequence of another.
+        """Return the first row of the part and the row after its last; parts share no sequence.
 
         Every part ends with the sequence whose end is nearest to its share of the residues, so that all of them have
         the same, but for half of a sequence at each end.
@@ -83,18 +84,18 @@ class Shard(Struct, frozen=True, order=True):
         return row - 1 if row and wanted - int(offsets[row - 1]) < int(offsets[row]) - wanted else row
 
     def of_database(self, offsets: Column) -> ShardRows:
-        """Return what the part is of a database; see `rows`."""
+        """Return the rows of the part in a database; see `rows`."""
         first, last = self.rows(offsets)
         return ShardRows(self.number, self.of, first, last, int(offsets[last]) - int(offsets[first]))
 
 
 class ShardRows(Struct, frozen=True):
-    """What a part is of one database, as its run keeps it.
+    """The rows of a part in one database, as a run stores them.
 
     Attributes
     ----------
     number, of : int
-        See `Shard`.
+        The number of the part and of all parts, as in `Shard`.
     first, last : int
         Its first row, and the one after its last.
     n_residues : int
@@ -130,6 +131,6 @@ def shard_option() -> Any:
 
 
 def shard_of(spec: Mapping[str, Any]) -> Shard | None:
-    """Return the part that a spec, as plain data, asks for; None for all."""
+    """Return the part that a spec, as plain data, names; None for all."""
     text = spec.get("shard")
     return Shard.parse(text) if text else None

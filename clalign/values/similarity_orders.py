@@ -1,4 +1,4 @@
-"""An order of rows and columns of a sparse table in which alike ones stand beside each other."""
+"""An order of the rows and columns of a sparse table that puts similar ones side by side."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 MAX_CLUSTERED = 3000
-"""Columns that are clustered, which takes the square of their number; more stand by their best rows."""
+"""Limit of the columns that are clustered, which takes the square of their number; more are ordered by their best
+rows."""
 
-HASHED = 256
-"""Numbers that a column is boiled down to before it is compared."""
+N_FOLDED = 256
+"""Number of values that a column is folded to before columns are compared."""
 
 
 def order_alike(
@@ -33,7 +34,7 @@ def order_alike(
         Not negative.
     shape : tuple of int
     check : callable
-        Called now and then; may raise to stop.
+        Called from time to time; may raise to stop.
     """
     n_rows, n_columns = shape
     if not len(rows):
@@ -64,12 +65,12 @@ def _best_partner(of: Integers, partners: Integers, weights: Floats, n: int) -> 
 
 
 def _cosines(rows: Integers, columns: Integers, weights: Floats, shape: tuple[int, int]) -> npt.NDArray[np.float32]:
-    """Return how alike columns are (float32[n, n]); many rows are folded together, with random signs."""
+    """Return the cosines of the columns (float32[n, n]); many rows are folded together, with random signs."""
     n_rows, n_columns = shape
-    if n_rows > HASHED:
+    if n_rows > N_FOLDED:
         random = np.random.default_rng(1)
-        folds, signs = random.integers(0, HASHED, n_rows), random.choice(np.array([-1.0, 1.0]), n_rows)
-        rows, weights, n_rows = folds[rows], weights * signs[rows], HASHED
+        folds, signs = random.integers(0, N_FOLDED, n_rows), random.choice(np.array([-1.0, 1.0]), n_rows)
+        rows, weights, n_rows = folds[rows], weights * signs[rows], N_FOLDED
     table = np.zeros((n_columns, n_rows), np.float32)
     np.add.at(table, (columns, rows), weights.astype(np.float32))
     lengths = np.sqrt((table * table).sum(axis=1, keepdims=True))

@@ -16,12 +16,12 @@ Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
 
-MOST = 1.001
-"""Match posteriors of a residue that add up to more are none."""
+MAX_POSTERIOR_SUM = 1.001
+"""Limit of the sum of the match posteriors of a residue, 1 with room for rounding."""
 
 
 class ExcessPosterior(ValueError):
-    """Match posteriors of a residue that add up to more than 1."""
+    """Raised where match posteriors of a residue add up to more than 1."""
 
 
 class PosteriorMatrix(Struct, frozen=True):
@@ -35,7 +35,7 @@ class PosteriorMatrix(Struct, frozen=True):
         The residue of y of each entry, rising within a row.
     probabilities : float32[n]
     x_gaps, y_gaps : float32[length]
-        What is left of 1 for each residue: that it is aligned to nothing.
+        Probability that each residue is aligned to nothing.
     """
 
     starts: Offsets
@@ -78,7 +78,7 @@ class PosteriorMatrix(Struct, frozen=True):
 
 def gaps_left(places: npt.NDArray[np.integer], probabilities: Floats, length: int) -> Floats:
     """Return the gap posteriors of the residues of a sequence."""
-    if len(places) and np.bincount(places, weights=probabilities).max() > MOST:
+    if len(places) and np.bincount(places, weights=probabilities).max() > MAX_POSTERIOR_SUM:
         raise ExcessPosterior
     return gap_posteriors(places, probabilities.astype(np.float32), length)
 
@@ -158,7 +158,7 @@ class SparsePosteriors(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def n_bytes(self) -> int:
-        """Memory, or space of a disk, that they take."""
+        """Size of all arrays in bytes."""
         return sum(array.nbytes for array in astuple(self))
 
     @property
@@ -172,12 +172,12 @@ class SparsePosteriors(Struct, frozen=True, eq=False, weakref=True):
         return np.concatenate([[0], np.cumsum(self.lengths[self.pairs[:, 1]])]).astype(np.int64)
 
     def check(self) -> None:
-        """Refuse arrays that contradict each other, which kernels would follow to where nothing is.
+        """Check that the arrays fit together; with others kernels would read outside of their buffers.
 
         Raises
         ------
         ValueError
-            If they do.
+            If they do not.
         """
         x, y = self.lengths[self.pairs].T if len(self) else (self.lengths[:0],) * 2
         sizes = np.diff(self.starts)
@@ -191,7 +191,7 @@ class SparsePosteriors(Struct, frozen=True, eq=False, weakref=True):
             and len(self.probabilities) == len(self.columns) == len(most)
             and ((self.columns >= 0) & (self.columns < most)).all()
         ):
-            raise ValueError("posteriors of pairs that contradict each other")
+            raise ValueError("the arrays of posteriors do not fit together")
 
     def pair_numbers(self) -> Integers:
         """Return the number of the pair of each two sequences in either order, -1 where there is none (int32[N, N])."""
@@ -219,6 +219,9 @@ class SparsePosteriors(Struct, frozen=True, eq=False, weakref=True):
         starts = self.starts[rows.start : rows.stop + 1]
         entries = slice(int(starts[0]), int(starts[-1]))
         return PosteriorMatrix(
-            starts - entries.start, self.columns[entries], self.probabilities[entries], self.x_gaps[rows],
+            starts - entries.start,
+            self.columns[entries],
+            self.probabilities[entries],
+            self.x_gaps[rows],
             self.y_gaps[others],
-        )  # fmt: skip
+        )

@@ -1,4 +1,4 @@
-"""The species of sequences: what UniProt writes in descriptions (``OS=Homo sapiens OX=9606``), or a table says."""
+"""The species of sequences: from UniProt's descriptions (``OS=Homo sapiens OX=9606``), or from a table."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def species_of(description: str) -> str:
 
 
 class Taxonomy(Struct, frozen=True):
-    """What a table says of sequences or of taxa.
+    """A table of sequences or taxa.
 
     Attributes
     ----------
     of : mapping of str to tuple of str
         The cells beside each name, accession or number.
     heads : tuple of str
-        What the cells are; empty if the table does not say it.
+        Titles of the cells; empty if the table has none.
     """
 
     of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     heads: tuple[str, ...] = ()
 
     def group(self, name: str, accession: str, description: str, column: int = 0) -> str:
-        """Return what a cell says of a sequence: by its name, a part of it, its accession, its taxon or its species.
+        """Return the cell of a sequence, found by its name, a part of it, its accession, its taxon or its species.
 
-        Without an entry it is what the description names; `UNKNOWN` if that is nothing.
+        Without an entry it is the species in the description, or `UNKNOWN`.
         """
         for key in (name, accession, *name.split("|"), taxon_in(description), species_in(description)):
             cells = self.of.get(key) if key else None
@@ -58,14 +58,14 @@ class Taxonomy(Struct, frozen=True):
 
 
 class SpeciesRule(Struct, frozen=True, eq=False):
-    """Tells the species of sequences, in tables, orders, filters and pictures; equal to nothing but itself.
+    """The way in which the species of sequences is found; equal to nothing but itself.
 
     Attributes
     ----------
     taxonomy : Taxonomy
-        What is looked up first; empty for nothing.
+        The table that is looked up first; may be empty.
     column : int
-        Which of its cells is told.
+        Which of its cells is the species.
     path : str
         The file of the table.
     """

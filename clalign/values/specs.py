@@ -1,4 +1,4 @@
-"""What a spec is: what a user asked for, as plain data with the words of its flags and of its form entries."""
+"""Specs: what a user wants computed, as plain data with the words for flags and for entries of forms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, get_origin, get_type_hints
 
 from clalign.errors import OptionError
 from clalign.values.checked import ValidationError, check_as
-from clalign.values.devices import at_home, cluster_of
+from clalign.values.devices import cluster_of, without_cluster
 
 REPORT = "Reporting"
 INPUT = "Input"
@@ -19,7 +19,7 @@ INPUT = "Input"
 
 @dataclass(frozen=True, slots=True)
 class Spec(ABC):
-    """The base of what is asked of an engine: the fields of a spec that have a flag come after those that name files.
+    """The base of the specs of all engines; fields that name files come before those that have a flag.
 
     Attributes
     ----------
@@ -39,12 +39,12 @@ class Spec(ABC):
 
     @property
     def is_scan(self) -> bool:
-        """Whether hits are told of the other side: what is in the first file are their targets, not their queries."""
+        """Whether the entries of the first file are the targets of hits, not their queries."""
         return False
 
     @property
     def choosing_flag(self) -> str:
-        """The flag that chooses, where hits are written, those of one entry of the first file."""
+        """The flag that selects the hits of one entry of the first file."""
         return "--target" if self.is_scan else "--query"
 
     def check_inputs(self) -> None:
@@ -83,7 +83,7 @@ class Spec(ABC):
         Raises
         ------
         OptionError
-            If an entry is missing, unknown, or of another type, or if some of them make no sense together.
+            If an entry is missing, unknown or of another type, or if entries contradict each other.
         """
         if unknown := data.keys() - {f.name for f in dataclasses.fields(cls)}:
             raise OptionError(
@@ -93,7 +93,7 @@ class Spec(ABC):
         try:
             return check_as(cls, data)
         except ValidationError as error:
-            raise OptionError(f"What was asked for makes no sense: {error}.", "Correct that field.") from None
+            raise OptionError(f"An option is invalid: {error}.", "Correct that field.") from None
 
     def command_line(self) -> list[str]:
         """Return the words of the command that runs this spec; only what differs from the defaults."""
@@ -136,7 +136,7 @@ def flag_of(name: str, spec: type) -> str:
 
 def device_flags(words: str) -> list[str]:
     """Return the flags for a user's words for a device or a cluster; none for the fastest device of this machine."""
-    here, cluster = at_home(words), cluster_of(words)
+    here, cluster = without_cluster(words), cluster_of(words)
     return [*(["--device", here] if here != "auto" else []), *(["--cluster", cluster[1]] if cluster else [])]
 
 

@@ -7,8 +7,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from clalign.values.alphabets import AMINO, code_of
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.profile_shelves import mean_composition, to_local_profile
+from clalign.values.local_profiles import LocalProfile, mean_composition, to_local_profile
 from clalign.values.profiles import (
     Calibration,
     Cutoffs,
@@ -112,7 +111,7 @@ def random_batch(
     return SequenceBatch.from_texts(sequences)
 
 
-LONGEST_PROTEIN = 35_000
+MAX_PROTEIN_LENGTH = 35_000
 
 
 def swissprot_lengths(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
@@ -123,7 +122,7 @@ def swissprot_lengths(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]
     common = rng.lognormal(5.6435, 0.64, n)
     giants = 2000.0 * (1.0 + rng.pareto(1.8, n))
     lengths = np.where(rng.random(n) < 0.002, giants, common)
-    return np.clip(np.round(lengths), 2, LONGEST_PROTEIN).astype(np.int64)
+    return np.clip(np.round(lengths), 2, MAX_PROTEIN_LENGTH).astype(np.int64)
 
 
 def random_codes(rng: np.random.Generator, n_residues: int) -> npt.NDArray[np.uint8]:

@@ -18,11 +18,11 @@ class Tree(Struct, frozen=True, eq=False):
     Attributes
     ----------
     names : tuple of str
-        Of the leaves.
+        Names of the leaves.
     parents : int32[n_nodes]
         The node that each one hangs on, -1 for the root.
     lengths : float64[n_nodes]
-        Of the branch to the parent, 0 for the root.
+        Length of the branch to the parent, 0 for the root.
     """
 
     names: tuple[str, ...]

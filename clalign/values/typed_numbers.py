@@ -7,14 +7,14 @@ import math
 
 
 class OutOfRange(argparse.ArgumentTypeError):
-    """A number that is one, but makes no sense where it stands: an option without sense, as others are.
+    """A number that is out of the range of its option.
 
     Parameters
     ----------
     value : str
         As it was given.
     wanted : str
-        What would make sense.
+        The numbers that are allowed, in words.
     """
 
     def __init__(self, value: str, wanted: str) -> None:

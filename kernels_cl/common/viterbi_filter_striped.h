@@ -66,7 +66,7 @@ typedef long quads __attribute__((vector_size(32)));
 words saturated(wide_words sum)
 {
     sum = LARGER(sum, (wide_words)(LOWEST_WORD));
-    return __builtin_convertvector(sum < HIGHEST_WORD ? sum : (wide_words)(HIGHEST_WORD), words);
+    return __builtin_convertvector(sum < MAX_WORD ? sum : (wide_words)(MAX_WORD), words);
 }
 int any_lane(words mask)
 {

@@ -94,7 +94,7 @@ void go_through(word_lane_t *s, around_t *b, const held_transitions_t *t, __glob
     if (from >= to) return;
     load_emissions(s, emissions + (uint)code[from] * ROW);
     uint next = code[min(from + 1, to - 1)];
-    for (int i = from; i < to && b->single_most < HIGHEST_WORD; i++) {
+    for (int i = from; i < to && b->single_most < MAX_WORD; i++) {
         __global const short *ahead = emissions + next * ROW;
         next = code[min(i + 2, to - 1)];
         const int left = shuffle_up(s->x[NODES - 1], 1, NOWHERE, lane, scratch);

@@ -1,7 +1,7 @@
 /* The 16-bit scores of HMMER3's Viterbi filter, 500 units to the bit. */
 
 #define LOWEST_WORD (-32768)
-#define HIGHEST_WORD 32767
+#define MAX_WORD 32767
 #define WORD_BASE 12000
 
 /* From E to C and to J. */
@@ -21,7 +21,7 @@ int begin_after(int e, int move)
 float word_score(int e, int move)
 {
     const float scale = 721.34753f, reciprocal = 0.0013862944f; /* units to the nat */
-    if (e >= HIGHEST_WORD) return INFINITY;
+    if (e >= MAX_WORD) return INFINITY;
     if (e + WORD_E_MOVE <= LOWEST_WORD) return -INFINITY;
     const float score = (float)(e + WORD_E_MOVE + move - WORD_BASE);
     const float near = score * reciprocal;

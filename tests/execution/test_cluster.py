@@ -32,7 +32,7 @@ from clalign.execution.job import Task
 from clalign.execution.units import Plan, Query
 from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
-from clalign.values.profile_shelves import shelf_of
+from clalign.values.local_profiles import shelf_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # workers import what the jobs of tests hold

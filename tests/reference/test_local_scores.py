@@ -14,8 +14,8 @@ from clalign.reference.bias_filter import bias_filter_score
 from clalign.reference.forward import forward_score
 from clalign.reference.viterbi_filter import viterbi_filter_score
 from clalign.values.alphabets import encode
-from clalign.values.local_profiles import LocalProfile, length_terms
-from clalign.values.profile_shelves import to_local_profile
+from clalign.values.local_profiles import LocalProfile, to_local_profile
+from clalign.values.local_scores import length_terms
 from clalign.values.synthetic import random_codes
 
 ROOT = Path(__file__).resolve().parents[2]

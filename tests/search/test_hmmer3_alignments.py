@@ -14,8 +14,7 @@ from clalign.engines.plan7.hmmer3.alignments import COLUMNS_AT_ONCE, hmmer3_alig
 from clalign.formats.profiles import load_profiles
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import encode
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.profile_shelves import to_local_profile
+from clalign.values.local_profiles import LocalProfile, to_local_profile
 
 RRM = Path(__file__).parents[2] / "resources" / "examples" / "rrm_1_hmmer3.hmm"
 

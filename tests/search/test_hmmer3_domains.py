@@ -17,8 +17,7 @@ from clalign.engines.plan7.hmmer3.domains import define_domains
 from clalign.formats.profiles import load_profiles
 from clalign.values.devices import Device
 from clalign.values.envelopes import TargetDomains
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.profile_shelves import to_local_profile
+from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.sequences import SequenceBatch
 
 GLOBINS = str(files("clalign.resources").joinpath("examples", "globins4.hmm"))

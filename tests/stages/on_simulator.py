@@ -42,7 +42,7 @@ from clalign.stages.sync.relay import RelayStage
 from clalign.values.alphabets import DNA, encode
 from clalign.values.envelopes import Parts, Resolved, RowProfiles
 from clalign.values.filters import FilterLimits
-from clalign.values.local_profiles import LocalProfile
+from clalign.values.local_profiles import LocalProfile, shelf_of
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import (
     SEED_GAPS,
@@ -53,7 +53,6 @@ from clalign.values.pair_hmm import (
     PosteriorBatch,
     fixed_emissions,
 )
-from clalign.values.profile_shelves import shelf_of
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceBatch
 from clalign.values.synthetic import random_batch, random_local_hmm, random_local_profile, random_profile

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER, BiasFilterStage
 from clalign.stages.hmmer3.row_lists import RowList, length_buffers
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.profile_shelves import to_local_profile
+from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_profile, swissprot_batch
 

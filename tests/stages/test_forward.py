@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.forward import FORWARD, ForwardStage
 from clalign.stages.hmmer3.row_lists import RowList, length_buffers
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.profile_shelves import to_local_profile
+from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.profiles import DD, DM, MD, MI, MM
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch

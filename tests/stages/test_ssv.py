@@ -99,7 +99,7 @@ def test_impossible_emissions(session: Session) -> None:
     rng = np.random.default_rng(5)
     hmm = random_local_hmm(rng, 20)
     hmm.match[3:9, :12] = 0
-    from clalign.values.profile_shelves import to_local_profile
+    from clalign.values.local_profiles import to_local_profile
 
     profile = to_local_profile(hmm)
     assert (byte_scores(profile).costs == 255).any()

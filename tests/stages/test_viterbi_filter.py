@@ -14,8 +14,8 @@ from clalign.stages.hmmer3.viterbi_filter import MIN_PIECE, VITERBI_FILTER, Vite
 from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, MAX_ABOVE, PairSteps, pair_steps
 from clalign.stages.hmmer3.viterbi_filter_tables import mergeable
 from clalign.values.alphabets import AMINO
-from clalign.values.local_profiles import LOOP_COST, WORD_E_MOVE, WORD_SCALE, LocalProfile, length_terms, word_scores
-from clalign.values.profile_shelves import to_local_profile
+from clalign.values.local_profiles import LocalProfile, to_local_profile, word_scores
+from clalign.values.local_scores import LOOP_COST, WORD_E_MOVE, WORD_SCALE, length_terms
 from clalign.values.profiles import DD, DM, MD, MI, MM
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch

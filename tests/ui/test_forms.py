@@ -15,7 +15,7 @@ from clalign.ui import formatting
 from clalign.ui.engines.plan7.form import SearchForm
 from clalign.ui.engines.plan7.notices import notices, reason_not_to_run, source_offers
 from clalign.ui.models import device_words
-from clalign.ui.models.data_tree import told_apart
+from clalign.ui.models.data_tree import distinct_names
 from clalign.ui.models.file_names import names_apart
 from clalign.ui.models.results.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
@@ -349,7 +349,7 @@ def test_files_of_one_name_are_told_apart_and_stand_where_their_names_say() -> N
         *(Source(f"/r/{n}.clalign", "run", report={"title": "x x y"}) for n in (1, 2)),
         Source("/c/alone.fa", "sequences"), *(Source(f"/{n}/d/deep.hmm", "profiles") for n in "ab"),
     ]  # fmt: skip
-    found = told_apart(sources)
+    found = distinct_names(sources)
     names = [found[source.path] for source in sources]
     assert names == ["globins.fa – a", "globins.fa – b", "x x y (1)", "x x y (2)", "alone.fa",
                      f"deep.hmm – {Path('a', 'd')}", f"deep.hmm – {Path('b', 'd')}"]  # fmt: skip

@@ -6,7 +6,7 @@ from clalign.values.column_statistics import (
     ColumnTracks,
     column_tracks,
     count_letters,
-    most_information,
+    max_information,
 )
 
 
@@ -46,5 +46,5 @@ def test_information_is_that_of_schneider_and_stephens() -> None:
     tracks = tracks_of(rows, nucleic=True)
     correction = 3 / (2 * np.log(2) * 16)
     assert tracks.information.tolist() == pytest.approx([2 - correction, 1 - correction], rel=1e-6)
-    assert most_information(True) == 2
+    assert max_information(True) == 2
     assert tracks_of([b"T", b"U"], nucleic=True).information[0] == pytest.approx(2 - 3 / (4 * np.log(2)), abs=1e-6)

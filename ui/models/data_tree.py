@@ -43,7 +43,7 @@ def source_line(source: Source) -> str:
     return str(source.report.get("state_words", ""))
 
 
-def told_apart(sources: list[Source]) -> dict[str, str]:
+def distinct_names(sources: list[Source]) -> dict[str, str]:
     """Return the names of files by their paths; of those with one name runs get a number, others their folder."""
     names = names_apart(source.path for source in sources if source.kind != "run")
     runs = [source for source in sources if source.kind == "run"]
@@ -68,7 +68,7 @@ class DataTree(QStandardItemModel):
         """Show what the workspace holds."""
         self.clear()
         unknown = self._workspace.of_kind("unknown")
-        self._names = told_apart(list(self._workspace.sources.values()))
+        self._names = distinct_names(list(self._workspace.sources.values()))
         for kind, title, icon in GROUPS:
             group = QStandardItem(title)
             group.setFlags(Qt.ItemFlag.ItemIsEnabled)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clalign.values.devices import Device, told_apart
+from clalign.values.devices import Device, distinct_names
 
 from .. import formatting
 
@@ -52,7 +52,8 @@ def titles(devices: list[Device]) -> str:
 def names(devices: list[Device]) -> list[str]:
     """Return the names of devices as a list shows them, with ids where two have the same one."""
     return [
-        title(one) if one.kind == "reference" else name for one, name in zip(devices, told_apart(devices), strict=True)
+        title(one) if one.kind == "reference" else name
+        for one, name in zip(devices, distinct_names(devices), strict=True)
     ]
 
 

@@ -6,7 +6,7 @@ import textwrap
 
 from clalign.engines.plan7.steps import Step
 from clalign.values.documents import Explanation
-from clalign.values.evalues import digits_apart
+from clalign.values.evalues import distinguishing_decimals
 
 WIDTH = 100
 
@@ -29,7 +29,7 @@ def _step_line(step: Step) -> str:
     results = {True: "passed", False: "not passed", None: ""}
     result = results[step["passed"]] + ("" if step["ran"] else " (not part of the search)")
     score, needed, value = step["score"], step["threshold"], step["pvalue"]
-    form = ".1f" if score is None else f".{digits_apart(score, needed)}f"
+    form = ".1f" if score is None else f".{distinguishing_decimals(score, needed)}f"
     shown = "<1e-300" if value == 0.0 else _shown(value, ".2g")
     if score is not None or value is None:
         scored = _shown(score, form)

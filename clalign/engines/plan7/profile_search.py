@@ -31,7 +31,7 @@ from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.hits import Hit
-from clalign.values.profile_shelves import Shelves
+from clalign.values.local_profiles import Shelves
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 

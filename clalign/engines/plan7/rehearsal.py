@@ -16,7 +16,7 @@ from clalign.stages.hmmer3.envelope import ENVELOPE
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.hmmer3.local_tables import programs_of
 from clalign.stages.hmmer3.sampling import SAMPLING
-from clalign.values.profile_shelves import Shelves
+from clalign.values.local_profiles import Shelves
 from clalign.values.profiles import Hmm, Hmmer3Settings, to_integer_profile
 from clalign.values.sequences import SequenceBatch
 

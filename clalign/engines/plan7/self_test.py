@@ -26,7 +26,7 @@ from clalign.values.devices import REFERENCE, Device
 from clalign.values.envelopes import TargetDomains
 from clalign.values.filters import FilterLimits
 from clalign.values.hits import Hit
-from clalign.values.local_profiles import LN_2
+from clalign.values.local_scores import LN_2
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_local_profile, random_profile
 

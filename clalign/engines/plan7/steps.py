@@ -6,7 +6,7 @@ import math
 from typing import TypedDict
 
 from clalign.engines.plan7.hmmer3.thresholds import ALL_SCORES
-from clalign.values.evalues import digits_apart
+from clalign.values.evalues import distinguishing_decimals
 
 
 class Step(TypedDict):
@@ -74,7 +74,7 @@ def in_words(score: float, threshold: float) -> str:
     if not math.isfinite(score):
         shown = "more than can be counted" if score > 0 else "nothing"
         return shown if needed is None else f"{shown}; {needed:.1f} bits are needed"
-    digits = digits_apart(score, needed)
+    digits = distinguishing_decimals(score, needed)
     return f"{score:.{digits}f} bits" + ("" if needed is None else f"; {needed:.{digits}f} are needed")
 
 

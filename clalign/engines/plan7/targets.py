@@ -20,7 +20,7 @@ from clalign.formats.readers import ALIGNMENTS, read_blocks
 from clalign.formats.sources import TextReader, is_plain, opened
 from clalign.formats.tally import GAPS
 from clalign.values.alphabets import DOT_CODE, ENCODE, LETTERS, N_CODES, STOP_CODE, Alphabet, decode
-from clalign.values.local_profiles import LengthTerms, length_terms, members_of
+from clalign.values.local_scores import LengthTerms, length_terms, members_of
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 

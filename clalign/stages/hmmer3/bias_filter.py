@@ -12,7 +12,8 @@ from clalign.compute.sessions import Buffer, Check, KernelSession
 from clalign.stages.hmmer3.model_groups import Form, Together
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.values.devices import Device
-from clalign.values.local_profiles import LocalProfile, composition_odds, composition_steps
+from clalign.values.local_profiles import LocalProfile, composition_odds
+from clalign.values.local_scores import composition_steps
 
 GROUP = 64
 ITEMS = 512

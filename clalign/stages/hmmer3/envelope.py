@@ -22,7 +22,7 @@ from clalign.stages.hmmer3.local_tables import (
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import Parts, Rescored, RowProfiles
-from clalign.values.local_profiles import letter_ratios
+from clalign.values.local_scores import letter_ratios
 
 VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
@@ -121,7 +121,7 @@ def _demand_possible(
 def rescored(parts: Parts, model: RowProfiles, text_at: Whole, written: Written) -> Answers:
     """Return what the kernel wrote of each part."""
     scores, ratios, begins, states, posteriors = written
-    letters = letter_ratios(ratios.reshape(len(parts), -1), model.profiles[0])
+    letters = letter_ratios(ratios.reshape(len(parts), -1), model.profiles[0].hmm.alphabet)
     state_text, posterior_text = (text.tobytes().decode("ascii", "replace") for text in (states, posteriors))
     numbers, places = scores.reshape(-1, 2).tolist(), begins.reshape(-1, 3).tolist()
     rows = zip(numbers, places, text_at[1:].tolist(), parts.first.tolist(), letters, strict=True)

@@ -18,7 +18,8 @@ from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, length_buffe
 from clalign.stages.hmmer3.ssv import SSV, SsvCells
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
 from clalign.values.filters import FilterLimits, Passage, least_difference
-from clalign.values.local_profiles import LocalProfile, byte_scores, nats_of
+from clalign.values.local_profiles import LocalProfile, byte_scores
+from clalign.values.local_scores import nats_of
 from clalign.values.sequences import SequenceBatch
 
 N_LEVELS = 511

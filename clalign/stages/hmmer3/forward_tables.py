@@ -8,8 +8,8 @@ import numpy.typing as npt
 from clalign.compute.geometry import spread
 from clalign.compute.sessions import KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import node_tables
-from clalign.values.local_profiles import LocalProfile, Odds
-from clalign.values.profile_shelves import Places, ProfileShelf, by_step
+from clalign.values.local_profiles import LocalProfile, Places, ProfileShelf, by_step
+from clalign.values.local_scores import Odds
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Table = npt.NDArray[np.float32]

@@ -15,7 +15,8 @@ from clalign.stages.hmmer3.domain_tuning import DomainTuning
 from clalign.values.alphabets import N_CODES, code_of
 from clalign.values.devices import Device
 from clalign.values.envelopes import Parts, RowProfiles
-from clalign.values.local_profiles import LocalProfile, members_of
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.local_scores import members_of
 from clalign.values.striped_odds import LANES, StripedOdds, striped_odds
 
 N_SLOTS = 6

@@ -15,8 +15,7 @@ from msgspec import Struct
 from clalign.compute.geometry import Geometry, in_groups_of_models, one_a_core
 from clalign.compute.sessions import AllTables, Argument, Buffer, KernelSession, Tables
 from clalign.values.devices import Device
-from clalign.values.local_profiles import LocalProfile
-from clalign.values.profile_shelves import ProfileShelf
+from clalign.values.local_profiles import LocalProfile, ProfileShelf
 
 Table = npt.NDArray[Any]
 

@@ -10,7 +10,8 @@ from clalign.compute.sessions import Buffer, Check, KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import Form
 from clalign.stages.hmmer3.row_lists import LengthBuffers, ScoringStage
 from clalign.values.alphabets import N_CODES
-from clalign.values.local_profiles import NEVER_BYTE, LocalProfile, byte_scores, length_terms
+from clalign.values.local_profiles import LocalProfile, byte_scores
+from clalign.values.local_scores import NEVER_BYTE, length_terms
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "msv_lanes": (

@@ -15,7 +15,8 @@ from clalign.compute.geometry import Geometry
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, together
 from clalign.values.devices import Device
-from clalign.values.local_profiles import LengthTerms, LocalProfile, length_terms
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.local_scores import LengthTerms, length_terms
 from clalign.values.sequences import SequenceBatch
 
 Scores = npt.NDArray[Any]
@@ -66,7 +67,7 @@ def all_rows(session: KernelSession, batch: SequenceBatch) -> RowList:
 
 
 class LengthBuffers(Struct, frozen=True):
-    """`local_profiles.LengthTerms` of each row of a batch, on a device.
+    """`local_scores.LengthTerms` of each row of a batch, on a device.
 
     Attributes
     ----------

@@ -14,8 +14,8 @@ from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, node_tables, together
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
-from clalign.values.local_profiles import MAX_COST, LocalProfile, byte_scores, members_of
-from clalign.values.profile_shelves import ProfileShelf
+from clalign.values.local_profiles import LocalProfile, ProfileShelf, byte_scores
+from clalign.values.local_scores import MAX_COST, members_of
 from clalign.values.sequences import SequenceBatch, longest_first
 
 Extremes = npt.NDArray[np.int32]

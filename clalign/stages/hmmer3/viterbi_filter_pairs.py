@@ -9,16 +9,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.sessions import KernelSession, Tables
-from clalign.values.local_profiles import (
-    HIGHEST_WORD,
-    NEVER_WORD,
-    WORD_BASE,
-    WORD_E_MOVE,
-    LocalProfile,
-    WordScores,
-    length_terms,
-)
-from clalign.values.profile_shelves import Places
+from clalign.values.local_profiles import LocalProfile, Places
+from clalign.values.local_scores import MAX_WORD, NEVER_WORD, WORD_BASE, WORD_E_MOVE, WordScores, length_terms
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Wide = npt.NDArray[np.int64]
@@ -95,7 +87,7 @@ def pair_steps(scores: WordScores, starts: Places) -> list[PairSteps | None]:
     first, lasts, sizes = starts[:-1], starts[1:] - 1, np.diff(starts)
     model = np.repeat(np.arange(len(sizes)), sizes)
     t, begin = scores.transitions.astype(np.int64), scores.begin.astype(np.int64)
-    begin[first] = HIGHEST_WORD  # is not the lowest one
+    begin[first] = MAX_WORD  # is not the lowest one
     least: Wide = np.minimum.reduceat(begin, first)
     lowest = least - MAX_ABOVE
     best = scores.match.max(axis=0).astype(np.int64)
@@ -142,7 +134,7 @@ def _trusted(shelf: _ShelfPairs, first: Wide, model: Wide, best: Wide) -> Wide:
     left = np.append(0, excess[:-1]) + from_delete
     left[first] = NEVER_WORD
     highest = np.maximum(np.maximum.reduceat(best, first), 0)
-    trusted: Wide = HIGHEST_WORD - np.maximum(peak, np.maximum(np.maximum.reduceat(left, first), 0) + highest)
+    trusted: Wide = MAX_WORD - np.maximum(peak, np.maximum(np.maximum.reduceat(left, first), 0) + highest)
     return trusted
 
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from clalign.compute.geometry import spread
 from clalign.compute.sessions import KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import node_tables
-from clalign.values.local_profiles import HIGHEST_WORD, NEVER_WORD, LocalProfile, WordScores, word_scores
-from clalign.values.profile_shelves import Places, ProfileShelf
+from clalign.values.local_profiles import LocalProfile, Places, ProfileShelf, word_scores
+from clalign.values.local_scores import MAX_WORD, NEVER_WORD, WordScores
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Whole = npt.NDArray[np.int64]
@@ -48,14 +48,14 @@ def mergeable(scores: WordScores, starts: Places) -> npt.NDArray[np.bool_]:
     model = np.repeat(np.arange(len(sizes)), sizes)
     node, last = np.arange(len(model)) - first[model], (sizes - 1)[model]
     inner_begin = scores.begin.astype(np.int64)
-    inner_begin[first] = HIGHEST_WORD
+    inner_begin[first] = MAX_WORD
     lowest_begin = np.minimum.reduceat(inner_begin, first)[model]
     next_to_match = np.append(t[DM, 1:], 0)
     on = t[DD] - t[DM] + next_to_match
     too_low = (node >= 1) & (node < last) & (t[MI] + t[IM] < NEVER_WORD)
     too_low |= (node >= 1) & (node < last - 1) & (t[MD] + next_to_match < NEVER_WORD)
     too_low |= (node >= 2) & (node < last) & (t[DM] + lowest_begin < NEVER_WORD)
-    too_low |= (node >= 2) & (node < last - 1) & ((on < NEVER_WORD) | (on > HIGHEST_WORD))
+    too_low |= (node >= 2) & (node < last - 1) & ((on < NEVER_WORD) | (on > MAX_WORD))
     return ~np.logical_or.reduceat(too_low, first)
 
 
@@ -76,7 +76,7 @@ def striped_steps(scores: WordScores, starts: Places, plain: bool) -> tuple[Whol
 
 
 def _clipped(values: Whole) -> npt.NDArray[np.int16]:
-    return np.clip(values, NEVER_WORD, HIGHEST_WORD).astype(np.int16)
+    return np.clip(values, NEVER_WORD, MAX_WORD).astype(np.int16)
 
 
 def steps_of(session: KernelSession, profile: LocalProfile, plain: bool) -> tuple[npt.NDArray[Any], ...]:

@@ -39,7 +39,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 
 UNSCORED_LETTER = 255
 
-HIGHEST_WORD = 32767
+MAX_WORD = 32767
 
 MAX_FACTOR_GAIN, MIN_FACTOR_GAIN = 31, -32
 """What a byte holds four times over."""
@@ -240,7 +240,7 @@ class _Query:
         self.bias = max(0, -matrix.least)
         self.gaps = scoring.gaps
         self.mode = MODES.index(scoring.mode)
-        self.most = HIGHEST_WORD - self.bias - scoring.gaps.first - matrix.greatest
+        self.most = MAX_WORD - self.bias - scoring.gaps.first - matrix.greatest
         fits = matrix.least >= MIN_FACTOR_GAIN and matrix.greatest <= MAX_FACTOR_GAIN
         self.products = int(fits and session.device.compute_capability >= 90)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clalign.values.evalues import digits_apart
+from clalign.values.evalues import distinguishing_decimals
 
 from ... import formatting
 
@@ -41,7 +41,7 @@ def step_numbers(step: dict[str, Any]) -> str:
     score, needed = step["score"], step["threshold"]
     parts = []
     if score is not None:
-        digits = digits_apart(score, needed)
+        digits = distinguishing_decimals(score, needed)
         parts.append(f"{score:.{digits}f} bits" + ("" if needed is None else f", {needed:.{digits}f} needed"))
     elif step["pvalue"] is not None:
         if step["passed"]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QTransform
 
-from clalign.values.column_statistics import logo_letters, most_information
+from clalign.values.column_statistics import logo_letters, max_information
 from clalign.values.row_alignments import Bytes
 
 from ... import theme
@@ -185,7 +185,7 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
     colors = style.colors
     painter.setPen(QPen(QColor(colors.border), 1))
     painter.drawLine(box.bottomLeft(), box.bottomRight())
-    information: Shares = view.measures.tracks.information[columns.items] / np.float32(most_information(view.nucleic))
+    information: Shares = view.measures.tracks.information[columns.items] / np.float32(max_information(view.nucleic))
     if not information.any() and view.n_rows <= FEW_ROWS:
         painter.setPen(QColor(colors.muted))
         painter.drawText(box.adjusted(8, 0, 0, 0), int(LEFT), "Too few rows to say more than chance would")
@@ -255,7 +255,7 @@ def track_words(view: RowsView, track: Track, column: int) -> str:
         ),
         "conservation": lambda: f"{tracks.conservation[column]:.3f}",
         "occupancy": lambda: f"{100 * float(tracks.occupancy[column]):.1f} %",
-        "logo": lambda: f"{tracks.information[column]:.2f} of {most_information(view.nucleic):.2f} bits",
+        "logo": lambda: f"{tracks.information[column]:.2f} of {max_information(view.nucleic):.2f} bits",
     }
     if track.key in said:
         return f"{track.name} of column {column + 1}: {said[track.key]()}\n{track.tip}"

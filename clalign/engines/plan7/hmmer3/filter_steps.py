@@ -13,7 +13,7 @@ from clalign.stages.hmmer3.filters import FilterModel
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.filters import Passage, pvalue
 from clalign.values.hits import Hit
-from clalign.values.local_profiles import LN_2
+from clalign.values.local_scores import LN_2
 from clalign.values.profiles import Calibration
 
 

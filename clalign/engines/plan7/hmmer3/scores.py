@@ -17,7 +17,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.values.envelopes import TargetDomains
-from clalign.values.local_profiles import LN_2
+from clalign.values.local_scores import LN_2
 
 LOG_SUM_REACH = np.float32(15.7)
 """Beyond this difference the smaller term of a log-sum counts for nothing."""

@@ -49,17 +49,8 @@ from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, Fil
 from clalign.values.envelopes import RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
-from clalign.values.local_profiles import (
-    BYTE_BASE,
-    BYTE_E_MOVE,
-    BYTE_SCALE,
-    LN_2,
-    LOOP_COST,
-    LocalProfile,
-    byte_scores,
-    length_terms,
-)
-from clalign.values.profile_shelves import to_local_profile
+from clalign.values.local_profiles import LocalProfile, byte_scores, to_local_profile
+from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, BYTE_SCALE, LN_2, LOOP_COST, length_terms
 from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 

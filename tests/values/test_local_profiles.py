@@ -15,9 +15,17 @@ from clalign.formats.profiles import load_profiles
 from clalign.stages.hmmer3 import forward_tables, ssv
 from clalign.stages.hmmer3 import viterbi_filter_tables as words
 from clalign.stages.hmmer3.viterbi_filter_pairs import pair_steps, pairs_of
-from clalign.values import profile_shelves
-from clalign.values.local_profiles import LocalProfile, byte_scores, composition_odds, odds, word_scores
-from clalign.values.profile_shelves import Shelves, shelf_of, to_local_profile
+from clalign.values import local_profiles
+from clalign.values.local_profiles import (
+    LocalProfile,
+    Shelves,
+    byte_scores,
+    composition_odds,
+    odds,
+    shelf_of,
+    to_local_profile,
+    word_scores,
+)
 from clalign.values.profiles import DD, DM, MD, Hmm
 from clalign.values.synthetic import random_hmm, random_local_hmm
 
@@ -141,14 +149,14 @@ def test_a_missing_composition_is_computed_or_left_out() -> None:
 def test_shelves_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     hmms = library("odd")
     hmms.insert(7, random_hmm(np.random.default_rng(1), 30))
-    monkeypatch.setattr(profile_shelves, "MAX_NODES", 200)
+    monkeypatch.setattr(local_profiles, "MAX_NODES", 200)
     made: list[int] = []
 
-    def counted(some: list[Hmm], compute: bool) -> profile_shelves.ProfileShelf:
+    def counted(some: list[Hmm], compute: bool) -> local_profiles.ProfileShelf:
         made.append(len(some))
         return shelf_of(some, compute)
 
-    monkeypatch.setattr(profile_shelves, "shelf_of", counted)
+    monkeypatch.setattr(local_profiles, "shelf_of", counted)
     shelves = Shelves(hmms)
     assert not made
     for number, hmm in enumerate(hmms):
@@ -163,17 +171,17 @@ def test_shelves_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatc
 
 def test_shelves_that_several_are_at_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices each search with the models of another one."""
-    monkeypatch.setattr(profile_shelves, "MAX_NODES", 200)
+    monkeypatch.setattr(local_profiles, "MAX_NODES", 200)
     hmms = library("odd")
     shelves, n_made = Shelves(hmms), [0]
     firsts, ends = shelves.firsts, [*shelves.firsts[1:], len(hmms)]
-    assert len(firsts) > profile_shelves.KEPT_SHELVES + 2
+    assert len(firsts) > local_profiles.MAX_KEPT_SHELVES + 2
 
-    def counted(some: list[Hmm], compute: bool) -> profile_shelves.ProfileShelf:
+    def counted(some: list[Hmm], compute: bool) -> local_profiles.ProfileShelf:
         n_made[0] += 1
         return shelf_of(some, compute)
 
-    monkeypatch.setattr(profile_shelves, "shelf_of", counted)
+    monkeypatch.setattr(local_profiles, "shelf_of", counted)
     held = [shelves.profile(first) for first in firsts]
     for step in range(1, max(np.diff([*firsts, len(hmms)]))):
         held = [shelves.profile(min(first + step, end - 1)) for first, end in zip(firsts, ends, strict=True)]
