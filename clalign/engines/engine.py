@@ -183,7 +183,7 @@ class Engine(Struct, frozen=True, kw_only=True):
         if "choices" in self.at:
             found: list[tuple[str, str]] = self.part("choices")(run)
             return found
-        return [(card["name"], card["accession"]) for card in run.profiles()]
+        return [(card["name"], card["accession"]) for card in run.cards()]
 
     def explanation_lines(self, value: dict[str, Any]) -> Iterable[str]:
         """Return what `explain` returned as lines of text."""
