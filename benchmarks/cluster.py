@@ -42,7 +42,7 @@ def digest_of(run: Path, table: Path) -> str:
     """Return a digest of the scores, hits and table of a run."""
     found = hashlib.sha256(VARYING.sub("", table.read_text()).encode())
     with open_run(run) as file:
-        for number in range(file.n_profiles()):
+        for number in range(file.n_queries()):
             for _, _, values in file.scores(number):
                 found.update(values.astype("<i4").tobytes())
             found.update(repr(list(file.hits(number))).encode())

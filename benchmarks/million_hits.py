@@ -41,7 +41,7 @@ CARD = {
 def write_run(path: Path, n_hits: int) -> None:
     """Make a run file with so many hits."""
     with create_run(path, engine="plan7", spec={}) as run:
-        run.set_profiles([CARD])
+        run.set_cards([CARD])
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute(

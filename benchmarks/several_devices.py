@@ -87,7 +87,7 @@ def digest_of(run: Path, table: Path) -> str:
     """Return what tells the results of a run from others: its table of hits, and all scores."""
     found = hashlib.sha256(VARYING.sub("", table.read_text()).encode())
     with open_run(run) as file:
-        for number in range(file.n_profiles()):
+        for number in range(file.n_queries()):
             for _, _, values in file.scores(number):  # whatever the units were
                 found.update(np.ascontiguousarray(values, "<i4").tobytes())
     return found.hexdigest()

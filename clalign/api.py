@@ -86,7 +86,7 @@ class Results:
         self._folder = folder
 
     def __repr__(self) -> str:
-        return f"<Results of {self.command}: {len(self)} hits, {self.run.n_profiles()} queries, {self.run.state}>"
+        return f"<Results of {self.command}: {len(self)} hits, {self.run.n_queries()} queries, {self.run.state}>"
 
     def __len__(self) -> int:
         return self.run.n_hits()
@@ -127,7 +127,7 @@ class Results:
     def queries(self) -> list[Query]:
         """The profiles, or the sequences, that were searched with."""
         names = ("name", "accession", "description", "length")
-        return [Query(i, *(card[name] for name in names)) for i, card in enumerate(self.run.profiles())]
+        return [Query(i, *(card[name] for name in names)) for i, card in enumerate(self.run.cards())]
 
     def hits(self, query: int | str | None = None) -> Iterator[Hit]:
         """Yield the hits of a query, a number or a name, or of all, best first; each knows its query's name."""
@@ -178,13 +178,13 @@ class Results:
 
     def _number(self, query: int | str) -> int:
         if isinstance(query, int | np.integer) and not isinstance(query, bool):
-            if 0 <= query < self.run.n_profiles():
+            if 0 <= query < self.run.n_queries():
                 return int(query)
         elif isinstance(query, str):
             for known in self.queries:
                 if query in (known.name, known.accession):
                     return known.number
-        hint = f"Give a name, or a number from 0 to {self.run.n_profiles() - 1:,}; see `queries`."
+        hint = f"Give a name, or a number from 0 to {self.run.n_queries() - 1:,}; see `queries`."
         raise UnknownQuery(f"There is no query {query!r} in this run.", hint)
 
 

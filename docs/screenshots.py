@@ -40,7 +40,7 @@ from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
 from clalign.ui.engines.plan7.profile_view import ProfileView
-from clalign.ui.models.results.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.settings import Settings
 from clalign.ui.shell.app import make_application, open_window
 from clalign.ui.shell.main_window import MainWindow
@@ -316,7 +316,7 @@ def photograph_page(window: MainWindow, shots: Photographer, stem: str) -> None:
             wait_until(lambda: is_filled(page), name)
             shots.take(f"{stem}-{name}", 0.2)
     if page.run.all_words and not page.run.shows_all:
-        page.run.set_profile(ALL_PROFILES)
+        page.run.set_profile(ALL_QUERIES)
         settled(window)
         for name in (name for name in ("hits", "histogram", "pictures", "aligned", "profile") if name in page.TABS):
             page.show_tab(name)
@@ -382,7 +382,7 @@ def photograph_live(window: MainWindow, shots: Photographer, folder: Path, files
         if page.tabs.isTabVisible(place):
             page.show_tab(name)
             shots.take(f"live-{name}", 1)
-    page.run.set_profile(ALL_PROFILES)
+    page.run.set_profile(ALL_QUERIES)
     for name in ("hits", "histogram"):
         page.show_tab(name)
         shots.take(f"live-{name}-all", 1)

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.run_file)
     with open_run(path) as found:
         what = engine_of(found).query
-        names = [(card["name"], card["accession"]) for card in found.profiles()]
+        names = [(card["name"], card["accession"]) for card in found.cards()]
         number = number_of(arguments.run_file, names, arguments.profile, what)
         rows = found.rows_named(number, arguments.name)
         if not rows:

@@ -284,7 +284,7 @@ class Engine(Struct, frozen=True, kw_only=True):
         """Return names and accessions of what `explain` may begin with: the queries, unless the engine has others."""
         if self.parts.choices is not None:
             return self.parts.choices.get()(run)
-        return [(card["name"], card["accession"]) for card in run.profiles()]
+        return [(card["name"], card["accession"]) for card in run.cards()]
 
     def self_test(self, device: Device, context: JobContext) -> JobResult:
         """Return whether a device computes what is known to be right."""

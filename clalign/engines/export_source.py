@@ -114,7 +114,7 @@ class Cards(Sequence[Card]):
     """
 
     def __init__(self, run: RunFile) -> None:
-        self._run, self._n = run, run.n_profiles()
+        self._run, self._n = run, run.n_queries()
         self._read = lru_cache(CARDS_KEPT)(self._card)
 
     def __len__(self) -> int:

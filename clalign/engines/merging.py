@@ -183,7 +183,7 @@ def _check_same(part: Part, first: Part) -> None:
             raise _differs(part, first, what)
     _check_options(part, first)
     cards = zip(cards_of(run), cards_of(other), strict=False)
-    if run.n_profiles() != other.n_profiles() or any(one != another for one, another in cards):
+    if run.n_queries() != other.n_queries() or any(one != another for one, another in cards):
         raise _differs(part, first, "its queries, or their thresholds, are others")
 
 
@@ -230,7 +230,7 @@ def _made(parts: Sequence[Part], output: Path, merged: list[MergedPart]) -> RunF
 def _fill(run: RunFile, parts: Sequence[Part], context: JobContext) -> None:
     """Bring everything that the parts hold into the new run, which goes if that fails."""
     try:
-        run.set_profiles(cards_of(parts[0].run))
+        run.set_cards(cards_of(parts[0].run))
         for done, part in enumerate(parts):
             context.check()
             context.progress("merge", done, len(parts), "parts")
@@ -249,7 +249,7 @@ def _fill(run: RunFile, parts: Sequence[Part], context: JobContext) -> None:
 def _check_rows(part: Part) -> None:
     """Refuse a run that has computed something else than it says."""
     rows = part.rows
-    for number in range(part.run.n_profiles()):
+    for number in range(part.run.n_queries()):
         found = part.run.finished(number)
         is_inside = all(rows.first <= first and last <= rows.last for first, last in found)
         if not is_inside or sum(last - first for first, last in found) != len(rows):

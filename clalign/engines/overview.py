@@ -141,7 +141,7 @@ def read_overview(path: str | Path, context: JobContext | None = None) -> Overvi
         Asked whether to go on.
     """
     with open_run(Path(path)) as run:
-        return overview(run.profiles_without_curves(), HitQueries(run.connection), context or QuietContext())
+        return overview(run.cards_without_curves(), HitQueries(run.connection), context or QuietContext())
 
 
 def overview(cards: list[dict[str, Any]], hits: HitQueries, context: JobContext) -> Overview:

@@ -100,7 +100,7 @@ class Writer(Generic[Batch]):
         plan, done = self.planner.plan, self._begun
         if plan.phases is None:
             done += self.done_cells
-            facts = {**self._speed(done >= plan.n_cells), "profile": number}
+            facts = {**self._speed(done >= plan.n_cells), "query": number}
             self.context.progress("search", done, plan.n_cells, "cells", **facts)
         else:
             phase, done = plan.phases[number], done + self._cells_of[number]
@@ -192,7 +192,7 @@ class Writer(Generic[Batch]):
         if plan.phases is not None:
             self._cells_of[number] += result.cells
         self._report(number)
-        self.context.partial(profile=number, n_hits=query.n_hits, n_scored=plan.n_rows - plan.first_row - query.n_left)
+        self.context.partial(query=number, n_hits=query.n_hits, n_scored=plan.n_rows - plan.first_row - query.n_left)
 
     def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
         """Store the end of a query, and its best target, for queries without hits."""

@@ -79,7 +79,7 @@ def _shares(card: Card, hit: Hit, domains: Sequence[Domain]) -> dict[str, Any]:
     n_columns = sum(len(domain.states) for domain in domains)
     n_identical = sum(domain.n_identical for domain in domains)
     return {
-        "profile_coverage": percent(covered(domain.profile_range for domain in domains), card["length"]),
+        "profile_coverage": percent(covered(domain.query_range for domain in domains), card["length"]),
         "sequence_coverage": percent(covered(domain.target_range for domain in domains), hit.length),
         "identity": percent(n_identical, n_columns) if domains else None,
     }
@@ -94,8 +94,8 @@ def _domain(card: Card, hit: Hit, number: int, domain: Domain) -> dict[str, Any]
         "c_evalue": _finite(domain.conditional_evalue),
         "i_evalue": _finite(domain.evalue),
         "significant": domain.is_included,
-        "hmm_from": domain.profile_range[0] + 1,
-        "hmm_to": domain.profile_range[1],
+        "hmm_from": domain.query_range[0] + 1,
+        "hmm_to": domain.query_range[1],
         "ali_from": domain.target_range[0] + 1,
         "ali_to": domain.target_range[1],
         "env_from": envelope and envelope[0] + 1,

@@ -62,7 +62,7 @@ class PairRow(Struct, frozen=True):
     @property
     def query_ends(self) -> tuple[int, int]:
         """First and last residue of the query, from 1; 0 and 0 of an empty alignment."""
-        return _ends(self.domain.profile_range)
+        return _ends(self.domain.query_range)
 
     @property
     def target_ends(self) -> tuple[int, int]:
@@ -99,7 +99,7 @@ class PairRow(Struct, frozen=True):
     @property
     def query_coverage(self) -> float:
         """Share of the query that is aligned, in percent."""
-        start, end = self.domain.profile_range
+        start, end = self.domain.query_range
         return percent(end - start, self.card["length"])
 
     @property
@@ -165,7 +165,7 @@ def bits_text(value: float) -> str:
 
 def _query_covered(row: PairRow) -> float:
     """Return the share of the query that any alignment with this target covers, in percent."""
-    return percent(covered(domain.profile_range for domain in row.hit.domains), row.card["length"])
+    return percent(covered(domain.query_range for domain in row.hit.domains), row.card["length"])
 
 
 SPECIES = "sscinames"

@@ -116,8 +116,8 @@ class BatchResult(Struct, frozen=True):
 
     Attributes
     ----------
-    profile : int
-        Number of the profile, from 0.
+    query : int
+        Number of the query, from 0.
     first, last : int
         The database rows searched.
     scores : Scores
@@ -134,7 +134,7 @@ class BatchResult(Struct, frozen=True):
         the rows of all pieces, each with its number first.
     """
 
-    profile: int
+    query: int
     first: int
     last: int
     scores: Scores
@@ -152,14 +152,14 @@ def rows_of(
     """Return what is written of finished batches: rows by their tables, and what their queries' histograms gain."""
     rows, counted = dict[str, list[tuple[Any, ...]]](), list[tuple[int, int, int]]()
     for result in results:
-        packed, key = result.packed or pack_scores(result.scores.values), (result.profile, result.first)
+        packed, key = result.packed or pack_scores(result.scores.values), (result.query, result.first)
         batch = *key, result.last, result.cells, result.seconds, result.device, packed.blob
         rows.setdefault("batches", []).append(batch)
         for table, values in result.kept.items():
             several = isinstance(values, list)
-            own = [(result.profile, *piece) for piece in values] if several else [(*key, *values)]
+            own = [(result.query, *piece) for piece in values] if several else [(*key, *values)]
             rows.setdefault(table, []).extend(own)
-        counted += ((result.profile, *bins) for bins in packed.bins)
+        counted += ((result.query, *bins) for bins in packed.bins)
     return rows, counted
 
 

@@ -27,20 +27,20 @@ def nothing_more(first: int, last: int, values: npt.NDArray[np.int32], hits: set
 
 def contradictions(
     connection: RunConnection,
-    profile: int,
+    query: int,
     card: Card,
     n_rows: int,
     is_done: bool,
     check: Callable[[], None],
     judgment: Judgment = nothing_more,
 ) -> list[str]:
-    """Return in words what a run says of a profile, or query, that contradicts something else that it says.
+    """Return in words what a run says of a query that contradicts something else that it says.
 
     Parameters
     ----------
     connection : RunConnection
         Of the run file.
-    profile : int
+    query : int
         Its number.
     card : dict
         Its card.
@@ -54,15 +54,15 @@ def contradictions(
         What the engine knows of a batch.
     """
     batches = connection.execute(
-        "SELECT first, last, scores FROM batches WHERE query = ? ORDER BY first", (profile,)
+        "SELECT first, last, scores FROM batches WHERE query = ? ORDER BY first", (query,)
     ).fetchall()
-    hits = dict(connection.execute("SELECT row, raw FROM hits WHERE query = ?", (profile,)).fetchall())
-    n_hits = connection.execute("SELECT count(*) FROM hits WHERE query = ?", (profile,)).fetchone()[0]
+    hits = dict(connection.execute("SELECT row, raw FROM hits WHERE query = ?", (query,)).fetchall())
+    n_hits = connection.execute("SELECT count(*) FROM hits WHERE query = ?", (query,)).fetchone()[0]
     part = connection.facts.shard
     n_due = n_rows if part is None else len(part)
     texts = [
         *_of_ranges(batches, n_rows, n_due if is_done else None),
-        *_of_histogram(connection, profile, card, batches, check),
+        *_of_histogram(connection, query, card, batches, check),
     ]
     if n_hits != len(hits):
         texts.append(f"{n_hits - len(hits):,} targets are hits twice")
@@ -89,9 +89,9 @@ def _of_ranges(batches: list[Batch], n_rows: int, n_due: int | None) -> Iterator
 
 
 def _of_histogram(
-    connection: RunConnection, profile: int, card: Card, batches: list[Batch], check: Callable[[], None]
+    connection: RunConnection, query: int, card: Card, batches: list[Batch], check: Callable[[], None]
 ) -> Iterator[str]:
-    rows = connection.execute("SELECT bin, count FROM histogram WHERE query = ?", (profile,)).fetchall()
+    rows = connection.execute("SELECT bin, count FROM histogram WHERE query = ?", (query,)).fetchall()
     width = int(card.get("histogram_bin") or BIN)
     counted: dict[int, int] = {}
     for first, last, blob in batches:

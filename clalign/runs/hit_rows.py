@@ -123,7 +123,7 @@ class HitRows:
         write(
             "parts",
             (
-                (number, d.number, d.score, d.bias, d.evalue, *d.profile_range, *d.target_range, d.raw, d.states,
+                (number, d.number, d.score, d.bias, d.evalue, *d.query_range, *d.target_range, d.raw, d.states,
                  d.text.model, d.text.match, d.text.target, d.log_pvalue)
                 for number, hit in numbered for d in hit.domains
             ),
@@ -205,7 +205,7 @@ class HitRows:
         judged = _judged(map(judges.__getitem__, found["hit"]), found)
         conditional, are_reported, are_included = zip(*judged, strict=True) if judged else ((), (), ())
         fields: Fields = {
-            **found, "evalue": evalues, "profile_range": zip(found["query_start"], found["query_end"], strict=True),
+            **found, "evalue": evalues, "query_range": zip(found["query_start"], found["query_end"], strict=True),
             "target_range": targets, "envelope": targets, "accuracy": repeat(None), "pair": repeat(None),
             "text": list(map(AlignmentText, found["query_text"], found["match"], found["target_text"])),
             "conditional_evalue": conditional, "is_reported": are_reported, "is_included": are_included,
@@ -321,7 +321,7 @@ def unsound(hit: Hit) -> str | None:
     Whoever shows a hit relies on it: no part of an alignment is outside of it.
     """
     for part in hit.domains:
-        for start, end in (part.profile_range, part.target_range, part.envelope):
+        for start, end in (part.query_range, part.target_range, part.envelope):
             if start > end:
                 return "a domain that ends before it begins"
         text = part.text
@@ -337,7 +337,7 @@ def unwritable(hit: Hit, query_length: int) -> str | None:
         states, text, n = part.states, part.text, len(part.states)
         if not n == len(text.model) == len(text.match) == len(text.target) == len(text.posterior or states):
             return "an alignment of unequal rows"
-        (first_node, last_node), (first, last) = part.profile_range, part.target_range
+        (first_node, last_node), (first, last) = part.query_range, part.target_range
         if states and (last_node - first_node, last - first) != (n - states.count("I"), n - states.count("D")):
             return "an alignment of another length than its ends say"
         if last_node > query_length or last > hit.length:

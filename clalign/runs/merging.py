@@ -13,7 +13,7 @@ COUNTED = "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET coun
 
 def cards_of(run: RunFile) -> Iterator[dict[str, Any]]:
     """Yield the cards of the queries one by one, for they may be millions."""
-    return (run.card(number) for number in range(run.n_profiles()))
+    return (run.card(number) for number in range(run.n_queries()))
 
 
 def add_results(made: RunFile, part: RunFile, check: Callable[[], None]) -> None:

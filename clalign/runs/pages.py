@@ -93,7 +93,7 @@ class HitQuery(Struct, frozen=True):
 
     Attributes
     ----------
-    profile : int
+    number : int
         Number of the query, or `ALL_QUERIES`.
     conditions : tuple of Condition
         All must hold.
@@ -112,7 +112,7 @@ class HitQuery(Struct, frozen=True):
     """
 
     path: Path
-    profile: int
+    number: int
     conditions: tuple[Condition, ...] = ()
     least_score: float | None = None
     sort: str | None = None
@@ -237,15 +237,15 @@ class HitPages:
         column = "query" if query.sort is None and not where else "+query"
         if query.least_score is not None:
             where.append((f"{VALUES[query.score]} >= ?", [query.least_score]))
-        is_of_one = query.profile != ALL_QUERIES
+        is_of_one = query.number != ALL_QUERIES
         if is_of_one:
-            where.append((f"{column} = ?", [query.profile]))
+            where.append((f"{column} = ?", [query.number]))
         order = ORDER if is_of_one else ALL_ORDERS[query.together]
         if query.sort is not None:
             ties = "hits.id" if query.sort in NEARLY_UNIQUE else order
             order = f"{values[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
         if any("is_reported(" in text for text in (order, *(one for one, _ in where))):
-            found = [query.profile] if is_of_one else self._queries_with_hits()
+            found = [query.number] if is_of_one else self._queries_with_hits()
             self._hits.judge_in_sql(found)
         tables = "hits"
         if column != "query":
@@ -258,8 +258,8 @@ class HitPages:
         ).fetchone()
         self._ids = np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
         self.n_rows = len(self._ids)
-        self.n_all = _count(self._connection, [("query = ?", [query.profile])] if is_of_one else [])
-        self._hits.count(query.profile if is_of_one else None)
+        self.n_all = _count(self._connection, [("query = ?", [query.number])] if is_of_one else [])
+        self._hits.count(query.number if is_of_one else None)
 
     def _queries_with_hits(self) -> list[int]:
         return [row[0] for row in self._connection.execute("SELECT DISTINCT query FROM hits")]
@@ -302,7 +302,7 @@ def count_hits(query: HitQuery, significant_from: float | None) -> tuple[int, in
 
     See `clalign.runs.queries.is_significant`.
     """
-    number = None if query.profile == ALL_QUERIES else query.profile
+    number = None if query.number == ALL_QUERIES else query.number
     of_one = [("query = ?", [number])] if number is not None else []
     least = [(f"{VALUES[query.score]} >= ?", [query.least_score])] if query.least_score is not None else []
     with open_run(query.path) as run:

@@ -112,8 +112,8 @@ class RunFile:
         """What became of the run."""
         return self.facts.state
 
-    def set_profiles(self, cards: Iterable[dict[str, Any]]) -> None:
-        """Store the cards of the profiles, which must hold name, accession, description and length."""
+    def set_cards(self, cards: Iterable[dict[str, Any]]) -> None:
+        """Store the cards of the queries, which must hold name, accession, description and length."""
         rows = (  # one by one: of a million queries there is no room for all
             (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card), "null")
             for i, card in enumerate(cards)
@@ -123,71 +123,71 @@ class RunFile:
             self.connection.execute("DELETE FROM queries")
             self.connection.insert("queries", rows)
 
-    def n_profiles(self) -> int:
-        """Return the number of profiles, or queries."""
+    def n_queries(self) -> int:
+        """Return the number of queries."""
         return int(self.connection.execute("SELECT count(*) FROM queries").fetchone()[0])
 
-    def profiles(self) -> list[dict[str, Any]]:
-        """Return the cards of the profiles."""
+    def cards(self) -> list[dict[str, Any]]:
+        """Return the cards of the queries."""
         return list(self._cards("SELECT id, card FROM queries ORDER BY id"))
 
     def _cards(self, question: str) -> Iterator[dict[str, Any]]:
         """Yield cards, whose numbers must have no gap."""
         for place, (number, card) in enumerate(self.connection.execute(question)):
             if place != number:
-                raise DamagedRun(self.path, f"its profile {place} is missing")
+                raise DamagedRun(self.path, f"its query {place} is missing")
             yield card_of(self.path, card, self.connection.declared.cards)
 
-    def profiles_without_curves(self) -> list[dict[str, Any]]:
+    def cards_without_curves(self) -> list[dict[str, Any]]:
         """Return the cards of queries without the curves of their scores, which are long."""
         return list(self._cards("SELECT id, json_remove(card, '$.curve') AS card FROM queries ORDER BY id"))
 
-    def card(self, profile: int) -> dict[str, Any]:
-        """Return the card of one profile, or query."""
-        return self._hits.card(profile)
+    def card(self, query: int) -> dict[str, Any]:
+        """Return the card of one query."""
+        return self._hits.card(query)
 
-    def set_card(self, profile: int, card: dict[str, Any]) -> None:
-        """Store the card of one profile, or query, anew."""
+    def set_card(self, query: int, card: dict[str, Any]) -> None:
+        """Store the card of one query anew."""
         self._hits.forget_cards()
         with self.transaction():
-            self.connection.execute("UPDATE queries SET card = ? WHERE id = ?", (json.dumps(card), profile))
+            self.connection.execute("UPDATE queries SET card = ? WHERE id = ?", (json.dumps(card), query))
 
-    def set_best(self, profile: int, best: dict[str, Any] | None) -> None:
-        """Store the best target of a profile (``name``, ``score``, ``evalue``), whether reported or not."""
+    def set_best(self, query: int, best: dict[str, Any] | None) -> None:
+        """Store the best target of a query (``name``, ``score``, ``evalue``), whether reported or not."""
         with self.transaction():
-            self.connection.execute("UPDATE queries SET best = ? WHERE id = ?", (json.dumps(best), profile))
+            self.connection.execute("UPDATE queries SET best = ? WHERE id = ?", (json.dumps(best), query))
 
-    def best(self, profile: int) -> Best | None:
-        """Return the best target of a profile, if it is known already."""
-        found = self.connection.execute("SELECT best FROM queries WHERE id = ?", (profile,)).fetchone()
+    def best(self, query: int) -> Best | None:
+        """Return the best target of a query, if it is known already."""
+        found = self.connection.execute("SELECT best FROM queries WHERE id = ?", (query,)).fetchone()
         return best_of(found[0], self.connection.declared.best, self.path) if found else None
 
-    def finished(self, profile: int) -> list[tuple[int, int]]:
-        """Return the row ranges that are done for a profile, in order."""
-        rows = self.connection.execute("SELECT first, last FROM batches WHERE query = ? ORDER BY first", (profile,))
+    def finished(self, query: int) -> list[tuple[int, int]]:
+        """Return the row ranges that are done for a query, in order."""
+        rows = self.connection.execute("SELECT first, last FROM batches WHERE query = ? ORDER BY first", (query,))
         found = rows.fetchall()
         if any(first >= last for first, last in found) or any(a[1] > b[0] for a, b in itertools.pairwise(found)):
             raise DamagedRun(self.path, "its batches overlap")
         return found
 
-    def work_done(self, profile: int | None = None) -> tuple[float, float]:
-        """Return the cells computed, of one profile or of all, and the device seconds they took."""
-        where, values = ("WHERE query = ?", (profile,)) if profile is not None else ("", ())
+    def work_done(self, query: int | None = None) -> tuple[float, float]:
+        """Return the cells computed, of one query or of all, and the device seconds they took."""
+        where, values = ("WHERE query = ?", (query,)) if query is not None else ("", ())
         sums = f"SELECT total(cells) AS cells, total(seconds) AS seconds FROM batches {where}"
         cells, seconds = self.connection.execute(sums, values).fetchone()
         return cells, seconds
 
     def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
-        """Store a finished batch, all of it or nothing; hits of other profiles come with their numbers."""
+        """Store a finished batch, all of it or nothing; hits of other queries come with their numbers."""
         self.add_batches([(result, more_hits)])
 
     def add_batches(self, found: Sequence[tuple[BatchResult, Iterable[tuple[int, Hit]]]]) -> None:
-        """Store finished batches, all of them or nothing; with each come hits of other profiles and their numbers."""
+        """Store finished batches, all of them or nothing; with each come hits of other queries and their numbers."""
         results = [result for result, _ in found]
         rows, counted = rows_of(results)
         hits = list[tuple[int, Hit]]()
         for result, more_hits in found:
-            hits += [(result.profile, hit) for hit in result.hits]
+            hits += [(result.query, hit) for hit in result.hits]
             hits += more_hits
         with self.transaction():
             for table, some in rows.items():
@@ -196,19 +196,19 @@ class RunFile:
                 "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 counted,
             )
-            self.unfinished.forget([(result.profile, result.first) for result in results])
+            self.unfinished.forget([(result.query, result.first) for result in results])
             self._hits.add(hits)
 
-    def set_hits(self, profile: int, hits: Sequence[Hit]) -> None:
+    def set_hits(self, query: int, hits: Sequence[Hit]) -> None:
         """Store the hits of a query in place of those that are there."""
         with self.transaction():
-            self._hits.keep_best(profile, 0)
-            self._hits.add((profile, hit) for hit in hits)
+            self._hits.keep_best(query, 0)
+            self._hits.add((query, hit) for hit in hits)
 
-    def keep_best(self, profile: int, n: int) -> None:
+    def keep_best(self, query: int, n: int) -> None:
         """Drop all but the n first hits of a query."""
         with self.transaction():
-            self._hits.keep_best(profile, n)
+            self._hits.keep_best(query, n)
 
     def _own(self, name: str) -> EngineTable:
         return {table.name: table for table in self.connection.declared.needed().tables}[name]
@@ -287,44 +287,44 @@ class RunFile:
         with contextlib.closing(sqlite3.connect(path)) as copy:
             self.connection.backup(copy)
 
-    def scores(self, profile: int) -> Iterator[tuple[int, int, npt.NDArray[np.int32]]]:
+    def scores(self, query: int) -> Iterator[tuple[int, int, npt.NDArray[np.int32]]]:
         """Yield first row, last row and the integer scores (int32) of each finished batch."""
         for first, last, packed in self.connection.execute(
-            "SELECT first, last, scores FROM batches WHERE query = ? ORDER BY first", (profile,)
+            "SELECT first, last, scores FROM batches WHERE query = ? ORDER BY first", (query,)
         ):
             yield first, last, unpack_scores(packed, first, last, self.path)
 
-    def histogram(self, profile: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    def histogram(self, query: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """Return the left edge of each filled bin (float64[n]) and its count (int64[n]).
 
         In bits, or in the unit that the card of a query names: the score of a pairwise search.
         """
         rows = self.connection.execute(
-            "SELECT bin, count FROM histogram WHERE query = ? ORDER BY bin", (profile,)
+            "SELECT bin, count FROM histogram WHERE query = ? ORDER BY bin", (query,)
         ).fetchall()
         table = np.array(rows, np.int64).reshape(-1, 2)
-        card = self._hits.card(profile)
+        card = self._hits.card(query)
         width = (card.get("histogram_bin") or BIN) * float(card.get("histogram_unit") or 0.001)
         return (table[:, 0] * width).astype(np.float64), table[:, 1]
 
-    def n_hits(self, profile: int | None = None) -> int:
-        """Return the number of reported hits, of one profile or of all."""
-        where, values = ("WHERE query = ?", (profile,)) if profile is not None else ("", ())
+    def n_hits(self, query: int | None = None) -> int:
+        """Return the number of reported hits, of one query or of all."""
+        where, values = ("WHERE query = ?", (query,)) if query is not None else ("", ())
         return int(self.connection.execute(f"SELECT count(*) FROM hits {where}", values).fetchone()[0])
 
-    def rows_named(self, profile: int, name: str) -> list[int]:
-        """Return the rows of the hits of a profile, or query, that have a name."""
+    def rows_named(self, query: int, name: str) -> list[int]:
+        """Return the rows of the hits of a query that have a name."""
         question = "SELECT hits.row FROM hits JOIN targets USING (row) WHERE query = ? AND name = ? ORDER BY hits.row"
-        return [row for (row,) in self.connection.execute(question, (profile, name))]
+        return [row for (row,) in self.connection.execute(question, (query, name))]
 
-    def hits(self, profile: int | None = None, limit: int = -1, offset: int = 0) -> Iterator[Hit]:
-        """Yield hits by profile and rank.
+    def hits(self, query: int | None = None, limit: int = -1, offset: int = 0) -> Iterator[Hit]:
+        """Yield hits by query and rank.
 
         Those of a HMMER2 profile by falling score and place in the input. Those of a HMMER3 profile by rising
         P-value (falling score if scores decide what is significant), name, begin of the first domain and
         place in the input.
         """
-        where, values = ("WHERE query = ?", (profile,)) if profile is not None else ("", ())
+        where, values = ("WHERE query = ?", (query,)) if query is not None else ("", ())
         ids = self.connection.execute(
             f"SELECT id FROM hits {where} ORDER BY query, {ORDER} LIMIT ? OFFSET ?",
             (*values, limit, offset),
@@ -339,12 +339,12 @@ class RunFile:
         """Return the hit with this id, domains included."""
         return next(self.hits_at([number]))
 
-    def n_reported(self, profile: int, row: int) -> int:
+    def n_reported(self, query: int, row: int) -> int:
         """Return what HMMER3's conditional E-values count: a profile's hits, or in a scan a sequence's."""
-        return self._hits.n_reported(profile, row)
+        return self._hits.n_reported(query, row)
 
     def notes(self) -> dict[tuple[int, int], str]:
-        """Return what users have written beside hits, by profile and row of the target."""
+        """Return what users have written beside hits, by query and row of the target."""
         found = self.connection.execute("SELECT query, row, text FROM notes")
         return {(query, row): note for query, row, note in found}
 
@@ -452,7 +452,7 @@ def open_connection(path: Path) -> RunConnection:
     return open_sound(path, is_shared=True)
 
 
-def write_note(path: Path, profile: int, row: int, text: str, patience: float = PATIENCE) -> str:
+def write_note(path: Path, query: int, row: int, text: str, patience: float = PATIENCE) -> str:
     """Keep a note beside a target of a run, in place of the one that is there.
 
     A job that writes to the file goes on.
@@ -460,8 +460,8 @@ def write_note(path: Path, profile: int, row: int, text: str, patience: float = 
     Parameters
     ----------
     path : Path
-    profile : int
-        The number of the profile, or query.
+    query : int
+        The number of the query.
     row : int
         The row of the target.
     text : str
@@ -488,7 +488,7 @@ def write_note(path: Path, profile: int, row: int, text: str, patience: float = 
     note = notes.one_line(text)
     connection = open_checked(path, "rw", patience)
     try:
-        notes.write_note(connection, profile, row, note)
+        notes.write_note(connection, query, row, note)
     except sqlite3.DatabaseError as error:
         raise unwritable(path, error) from error
     finally:

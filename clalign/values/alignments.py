@@ -44,7 +44,7 @@ class DomainPath(Struct, frozen=True):
         return np.where(emits, self.residue_start - 1 + np.cumsum(emits), -1)
 
     @property
-    def profile_range(self) -> tuple[int, int]:
+    def query_range(self) -> tuple[int, int]:
         """First node and one past the last, over matches and deletes (0-based, half open)."""
         return self.node_start, self.node_start + len(self.states) - self.states.count("I")
 

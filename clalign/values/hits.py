@@ -79,7 +79,7 @@ class Domain(Struct, frozen=True):
         Corrected score and null2 correction, in bits.
     evalue : float
         E-value of the score alone.
-    profile_range, target_range, envelope : tuple of int
+    query_range, target_range, envelope : tuple of int
         0-based, half open.
     raw : int
         Uncorrected integer score of the path.
@@ -97,7 +97,7 @@ class Domain(Struct, frozen=True):
     is_reported, is_included : bool
         Whether it passes the thresholds for domains, and whether it is significant.
     pair : PairFacts or None
-        For the alignment of two sequences. Its path and text run along the target; `profile_range` is in the
+        For the alignment of two sequences. Its path and text run along the target; `query_range` is in the
         query's own coordinates on either strand.
     """
 
@@ -105,7 +105,7 @@ class Domain(Struct, frozen=True):
     score: float
     bias: float
     evalue: float
-    profile_range: tuple[int, int]
+    query_range: tuple[int, int]
     target_range: tuple[int, int]
     envelope: tuple[int, int]
     raw: int

@@ -24,7 +24,7 @@ CARD: dict[str, Any] = {
 
 def domain(number: int, states: str, rows: tuple[str, str, str], **more: Any) -> Domain:
     values: dict[str, Any] = {
-        "score": 12.345678, "bias": 0.006, "evalue": 1.23456789e-5, "profile_range": (0, 4), "target_range": (0, 4),
+        "score": 12.345678, "bias": 0.006, "evalue": 1.23456789e-5, "query_range": (0, 4), "target_range": (0, 4),
         "raw": 12346, **more,
     }  # fmt: skip
     return Domain(
@@ -43,10 +43,10 @@ def hit(row: int, name: str, domains: tuple[Domain, ...], **more: Any) -> Hit:
 def hits() -> tuple[Hit, ...]:
     whole = domain(1, "MMMM", ("ACDE", "A DE", "AWDE"), target_range=(0, 4))
     inserted = domain(
-        2, "MIIMDM", ("A..CDE", "A++  E", "Ag-W-E"), profile_range=(0, 4), target_range=(4, 9), score=9.0,
+        2, "MIIMDM", ("A..CDE", "A++  E", "Ag-W-E"), query_range=(0, 4), target_range=(4, 9), score=9.0,
         evalue=2e-3,
     )  # fmt: skip
-    tail = domain(1, "MM", ("DE", "DE", "DE"), profile_range=(2, 4), target_range=(1, 3), score=-3.0, evalue=5.0)
+    tail = domain(1, "MM", ("DE", "DE", "DE"), query_range=(2, 4), target_range=(1, 3), score=-3.0, evalue=5.0)
     return (
         hit(0, "seq1", (whole, inserted), accession="Q1", description="first  one\twith tab", score=21.345678),
         hit(1, "seq2", (tail,), description="second", score=-3.0, evalue=5.0),
@@ -54,7 +54,7 @@ def hits() -> tuple[Hit, ...]:
 
 
 def fill(run: RunFile, found: tuple[Hit, ...], state: str = "done") -> None:
-    run.set_profiles([CARD])
+    run.set_cards([CARD])
     scores = Scores(np.arange(3, dtype=np.int64), np.array([21346, -3000, -20000], np.int32))
     run.add_batch(BatchResult(0, 0, 3, scores, found, 1e3, 0.1, "by hand"))
     run.set_facts(

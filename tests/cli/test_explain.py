@@ -140,7 +140,7 @@ def test_the_columns_of_a_pair_add_up_to_what_the_search_found(
     columns = value["columns"]
     assert value["score"] == hit.raw == sum(column["score"] for column in columns) == columns[-1]["sum"]
     assert "".join(column["target"] for column in columns) == hit.domains[0].text.target
-    assert [c["query_at"] for c in columns if c["query_at"]] == [*range(*(x + 1 for x in hit.domains[0].profile_range))]
+    assert [c["query_at"] for c in columns if c["query_at"]] == [*range(*(x + 1 for x in hit.domains[0].query_range))]
     assert (value["bits"], value["evalue"]) == ((hit.score, hit.evalue) if value["statistics"] else (None, None))
     if not flags:
         assert [c["score"] for c in columns if c["query"] == "-"] == [-12, -1, -1]

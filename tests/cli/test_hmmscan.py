@@ -134,7 +134,7 @@ def test_the_run_says_what_it_is_and_can_be_verified(library: str, tmp_path: Pat
         spec = SearchSpec.from_dict(kept.facts.spec)
         assert spec.direction == "scan"
         assert spec.command_line()[:2] == ["clalign", "hmmscan"]
-        assert {card["n_targets"] for card in kept.profiles()} == {3}
+        assert {card["n_targets"] for card in kept.cards()} == {3}
     assert main(["verify", "--device", "reference", str(run)]) == 0
     out = tmp_path / "again.tbl"
     assert main(["export", "--tblout", str(out), str(run)]) == 0

@@ -256,13 +256,13 @@ def text_of(file: Path) -> str:
 def content(path: Path) -> dict[str, Any]:
     """Return what a run holds, apart from the ids of hits, the pieces and the times of its units."""
     with open_run(path) as run:
-        numbers = range(run.n_profiles())
+        numbers = range(run.n_queries())
         of_filters = {}
         if run.facts.engine == "plan7":
             of_filters["funnel"] = [funnel_of(run, number) for number in numbers]
             of_filters["survivors"] = [survivors_at(run, number, "msv") for number in numbers]
         return of_filters | {
-            "cards": run.profiles(),
+            "cards": run.cards(),
             "rows": [run.alignment_rows(found.id) for found in run.alignments()],
             "best": [run.best(number) for number in numbers],
             "hits": [repr(list(run.hits(number))) for number in numbers],

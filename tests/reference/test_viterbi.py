@@ -108,9 +108,9 @@ def test_known_answers(motif: IntegerProfile, text: str) -> None:
 
 def test_known_paths(motif: IntegerProfile) -> None:
     (path,) = viterbi_trace(encode("TTACGTGACGATT"), motif) or []
-    assert (path.states, path.target_range, path.profile_range) == ("MMMMDMMMMM", (2, 11), (0, 10))
+    assert (path.states, path.target_range, path.query_range) == ("MMMMDMMMMM", (2, 11), (0, 10))
     (wing,) = viterbi_trace(encode("TTGACGT"), motif) or []
-    assert (wing.states, wing.target_range, wing.profile_range) == ("DDDMMMMMMM", (0, 7), (0, 10))
+    assert (wing.states, wing.target_range, wing.query_range) == ("DDDMMMMMMM", (0, 7), (0, 10))
     rows = alignment_text(path, motif, encode("TTACGTGACGATT"))
     assert (rows.model, rows.match, rows.target) == ("acgttgacgt", "acgt gacg+", "ACGT-GACGA")
 

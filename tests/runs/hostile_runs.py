@@ -226,7 +226,7 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
 
     def each_hit() -> None:
         with open_run(path) as run:
-            for number in range(len(run.profiles())):
+            for number in range(len(run.cards())):
                 list(run.hits(number)), run.histogram(number), run.best(number), list(run.scores(number))
                 if engine_of(run).name == "plan7":
                     funnel_of(run, number), survivors_at(run, number, "msv", True)
@@ -300,7 +300,7 @@ def opened_in_window(path: Path) -> None:
         facts = run.facts
         if (done := facts.finished) is not None and facts.state == "done":
             rate_of_finished(done)
-        plain(facts), run.profiles_without_curves()
+        plain(facts), run.cards_without_curves()
 
 
 def resumed(path: Path, is_dry: bool, context: QuietContext) -> None:

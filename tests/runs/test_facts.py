@@ -149,7 +149,7 @@ def test_all_that_a_run_says_is_read(finished: Callable[[str], Path], kind: str)
     with open_run(path) as run:
         known = json.loads(json.dumps(plain(run.facts)))
         assert {name: known.get(name) for name in facts_of(path)} == facts_of(path)
-        assert run.profiles() == cards
+        assert run.cards() == cards
         declared = run.connection.declared.cards
         assert all(card.keys() <= get_type_hints(declared[card["origin"]]).keys() for card in cards)
 
@@ -159,7 +159,7 @@ def test_annotation_of_a_card_is_text(finished: Callable[[str], Path], kind: str
     path = Path(shutil.copy(finished(kind), tmp_path / "run.clalign"))
     change(path, "UPDATE queries SET card = json_set(card, '$.consensus', 5) WHERE id = 0")
     with open_run(path) as run, pytest.raises(DamagedRun):
-        list(run.profiles())
+        list(run.cards())
 
 
 def test_a_report_has_few_bars_however_far_scores_lie_apart(finished: Callable[[str], Path], tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_an_annotation_has_a_letter_for_each_node(copied: Callable[[str], Path],
     path = copied("hmmer3")
     HOSTILE.sql(f"UPDATE queries SET card = json_set(card, '$.{annotation}', 'xxxx')")(path)
     with pytest.raises(DamagedRun, match=f"{annotation} of a card"), open_run(path) as run:
-        run.profiles()
+        run.cards()
 
 
 def test_a_hit_of_a_pair_has_an_alignment(copied: Callable[[str], Path], tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_hit_is_significant_as_the_search_or_a_line_has_it(path: Path) -> None
         for row, score in enumerate((9, 7, 5, 4, 4, 2))
     ]
     with open_run(path, writable=True) as run:
-        run.set_profiles([CARD])
+        run.set_cards([CARD])
         run.set_hits(0, hits)
         stored = list(run.hits())
     for least, expected in ((None, 3), (4.0, 5), (8.0, 1), (10.0, 0)):
@@ -107,7 +107,7 @@ def test_a_hit_is_significant_as_the_search_or_a_line_has_it(path: Path) -> None
 
 def named_run(path: Path, names: list[str]) -> None:
     with open_run(path, writable=True) as run:
-        run.set_profiles([CARD])
+        run.set_cards([CARD])
         run.set_hits(0, [Hit(row, row, name, "", "", 30, 1.0, 0.0, 1.0, 1, (), 0) for row, name in enumerate(names)])
 
 
@@ -146,7 +146,7 @@ def test_hits_of_all_queries_stand_as_they_are_asked_for(path: Path) -> None:
     evalues = {0: (1e-5, None, 0.0, 1e-5), 1: (1e-9, 0.0, 1e-5, 3.0)}
     scores = {0: (20.0, 90.0, 50.0, 30.0), 1: (40.0, 60.0, 30.0, 1.0)}
     with open_run(path, writable=True) as run:
-        run.set_profiles([CARD, CARD])
+        run.set_cards([CARD, CARD])
         for query in (0, 1):
             run.set_hits(query, [
                 Hit(row, row, f"s{row}", "", "", 30, score, 0.0, evalue, 1, (), 0)
@@ -167,7 +167,7 @@ def test_the_best_hits_are_those_that_a_look_at_all_finds(path: Path, seed: int)
     """Scores and E-values are few, so that many hits are equally good."""
     rng, scores = random.Random(seed), [10.0, 20.0, 30.0, 40.0]
     with open_run(path, writable=True) as run:
-        run.set_profiles([CARD] * 6)
+        run.set_cards([CARD] * 6)
         for query in range(6):
             run.set_hits(query, [
                 Hit(row, row, f"s{row}", "", "", 30, rng.choice(scores), 0.0, rng.choice([None, 0.0, 1e-9]), 1, (), 0)

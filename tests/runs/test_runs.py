@@ -67,7 +67,7 @@ def batch(first: int, values: list[int], hits: tuple[Hit, ...] = ()) -> BatchRes
 @pytest.fixture
 def run(tmp_path: Path) -> RunFile:
     with create_run(tmp_path / "a run.clalign", engine="plan7", spec=SPEC, state="new") as opened:
-        opened.set_profiles([CARD])
+        opened.set_cards([CARD])
         yield opened
 
 
@@ -84,7 +84,7 @@ def test_round_trip(run: RunFile) -> None:
         edges, counts = again.histogram(0)
         assert dict(zip(edges.tolist(), counts.tolist(), strict=True)) == {-1.25: 1, 5.0: 2, 7.0: 1}
         assert again.facts.spec == SPEC
-        assert again.profiles()[0]["name"] == "p"
+        assert again.cards()[0]["name"] == "p"
 
 
 def test_many_hits_are_read_in_the_order_of_their_ids_or_any_other(run: RunFile) -> None:
@@ -215,7 +215,7 @@ def test_a_temporary_run_is_read_like_others(tmp_path: Path) -> None:
     with create_run(path, engine="plan7", spec=SPEC, state="new") as run:
         run.make_temporary()
         assert run.connection.execute("PRAGMA synchronous").fetchone()[0] == 0
-        run.set_profiles([CARD])
+        run.set_cards([CARD])
         run.add_batch(batch(0, [1, 2, 3], (hit(0, 5.0, 9),)))
         with open_run(path) as reader:
             assert reader.n_hits() == 1, "while it is written"
@@ -228,12 +228,12 @@ def test_a_temporary_run_is_read_like_others(tmp_path: Path) -> None:
 def test_alignments_of_pairs_come_back(tmp_path: Path) -> None:
     pair = PairFacts(-1, 2, 3, 1, 4)
     text = AlignmentText("acg--", "a g  ", "AT-GG")
-    ends = {"profile_range": (0, 4), "target_range": (2, 5), "envelope": (2, 5)}
+    ends = {"query_range": (0, 4), "target_range": (2, 5), "envelope": (2, 5)}
     part = replace(DOMAIN, states="MMIDD", text=text, evalue=math.nan, pair=pair, **ends)
     aligned = replace(hit(2, 9.0, 2), evalue=math.nan, domains=(part,))
     with create_run(tmp_path / "pairs.clalign", engine="pairwise", state="new") as run:
         card = {name: CARD[name] for name in ("name", "accession", "description", "length", "alphabet")}
-        run.set_profiles(
+        run.set_cards(
             [card | {"length": 4, "origin": "pairwise", "strands": ["plus", "minus"], "statistics_words": ""}]
         )
         run.add_batch(replace(batch(2, [9000], (aligned,)), kept={pairwise.BATCHES.name: (3, 1)}))
@@ -270,7 +270,7 @@ def test_a_damaged_alignment_of_many_rows_is_told(run: RunFile, damage: str) -> 
 
 
 def test_targets_are_kept_once_and_go_with_their_last_hit(run: RunFile) -> None:
-    run.set_profiles([CARD, CARD])
+    run.set_cards([CARD, CARD])
     run.add_batch(batch(0, [5000, 7000], (hit(0, 5.0, 9), hit(1, 7.0, 3))), [(1, hit(1, 6.0, 3))])
     question = "SELECT row, name FROM targets ORDER BY row"
     assert run.connection.execute(question).fetchall() == [(0, "s0"), (1, "s1")]

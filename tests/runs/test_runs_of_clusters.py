@@ -89,7 +89,7 @@ def test_no_command_that_is_given_a_run_connects_to_what_it_names(
     runs = {name: str(begun_on(device, path, tmp_path, "done")) for name, path in kept.items()}
     search, alignment = runs["search"], runs["alignment"]
     with open_run(Path(search)) as file:
-        name = file.profiles()[0]["name"]
+        name = file.cards()[0]["name"]
     for command in (
         ["export", "-o", out, search], ["verify", "--sample", "2", search],
         ["picture", "--kind", "qq", "-o", f"{out}.svg", search], ["explain", "--query", "1", search, name],

@@ -76,7 +76,7 @@ def name_hostilely(path: Path) -> None:
         for place, row in enumerate(rows):
             name = f"{HOSTILE[place % len(HOSTILE)]}{place}"
             run.connection.execute("UPDATE targets SET name = ?, description = ? WHERE rowid = ?", (name, name, row))
-        for number in range(len(run.profiles())):
+        for number in range(len(run.cards())):
             run.set_card(number, {**run.card(number), "name": f"{HOSTILE[number % len(HOSTILE)]}{number}"})
 
 

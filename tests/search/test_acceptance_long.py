@@ -74,7 +74,7 @@ def test_scores_are_those_of_a_second_method(
     assert int(line.rsplit("\t", 1)[1]) == hit.raw
     (part,) = hit.domains
     assert part.pair is not None
-    (begin, end), codes = part.profile_range, query.residues(0)
+    (begin, end), codes = part.query_range, query.residues(0)
     if part.pair.strand < 0:
         codes = reverse_complement(Sequence("", "", codes), query.alphabet).codes
         begin, end = len(codes) - end, len(codes) - begin

@@ -47,7 +47,7 @@ def run(scores: npt.NDArray[np.int64], tmp_path: Path) -> Iterator[RunFile]:
     with create_run(
         tmp_path / "a.clalign", engine="plan7", spec=SearchSpec("p.hmm", "t.fa").to_dict(), state="done"
     ) as made:
-        made.set_profiles([card, {**card, "name": "q"}])
+        made.set_cards([card, {**card, "name": "q"}])
         for profile, values in enumerate([scores, np.arange(OTHERS)]):
             found = [
                 Hit(row, row, f"t{row}", "", "", 10, float(score), 0.0, 1e-3, int(score), (), 0)

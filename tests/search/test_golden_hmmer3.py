@@ -90,7 +90,7 @@ def domain_differences(domain: Domain, number: tuple[int, int], row: list[str]) 
     assert domain.conditional_evalue is not None
     assert domain.accuracy is not None
     spans = [
-        *number, domain.profile_range[0] + 1, domain.profile_range[1], domain.target_range[0] + 1,
+        *number, domain.query_range[0] + 1, domain.query_range[1], domain.target_range[0] + 1,
         domain.target_range[1], domain.envelope[0] + 1, domain.envelope[1],
     ]  # fmt: skip
     numbers = [
@@ -169,9 +169,7 @@ def test_equals_hmmscan(fast_device: Device, tmp_path: Path) -> None:
     spec = spec_of_words("hmmscan", [*words, str(library), str(sequence_path(stored["sequences"]))])
     with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         compute_search(run, spec, lambda wish: fast_device, QuietContext())
-        found = {
-            (card["name"], hit.name, hit.length): hit for n, card in enumerate(run.profiles()) for hit in run.hits(n)
-        }
+        found = {(card["name"], hit.name, hit.length): hit for n, card in enumerate(run.cards()) for hit in run.hits(n)}
     expected = {(row[0], row[1]): row[2:] for row in stored["hits"]}
     assert len(found) == len(stored["hits"])
     for (profile, target, _), hit in found.items():

@@ -101,7 +101,7 @@ def test_one_domain(session: Session, globins: LocalProfile) -> None:
     (envelope,) = found.envelopes
     assert (envelope.first, envelope.last) == (0, 146)
     assert envelope.path.target_range == (0, 146)
-    assert envelope.path.profile_range == (0, 149)
+    assert envelope.path.query_range == (0, 149)
     assert envelope.score == pytest.approx(144.1338, abs=1e-4)
     assert envelope.correction == pytest.approx(2.1077905, abs=1e-7)
     assert found.correction == pytest.approx(envelope.correction, abs=1e-6)
@@ -115,7 +115,7 @@ def test_clustered_domains_that_overlap(session: Session, globins: LocalProfile)
     assert found.forward == pytest.approx(85.2487, abs=1e-4)
     assert [(e.first + 1, e.last) for e in found.envelopes] == [(1, 112), (89, 212)]
     assert [e.path.target_range for e in found.envelopes] == [(1, 103), (94, 207)]
-    assert [e.path.profile_range for e in found.envelopes] == [(23, 134), (7, 124)]
+    assert [e.path.query_range for e in found.envelopes] == [(23, 134), (7, 124)]
     assert [e.score for e in found.envelopes] == pytest.approx([75.1727, 6.3667], abs=1e-4)
     assert [e.correction for e in found.envelopes] == pytest.approx([5.4671, 4.1865], abs=1e-4)
     assert [round(e.accuracy, 2) for e in found.envelopes] == [0.91, 0.81]
@@ -160,7 +160,7 @@ def test_nucleic_profile(session: Session, dna: LocalProfile) -> None:
         (2, 0, 2), (1, 0, 1), (1, 0, 1), (1, 0, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0)
     ]  # fmt: skip
     assert [round(t.expected, 1) for t in found[:6]] == [2.1, 1.1, 1.1, 1.1, 1.4, 1.8]
-    places = [[(e.first + 1, e.last, e.path.target_range, e.path.profile_range) for e in t.envelopes] for t in found]
+    places = [[(e.first + 1, e.last, e.path.target_range, e.path.query_range) for e in t.envelopes] for t in found]
     assert places == [
         [(1, 10, (0, 10), (0, 10)), (15, 24, (14, 24), (0, 10))], [(1, 10, (0, 10), (0, 10))],
         [(1, 10, (0, 10), (0, 10))], [(1, 7, (0, 7), (3, 10))], [(1, 11, (2, 10), (0, 9))],
@@ -219,7 +219,7 @@ def test_acceptance(opencl_device: Device, data_folder: Path, name: str) -> None
             for d in hit.domains
         ]
         ours = [
-            ((e.first, e.last), e.path.target_range, e.path.profile_range, np.float32(e.score), e.posterior)
+            ((e.first, e.last), e.path.target_range, e.path.query_range, np.float32(e.score), e.posterior)
             for e in target.envelopes
         ]
         assert ours == theirs, hit.name

@@ -190,7 +190,7 @@ def test_the_histogram_shows_msv_scores_of_all_targets(tmp_path: Path) -> None:
         assert (values == IMPOSSIBLE).sum() == 3, "those without residues"
         assert run.histogram(0)[1].sum() == 25
         assert values.max() / 1000 < 40, "what overflows has the highest score that does not"
-        card = run.profiles()[0]
+        card = run.cards()[0]
     assert card["histogram_kind"] == "msv"
     assert card["histogram_report_score"] is None
     assert card["histogram_pass_score"] == pytest.approx(-4.402, abs=1e-3)

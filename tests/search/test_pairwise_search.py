@@ -109,7 +109,7 @@ def test_hits_are_the_targets_within_the_limit_and_their_alignments_score_what_t
                 (domain,) = hit.domains
                 expected = pair_alignment(query, encode(texts[hit.name]))
                 assert (domain.raw, domain.cigar) == (expected.score, expected.cigar)
-                assert (domain.profile_range, domain.target_range) == (expected.query_range, expected.target_range)
+                assert (domain.query_range, domain.target_range) == (expected.query_range, expected.target_range)
                 assert hit.evalue <= 5.0
                 assert hit.evalue == domain.evalue
         assert {name for name, _ in found(run, 0)[:2]} == {"related0", "other"}
@@ -127,7 +127,7 @@ def test_numbers_of_an_alignment_are_those_of_its_text(proteins: tuple[Path, Pat
             assert pair.n_identical == text.match.count("|")
             assert pair.n_positive == len(text.match) - text.match.count(" ")
             assert pair.n_gap_residues == (text.model + text.target).count("-")
-            assert len(text.model) - text.model.count("-") == domain.profile_range[1] - domain.profile_range[0]
+            assert len(text.model) - text.model.count("-") == domain.query_range[1] - domain.query_range[0]
             assert len(text.target) - text.target.count("-") == domain.target_range[1] - domain.target_range[0]
 
 
@@ -157,7 +157,7 @@ def test_both_strands_are_searched_and_told(bases: tuple[Path, Path], device: De
         assert run.card(0)["strands"] == ["plus", "minus"]
     assert set(hits) == {"related0", "other"}
     assert [hits[name].domains[0].pair.strand for name in ("related0", "other")] == [1, -1]  # type: ignore[union-attr]
-    assert hits["other"].domains[0].profile_range[1] - hits["other"].domains[0].profile_range[0] > length - 15
+    assert hits["other"].domains[0].query_range[1] - hits["other"].domains[0].query_range[0] > length - 15
     with search(bases, tmp_path / "minus.clalign", device, evalue=1e-3, strand="minus", **options) as run:
         minus = list(run.hits(0))
     assert [(hit.name, hit.domains) for hit in minus] == [("other", hits["other"].domains)]
@@ -172,7 +172,7 @@ def test_a_target_may_match_on_both_strands(tmp_path: Path) -> None:
     inputs = fasta(tmp_path / "q.fa", [("q", one + two)]), fasta(tmp_path / "t.fa", [("t", one + "TTTTT" + reverse)])
     with search(inputs, tmp_path / "a.clalign", evalue=1e-6) as run:
         (hit,) = run.hits(0)
-    assert [(d.number, d.pair.strand, d.profile_range) for d in hit.domains if d.pair] == [
+    assert [(d.number, d.pair.strand, d.query_range) for d in hit.domains if d.pair] == [
         (1, 1, (0, 40)),
         (2, -1, (40, 70)),
     ]
@@ -416,7 +416,7 @@ def test_what_does_not_fit_together_is_told(
     context = Watching()
     odd = fasta(tmp_path / "odd.fa", [("x", "ACDEUUOFGHIKLMN"), ("x", "WWWW"), ("empty", "")])
     with search((odd, proteins[1]), tmp_path / "c.clalign", context=context) as run:
-        assert [card["length"] for card in run.profiles()] == [15, 4]
+        assert [card["length"] for card in run.cards()] == [15, 4]
         assert [text for _, _, text in run.messages()] == context.texts
     texts = "\n".join(context.texts)
     assert "O (1), U (2)" in texts

@@ -40,7 +40,7 @@ def inputs(tmp_path: Path) -> tuple[Path, Path]:
 def test_queries_without_residues_are_left_out_and_told_once(inputs: tuple[Path, Path], tmp_path: Path) -> None:
     full, context = [record for record in records(inputs[0]) if record[1]], Watching()
     with search(inputs, tmp_path / "a.clalign", context=context) as run:
-        assert [card["name"] for card in run.profiles()] == [name for name, _ in full]
+        assert [card["name"] for card in run.cards()] == [name for name, _ in full]
         assert context.texts[0] == f"{inputs[0]}, line 1: Queries without residues were left out: 4."
         assert [text for _, _, text in run.messages()] == context.texts
         issues = [issue.text for issue in run.facts.queries.issues if issue.kind == "empty"]
@@ -62,7 +62,7 @@ def test_given_pairs_keep_them(inputs: tuple[Path, Path], tmp_path: Path) -> Non
     names = [name for name, _ in records(inputs[0])]
     targets = fasta(tmp_path / "t.fa", [(f"t{i}", "ACDEF") for i in range(len(names))])
     with search((inputs[0], targets), tmp_path / "a.clalign", mode="global", in_step=True) as run:
-        assert [card["name"] for card in run.profiles()] == names
+        assert [card["name"] for card in run.cards()] == names
         assert run.n_hits() == len(names)
 
 

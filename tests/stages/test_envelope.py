@@ -83,7 +83,7 @@ def test_a_domain_is_aligned_whole(any_session: Session) -> None:
     (found,) = any_session.run(ENVELOPE, parts, RowProfiles.alone(profile, 1))
     assert found is not None
     assert found.path.states.count("D") == 4
-    assert found.path.profile_range == (0, 40)
+    assert found.path.query_range == (0, 40)
     assert found.path.target_range == (4, 40)
     assert len(found.posterior) == len(found.path.states)
     assert found.posterior.count(".") == 4

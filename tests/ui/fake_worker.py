@@ -106,7 +106,7 @@ def add_batch(run: RunFile, number: int, n_hits: int, profile: int = 0) -> None:
 
 
 def prepare(run: RunFile, spec: dict, n_batches: int, n_profiles: int = 1) -> None:
-    run.set_profiles([card(f"Made-up-{i + 1}") for i in range(n_profiles)])
+    run.set_cards([card(f"Made-up-{i + 1}") for i in range(n_profiles)])
     run.set_facts(
         spec=spec, direction=spec.get("direction", "search"),
         database=report(spec["targets"], n_batches * BATCH_ROWS), device=GPU.to_dict(),
@@ -143,11 +143,11 @@ def search(request: dict, job: Job) -> dict:
                 raise
             if manner["die_after"] is not None and number >= manner["die_after"] and request["job"] == "search":
                 os._exit(11)
-            for profile in range(len(run.profiles())):
+            for profile in range(len(run.cards())):
                 add_batch(run, number, manner["hits"], profile)
             total = manner["batches"] * 1e7
-            job.progress("search", (number + 1) * 1e7, total, "cells", gcups=12.0, profile=0)
-            job.partial(profile=0, n_hits=run.n_hits(0), n_scored=(number + 1) * BATCH_ROWS)
+            job.progress("search", (number + 1) * 1e7, total, "cells", gcups=12.0, query=0)
+            job.partial(query=0, n_hits=run.n_hits(0), n_scored=(number + 1) * BATCH_ROWS)
             time.sleep(manner["pause"])
         if request["job"] == "search":
             job.warn("A made-up warning: --skip_bad.")

@@ -108,7 +108,7 @@ def make_run(path: Path, profiles: str = "", targets: str = "", name_: str = "Ma
     finished = {"run": str(path), "n_hits": 5, "n_sequences": ROWS, "cells": 1e7, "new_cells": 1e7, "seconds": 1.5,
                 "device_seconds": 1.0, "gcups": 12.0, "device": "Made-up GPU"}  # fmt: skip
     with create_run(path, engine="plan7", spec=spec, state="new") as run:
-        run.set_profiles([card(**more)])
+        run.set_cards([card(**more)])
         run.set_facts(direction="search", database=report, device=DEVICE | {"name": "Made-up GPU"},
                       n_targets=ROWS, versions={"clalign": "0"}, state="running")  # fmt: skip
         add_batch(run)
@@ -120,7 +120,7 @@ def make_families(path: Path) -> Path:
     """Write a run of three profiles: the second hits one of the sequences of the first, the third none."""
     make_run(path)
     with open_run(path, writable=True) as run:
-        run.set_profiles([card(), card(name="Other", accession="PF00002.1"), card(name="None-3")])
+        run.set_cards([card(), card(name="Other", accession="PF00002.1"), card(name="None-3")])
         found = hit(14, 30.0, -40.0, -38.0)
         places = [(5, 33), (200, 228)]  # the first lies where a domain of the other family lies
         domains = tuple(replace(part, target_range=place, envelope=place)

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
-from clalign.ui.models.results.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.services.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.export_sheet import ExportChoices, ExportSheet
@@ -84,7 +84,7 @@ def test_the_window_exports_what_the_search_called_significant(
     page = window.controller.page
     assert page is not None
     qtbot.waitUntil(lambda: page.run.counts["report"] == page.run.hits.n_all == 5)
-    for number, words in ((0, "Significant hits"), (ALL_PROFILES, "Significant hits (")):
+    for number, words in ((0, "Significant hits"), (ALL_QUERIES, "Significant hits (")):
         page.run.set_profile(number)
         qtbot.waitUntil(lambda: page.run.counts["report"] == page.run.hits.n_all and not page.run.hits.is_busy)
         window.controller.hits.export_hits()
@@ -113,19 +113,19 @@ def test_what_holds_hits_of_one_query_is_not_written_of_several(qtbot: Any, wind
         assert sheet.export_button.isEnabled() != is_refused
         assert (words in sheet.problem.text()) == is_refused
 
-    for number, words in ((ALL_PROFILES, "choose one in the box"), (0, "shown in the table")):
+    for number, words in ((ALL_QUERIES, "choose one in the box"), (0, "shown in the table")):
         page.run.set_profile(number)
         qtbot.waitUntil(lambda: not page.run.hits.is_busy and page.run.hits.n_shown == page.run.hits.n_all)
         page.hits.table.selectAll()
         window.controller.hits.export_hits()
         sheet = window.sheets.sheet
         assert isinstance(sheet, ExportSheet)
-        is_all = number == ALL_PROFILES
+        is_all = number == ALL_QUERIES
         for which, form, is_refused in (("significant", "afa", True), ("all", "a2m", True), ("all", "stockholm", False),
                                         ("filtered", "afa", is_all), ("selected", "a2m", is_all)):  # fmt: skip
             judge(form, which, is_refused, words)
         window.sheets.close_sheet()
-    page.run.set_profile(ALL_PROFILES)
+    page.run.set_profile(ALL_QUERIES)
     page.hits.filter_box.setText("Other")
     qtbot.waitUntil(lambda: not page.run.hits.is_busy and page.run.hits.n_shown == 1)
     page.hits.table.selectAll()

@@ -201,7 +201,7 @@ def test_only_picked_hits_are_selected_together(qtbot: Any, model: HitsModel, mo
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("many") / "many.clalign"
     with create_run(path, engine="plan7", spec={}) as run:
-        run.set_profiles([CARD])
+        run.set_cards([CARD])
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute(

@@ -24,7 +24,7 @@ from clalign.ui.models.alignment.alignment_layout import (
 )
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.results.hit_filter import parse_filter
-from clalign.ui.models.results.hit_pages import ALL_PROFILES, HitPages
+from clalign.ui.models.results.hit_pages import ALL_QUERIES, HitPages
 from clalign.ui.models.results.hit_table import NO_DOMAIN
 from clalign.ui.models.results.hits_model import HitsModel
 from clalign.ui.shell.main_window import MainWindow
@@ -43,7 +43,7 @@ def model(qtbot: Any, hmmer3_run: Callable[..., Path], reader: Reader) -> Any:
     path = hmmer3_run()
     made = HitsModel(path, reader, PROFILE_TABLE)
     with open_run(path) as run:
-        made.set_profile(0, run.profiles())
+        made.set_profile(0, run.cards())
     qtbot.waitUntil(lambda: made.n_shown == 5, timeout=30000)
     yield made
     made.close()
@@ -67,7 +67,7 @@ def test_rows_are_those_of_the_run_file(hmmer3_run: Callable[..., Path]) -> None
 
 
 @pytest.mark.parametrize("text", ["domains>1", "domains>2", "domains=1", "domains<1", "domains>=2 score>20"])
-@pytest.mark.parametrize("profile", [0, ALL_PROFILES])
+@pytest.mark.parametrize("profile", [0, ALL_QUERIES])
 def test_the_filter_counts_the_domains_that_cells_show(
     hmmer3_run: Callable[..., Path], text: str, profile: int
 ) -> None:

@@ -131,7 +131,7 @@ def test_a_run_that_another_process_writes_is_no_stopped_one(
     with open_run(path) as run:
         share = HitQueries(run.connection).share_done()
         cells, _ = run.work_done()
-        total = run.facts.database.n_residues * sum(card["length"] for card in run.profiles())
+        total = run.facts.database.n_residues * sum(card["length"] for card in run.cards())
     assert share == cells / total
     assert 0 < share < 1
     assert f"{int(100 * share)}\u202f% of the work is done" in page.unfinished_words.text()

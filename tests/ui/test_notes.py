@@ -17,7 +17,7 @@ from clalign.runs.run_file import open_run, write_note
 from clalign.ui import theme
 from clalign.ui.engines.plan7.columns import PROFILE_TABLE
 from clalign.ui.models.reader import Reader
-from clalign.ui.models.results.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.models.results.hits_model import HitsModel
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.hits_table import HitsTable
@@ -322,7 +322,7 @@ def test_a_note_belongs_to_sequence_and_profile(qtbot: Any, made_run: Callable[.
         row = run.connection.execute(question).fetchone()[0]
     model = HitsModel(path, reader, PROFILE_TABLE)
     cards = [{"name": name, "length": 60, "include_score": 10.0} for name in ("a", "b")]
-    for profile, note in ((0, ""), (1, "of b"), (ALL_PROFILES, "")):
+    for profile, note in ((0, ""), (1, "of b"), (ALL_QUERIES, "")):
         write_note(path, 1, row, "of b")
         model.set_profile(profile, cards)
         qtbot.waitUntil(lambda: not model.is_busy, timeout=10000)

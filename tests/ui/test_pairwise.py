@@ -22,7 +22,7 @@ from clalign.ui.engines.pairwise.notices import compares_bases, pair_notices, re
 from clalign.ui.engines.pairwise.run_view import PairRunView
 from clalign.ui.models.alignment.alignment_layout import as_text
 from clalign.ui.models.reader import Reader
-from clalign.ui.models.results.hit_pages import ALL_PROFILES, HitPages
+from clalign.ui.models.results.hit_pages import ALL_QUERIES, HitPages
 from clalign.ui.models.results.hits_model import HitsModel
 from clalign.ui.models.results.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
@@ -105,7 +105,7 @@ def test_filters_know_identity_and_coverage(
 
 
 def test_hits_of_all_queries_stand_together(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:
-    pages = HitPages(HitQuery(pair_runs["proteins"], ALL_PROFILES, together="query"))
+    pages = HitPages(HitQuery(pair_runs["proteins"], ALL_QUERIES, together="query"))
     found = [(row.profile, row.name) for row in pages.rows(0, 100)]
     pages.close()
     assert found == [(number, hit.name) for number in (0, 1) for hit in hits_of(pair_runs["proteins"], number)[1]]
@@ -255,7 +255,7 @@ def test_dots_are_dark_along_the_path(hits_of: HitsOf, pair_runs: dict[str, Path
         assert plot.dots.shape == (card["length"], hit.length)
         path = path_of(hit.domains[0])
         assert tuple(sorted((int(path[0][1]), int(path[-1][1])))) == hit.domains[0].target_range
-        assert (int(path[0][0]), int(path[-1][0])) == hit.domains[0].profile_range
+        assert (int(path[0][0]), int(path[-1][0])) == hit.domains[0].query_range
         steps = np.abs(np.diff(path, axis=0)).sum(axis=1) == 2
         corners = np.minimum(path[:-1], path[1:])[steps][8:-8]
         along = plot.dots[corners[:, 0], corners[:, 1]]

@@ -26,7 +26,7 @@ from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.engines.pairwise.pictures import AlignmentPicture, DotPicture
 from clalign.ui.engines.pairwise.sheet import PairSheet
 from clalign.ui.models.charts.histogram import HitHistogram
-from clalign.ui.models.results.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.charts.pictures import FORMATS, save_picture
 from clalign.ui.views.results.explain_sheet import ExplainSheet, NameSheet
@@ -48,7 +48,7 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     assert page.tabs.count() == 8
     assert not page.statistics.text(), "what is usual stands in the report and below the histogram"
     assert "published for BLOSUM62" in page.run.sentence()
-    page.run.set_profile(ALL_PROFILES)
+    page.run.set_profile(ALL_QUERIES)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
     assert PAIR_TABLE.columns[table.visible_columns()[0]].key == "profile"
     qtbot.waitUntil(lambda: isinstance(page.run.histogram, HitHistogram))
@@ -109,7 +109,7 @@ def test_a_column_that_was_chosen_stays_and_all_queries_are_told_apart(
     next(action for action in table.column_menu().findChildren(QAction) if action.text() == "Query").trigger()
     page.show_facts()
     assert not table.isColumnHidden(query)
-    page.run.set_profile(ALL_PROFILES)
+    page.run.set_profile(ALL_QUERIES)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
     table.show_set("short")
     assert not table.isColumnHidden(query)

@@ -37,7 +37,7 @@ from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.ui import theme
 from clalign.ui.controllers import picture_controller
-from clalign.ui.models.results.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.charts.pictures_view import PicturesView
 from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
@@ -92,7 +92,7 @@ def test_numbers_are_those_of_the_tables(any_run: RunFile) -> None:
 def test_bars_and_curve_count_what_is_aligned(any_run: RunFile) -> None:
     picture = picture_of(any_run, Asked("coverage", 0))
     hits = list(any_run.hits(0))
-    plain = Counter(place for hit in hits for part in hit.reported_domains for place in range(*part.profile_range))
+    plain = Counter(place for hit in hits for part in hit.reported_domains for place in range(*part.query_range))
     assert list(picture.rows()) == [(place + 1, plain[place]) for place in range(any_run.card(0)["length"])]
     drawn = picture.draw(900, 400)
     assert set(drawn.picks.hits.tolist()) == set(found_ids(any_run, hits))
@@ -473,7 +473,7 @@ def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_
     page = window.controller.page
     assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and not page.run.hits.is_busy)
-    page.run.set_profile(ALL_PROFILES)
+    page.run.set_profile(ALL_QUERIES)
     page.show_tab("pictures")
     view = page.findChild(PicturesView)
     qtbot.waitUntil(lambda: view.picture is not None)

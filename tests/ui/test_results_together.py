@@ -36,7 +36,7 @@ from clalign.ui.models.charts.family_colors import (
 from clalign.ui.models.charts.heat_map import HeatMap
 from clalign.ui.models.charts.histogram import HitHistogram
 from clalign.ui.models.charts.overview import COLUMNS, QueriesModel
-from clalign.ui.models.results.hit_pages import ALL_PROFILES
+from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.models.widgets import long_list
 from clalign.ui.models.widgets.long_list import LongList
 from clalign.ui.shell.main_window import MainWindow
@@ -277,12 +277,12 @@ def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: Result
     assert set(rows.notes.columns) == {"RF"}
     together.run.set_profile(2)
     qtbot.waitUntil(lambda: view.panel is None)
-    together.run.set_profile(ALL_PROFILES)
+    together.run.set_profile(ALL_QUERIES)
     qtbot.waitUntil(lambda: "at a time" in view.empty.heading.text())
     press(view, "Show one with hits")
     qtbot.waitUntil(lambda: view.panel is not None)
     assert together.run.profile == 0
-    together.run.set_profile(ALL_PROFILES)
+    together.run.set_profile(ALL_QUERIES)
     offered = view.empty.list
     qtbot.waitUntil(offered.isVisible)
     items = [offered.item(place) for place in range(offered.count())]
@@ -312,7 +312,7 @@ def test_an_alignment_of_hits_is_seen_from_where_they_begin(qtbot: Any) -> None:
 def test_hits_of_all_profiles_stand_best_first(qtbot: Any, together: ResultsPage) -> None:
     with open_run(together.run.path, writable=True) as run, run.transaction():
         run.connection.execute("UPDATE hits SET evalue = 1e-3 / (1 + input_index)")
-    together.run.set_profile(ALL_PROFILES)
+    together.run.set_profile(ALL_QUERIES)
     model = together.run.hits
     qtbot.waitUntil(lambda: not model.is_busy and model.n_all == 6)
     rows = [row for row in map(model.row_at, range(6)) if row is not None]
@@ -329,7 +329,7 @@ def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainW
     for width, is_hidden in ((900, True), (2400, False)):
         window.resize(width, 800)
         qtbot.waitUntil(lambda width=width: (table.viewport().width() > 1200) == (width > 2000))
-        together.run.set_profile(ALL_PROFILES)
+        together.run.set_profile(ALL_QUERIES)
         qtbot.waitUntil(lambda: not table.isColumnHidden(table.kind.place("profile")))
         assert table.isColumnHidden(place) == is_hidden
         qtbot.waitUntil(lambda: table.horizontalHeader().length() == table.viewport().width())
@@ -342,7 +342,7 @@ def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, t
     together.show_tab("histogram")
     plot = together.histogram.plot
     qtbot.waitUntil(lambda: plot.data is not None and not isinstance(plot.data, HitHistogram))
-    together.run.set_profile(ALL_PROFILES)
+    together.run.set_profile(ALL_QUERIES)
     qtbot.waitUntil(lambda: isinstance(plot.data, HitHistogram) and not together.run.hits.is_busy)
     assert plot.isVisible()
     assert plot.data.counts.sum() == together.run.hits.n_all == 6
@@ -385,7 +385,7 @@ def test_pictures_are_saved(qtbot: Any, families: Path, tmp_path: Path, ending: 
 
 def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPage) -> None:
     assert isinstance(together, SearchPage)
-    together.run.set_profile(ALL_PROFILES)
+    together.run.set_profile(ALL_QUERIES)
     qtbot.waitUntil(lambda: not together.run.hits.is_busy and together.run.hits.n_shown == together.run.hits.n_all)
     places = range(together.run.hits.n_all)
     of = [row.profile for row in map(together.run.hits.row_at, places) if row is not None]
@@ -482,7 +482,7 @@ def test_the_list_of_queries_tells_counts_and_is_searched(qtbot: Any, together: 
     qtbot.waitUntil(lambda: bool(together.run.query_hits))
     counts = {box.itemText(place): box.itemData(place, COUNT_ROLE) for place in range(box.count())}
     with open_run(together.run.path) as run:
-        expected = {card["name"]: run.n_hits(number) for number, card in enumerate(run.profiles())}
+        expected = {card["name"]: run.n_hits(number) for number, card in enumerate(run.cards())}
     assert counts == {**expected, "All profiles": sum(expected.values())}
     opened = ChoiceList(box)
     opened.field.setText("oth")
@@ -506,7 +506,7 @@ def test_a_run_opens_on_the_first_query_with_hits(
     assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and bool(page.run.query_hits))
     assert page.run.profile == 2
-    page.run.set_profile(ALL_PROFILES)
+    page.run.set_profile(ALL_QUERIES)
     page.run.choose(None)
     page.run.show_one()
     assert page.run.profile == 2, "no hit is selected, and the first queries have none"

@@ -34,7 +34,7 @@ def contradictions_of(run: RunFile, given: AlignmentInput, blocks: Blocks, conte
     """Yield in words what a run says of its phases, pairs and sequences, and contradicts."""
     yield from _sequences_otherwise(run, given, context)
     is_done = run.state == "done"
-    for number, card in enumerate(run.profiles()):
+    for number, card in enumerate(run.cards()):
         is_pairs = number == pairs_phase(run)
         due = is_done and (is_pairs or card.get("outcome") is not None)
         yield from contradictions(run.connection, number, card, len(blocks.pairs), due, context.check)

@@ -117,7 +117,7 @@ def blocks_of_run(run: RunFile, n_sequences: int) -> Blocks:
 
 def pairs_phase(run: RunFile) -> int:
     """Return the number of the query that is the comparison of pairs."""
-    return run.n_profiles() - 1
+    return run.n_queries() - 1
 
 
 def rounds_of(run: RunFile, given: AlignmentInput) -> list[TrainingRound]:
@@ -125,7 +125,7 @@ def rounds_of(run: RunFile, given: AlignmentInput) -> list[TrainingRound]:
     letters = fixed_emissions(given.alphabet).letters
     n_sets, n = 1 if run.spec(AlignmentSpec).has_one_gap_set else 2, len(letters)
     rounds = []
-    for number, card in enumerate(run.profiles(), 1):
+    for number, card in enumerate(run.cards(), 1):
         outcome: dict[str, Any] | None = card.get("outcome")
         if outcome is None:
             break

@@ -163,7 +163,7 @@ class AlignmentWork:
         facts = {"alphabet": given.alphabet.name, "n_pairs": len(self.batch), "n_targets": len(given)}
         if not is_begun(run):
             facts["sequence_digests"] = self.digests
-            run.set_profiles(self._cards())
+            run.set_cards(self._cards())
             if not run.own(SEQUENCES.name):
                 texts = (text.decode("latin-1") for text in given.letters)
                 run.add_own(SEQUENCES.name, zip(given.names, given.descriptions, texts, strict=True))
@@ -202,12 +202,12 @@ class AlignmentWork:
             number: Phase(
                 f"training round {number + 1} of at most {n}",
                 cells,
-                {"profile": number, "round": number + 1, "rounds": n},
+                {"query": number, "round": number + 1, "rounds": n},
             )
             for number in range(n)
         }
         passes = n_passes(training_of(self.task.spec, self.given.alphabet)) if self.known is None else 1
-        return found | {n: Phase("pairs", cells * passes, {"profile": n})}
+        return found | {n: Phase("pairs", cells * passes, {"query": n})}
 
     def plan(self) -> Plan[Span]:
         """Return the rounds, and the comparison of pairs with all that follows from it."""

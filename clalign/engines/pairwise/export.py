@@ -296,7 +296,7 @@ def _aligned_row(card: Card, hit: Hit, domain: Domain) -> AlignedRow:
         hit.description,
         first,
         last,
-        domain.profile_range[0],
+        domain.query_range[0],
         states,
         row.rows[2],
         score=domain.score,

@@ -134,7 +134,7 @@ def domain_of(
         score=score,
         bias=0.0,
         evalue=evalue,
-        profile_range=(start, end),
+        query_range=(start, end),
         target_range=alignment.target_range,
         envelope=alignment.target_range,
         raw=raw,

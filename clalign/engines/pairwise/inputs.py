@@ -167,7 +167,7 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
     else:
         chosen = choose_scoring(spec, queries.alphabet.is_nucleic and targets.alphabet.is_nucleic)
     rows = rows_of_queries(queries, spec.is_pairs)
-    if run is not None and is_begun and (n_begun := run.n_profiles()) != len(rows):
+    if run is not None and is_begun and (n_begun := run.n_queries()) != len(rows):
         raise DamagedRun(run.path, f"it has {n_begun:,} queries, their file {len(rows):,}")
     if not len(rows):
         hint = "Check whether this is the right file, and whether it is complete."

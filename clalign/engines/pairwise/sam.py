@@ -96,7 +96,7 @@ def record(row: PairRow, names: tuple[str, str], is_first: bool, residues: str) 
     residues : str
         The query as it was read; empty if it is not at hand.
     """
-    length, (start, end) = row.card["length"], row.domain.profile_range
+    length, (start, end) = row.card["length"], row.domain.query_range
     before, after = (start, length - end) if row.pair.strand > 0 else (length - end, start)
     clipped = [f"{n}S" if n else "" for n in (before, after)]
     flag = (0 if row.pair.strand > 0 else REVERSE) | (0 if is_first else SECONDARY)

@@ -100,7 +100,7 @@ class PairwiseWork(Struct):
             return card_of_query(inputs, number, spec)
 
         if not isinstance(run.facts, PairwiseFacts):
-            run.set_profiles(map(card, range(len(inputs.query_rows))))
+            run.set_cards(map(card, range(len(inputs.query_rows))))
         return {
             "scoring": inputs.chosen.to_dict(),
             "queries": inputs.query_report,

@@ -293,7 +293,7 @@ def _again(
 
 
 def _equal(domain: Domain, again: Domain) -> bool:
-    same = ("profile_range", "target_range", "states", "text", "pair", "bias", "log_pvalue")
+    same = ("query_range", "target_range", "states", "text", "pair", "bias", "log_pvalue")
     if any(getattr(domain, name) != getattr(again, name) for name in same):
         return False
     both = ((domain.score, again.score), (domain.evalue, again.evalue))

@@ -143,7 +143,7 @@ def check_has_hits(run: RunFile) -> None:
             f"Look at it in the window ({command_for('gui', run.path)}), or write what it has:"
             f" {command_for('export', run.path)}",
         )
-    if not run.n_profiles():
+    if not run.n_queries():
         raise OptionError(f"This run of `clalign {command}` has no hits to be drawn.", NO_HITS)
 
 

@@ -87,7 +87,7 @@ class HitNumbers(Struct, frozen=True, eq=False):
 
 def read_numbers(run: RunFile, hits: HitQueries, query: int | None, context: JobContext) -> HitNumbers:
     """Return the hits of a query, or of all, as pictures need them."""
-    engine, n_queries = engine_of(run), run.n_profiles()
+    engine, n_queries = engine_of(run), run.n_queries()
     if query is None and n_queries == 1:
         query = 0
     found = read_hit_columns(hits, query, context.check)

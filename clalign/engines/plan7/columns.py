@@ -107,7 +107,7 @@ class Row(Struct, frozen=True):
         return percent(covered(self._spans(of_profile=self.is_scan)), self.hit.length)
 
     def _spans(self, of_profile: bool) -> list[tuple[int, int]]:
-        return [domain.profile_range if of_profile else domain.target_range for domain in self.domains]
+        return [domain.query_range if of_profile else domain.target_range for domain in self.domains]
 
     @property
     def best_evalue(self) -> float | None:
@@ -222,8 +222,8 @@ _IN_FILES = (
     in_files("hit_score", "number", "bits", "score of the whole target", lambda r: r.hit.score),
     in_files("hit_bias", "number", "bits", "correction for biased composition of the whole target",
              lambda r: r.hit.bias),
-    in_files("hmm_from", *_NODES, "first node of the profile that is aligned", lambda r: r.domain.profile_range[0] + 1),
-    in_files("hmm_to", *_NODES, "last node of the profile that is aligned", lambda r: r.domain.profile_range[1]),
+    in_files("hmm_from", *_NODES, "first node of the profile that is aligned", lambda r: r.domain.query_range[0] + 1),
+    in_files("hmm_to", *_NODES, "last node of the profile that is aligned", lambda r: r.domain.query_range[1]),
     in_files("ali_from", *_RESIDUES, "first residue of the sequence that is aligned",
              lambda r: r.domain.target_range[0] + 1),
     in_files("ali_to", *_RESIDUES, "last residue of the sequence that is aligned", lambda r: r.domain.target_range[1]),

@@ -90,7 +90,7 @@ class ProfileWork(Struct):
         """Store the cards of the profiles, and return the facts of the input."""
         spec = self.task.spec
         # One by one: of a large library there is no need to have all cards in memory.
-        self.task.run.set_profiles(card_of_search(hmm, spec, self.searched) for hmm in self.profiles)
+        self.task.run.set_cards(card_of_search(hmm, spec, self.searched) for hmm in self.profiles)
         n_targets = card_of_search(self.profiles[0], spec, self.searched)["n_targets"]
         return {"direction": spec.direction, "profiles_digest": self.digest, "n_targets": n_targets}
 

@@ -118,7 +118,7 @@ def _different_domains(example: Example, hits: list[Hit], slack: float) -> set[s
         (d.target, d.number, d.ali_from, d.ali_to, d.hmm_from, d.hmm_to, d.score, d.evalue) for d in example.domains
     }
     found = {
-        (h.name, d.number, d.target_range[0] + 1, d.target_range[1], d.profile_range[0] + 1, d.profile_range[1],
+        (h.name, d.number, d.target_range[0] + 1, d.target_range[1], d.query_range[0] + 1, d.query_range[1],
          score, evalue)
         for h in hits for d in h.domains
         for score in _texts(d.score, ".1f", slack) for evalue in _texts(d.evalue, ".2g", slack)

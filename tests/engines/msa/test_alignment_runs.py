@@ -116,7 +116,7 @@ def test_stopped_in_every_phase_it_ends_the_same(kin: Path, whole: dict[str, str
     with open_run(path) as run:
         assert run.state == "done"
         assert len(rounds_of(run, given_of(run))) == 2
-        assert [card["name"] for card in run.profiles()] == ["Round 1", "Round 2", "Round 3", "Pairs"]
+        assert [card["name"] for card in run.cards()] == ["Round 1", "Round 2", "Round 3", "Pairs"]
 
 
 @pytest.mark.usefixtures("small_units")
@@ -191,7 +191,7 @@ def test_what_was_changed_is_noticed(kin: Path, tmp_path: Path, capsys: pytest.C
     path = tmp_path / "run.clalign"
     compute(path, AlignmentSpec((str(kin),), device="cpu"))
     with open_run(path) as run:
-        (_, blob), *_ = run.own_pieces("msa_posteriors", run.n_profiles() - 1, ["likelihoods"])
+        (_, blob), *_ = run.own_pieces("msa_posteriors", run.n_queries() - 1, ["likelihoods"])
     likelihoods = np.frombuffer(zlib.decompress(blob)) - 1
     changed(path, "UPDATE msa_posteriors SET likelihoods = ? WHERE number = 0", zlib.compress(likelihoods.tobytes()))
     changed(path, "UPDATE alignment_rows SET text = substr(text, 2) || '-' WHERE number = 0 AND text LIKE '-%'")
@@ -290,7 +290,7 @@ def test_what_an_alignment_takes_is_estimated_and_kept(
 ) -> None:
     with open_run(kin_run) as run:
         given = given_of(run)
-        n_entries = sum(n for _, n in run.own_pieces("msa_posteriors", run.n_profiles() - 1, ["n_entries"]))
+        n_entries = sum(n for _, n in run.own_pieces("msa_posteriors", run.n_queries() - 1, ["n_entries"]))
     few = estimate(given.lengths, AlignmentSpec((str(kin),)))
     assert few.n_pairs == 28
     most = estimate(given.lengths, AlignmentSpec((str(kin),)), is_most=True)

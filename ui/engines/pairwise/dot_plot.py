@@ -166,7 +166,7 @@ def path_of(domain: Domain) -> npt.NDArray[np.int64]:
     kinds = np.frombuffer(states.encode("ascii"), np.uint8)
     steps = np.stack([kinds != ord("I"), kinds != ord("D")], axis=1).astype(np.int64)
     steps[:, 1] *= strand
-    start = domain.profile_range[0], domain.target_range[0] if strand > 0 else domain.target_range[1]
+    start = domain.query_range[0], domain.target_range[0] if strand > 0 else domain.target_range[1]
     path: npt.NDArray[np.int64] = np.concatenate([[start], steps]).cumsum(axis=0)
     return path
 

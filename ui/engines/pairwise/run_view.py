@@ -14,7 +14,7 @@ from clalign.values.hits import Hit
 
 from ... import formatting
 from ...models.charts.histogram import Histogram, finite
-from ...models.results.hit_pages import ALL_PROFILES
+from ...models.results.hit_pages import ALL_QUERIES
 from ...models.results.run_view import RunView
 from .columns import PAIR_TABLE
 from .histogram import PairHistogram, read_pair_histogram
@@ -53,7 +53,7 @@ class PairRunView(RunView):
         Hundreds of queries would otherwise keep the window busy.
         """
         if not self.cards or state != self.facts.get("state"):
-            return run.profiles_without_curves()
+            return run.cards_without_curves()
         cards = list(self.cards)
         if not self.shows_all:
             cards[self.profile] = run.card(self.profile)
@@ -61,7 +61,7 @@ class PairRunView(RunView):
         return cards
 
     def _first_profile(self) -> int:
-        return ALL_PROFILES if self.is_pairs and len(self.cards) > 1 else super()._first_profile()
+        return ALL_QUERIES if self.is_pairs and len(self.cards) > 1 else super()._first_profile()
 
     @property
     def shows_strands(self) -> bool:

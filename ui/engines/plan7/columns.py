@@ -63,7 +63,7 @@ COLUMNS = shown(HITS, {
     "identity": (_said("identity", lambda value: "" if value is None else f"{value:.0f}"), 84, False),
     "from_to": (lambda r, m: _span(r, "target_range"), 90, False),
     "envelope": (lambda r, m: _span(r, "envelope"), 96, False),
-    "model": (lambda r, m: _span(r, "profile_range"), 110, False),
+    "model": (lambda r, m: _span(r, "query_range"), 110, False),
     "accuracy": (_said("accuracy", lambda value: number(value, 2)), 76, False),
     "msv": (_said("msv", number), 64, False),
     "bias_filter": (_said("bias_filter", number), 84, False),

@@ -27,7 +27,7 @@ _NUMBER = TextColumn("#", "Place among the domains of the sequence", lambda r: s
 _SCORE = TextColumn("Bits", "Corrected score of the domain", lambda r: formatting.score(r["domain"].score), True, 52)
 _BIAS = TextColumn("Bias", "What the correction for biased composition took, in bits",
                    lambda r: formatting.score(r["domain"].bias), True, 48)  # fmt: skip
-_MODEL = TextColumn("Model", "First and last node", lambda r: _places(r, "profile_range"), True, 62)
+_MODEL = TextColumn("Model", "First and last node", lambda r: _places(r, "query_range"), True, 62)
 _TARGET = TextColumn("Sequence", "First and last aligned residue", lambda r: _places(r, "target_range"), True, 82)
 
 HMMER2_COLUMNS = (

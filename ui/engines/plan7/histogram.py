@@ -171,7 +171,7 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "msv") ->
         Which scores of a HMMER3 profile: ``msv`` or ``forward``.
     """
     with open_run(path) as run:
-        card = run.profiles()[profile]
+        card = run.cards()[profile]
         if card["origin"] == "hmmer3":
             return _hmmer3_histogram(run, profile, card, kind)
         left, bins = drawn_bins(run, profile)

@@ -35,7 +35,7 @@ def domain_title(hit: Hit, domain: Domain) -> list[str]:
     """Return what stands above an alignment, in parts that may each have a line of their own."""
     n_domains = max(hit.n_domains, len(hit.domains))
     head = f"Domain {domain.number} of {n_domains} · {formatting.score(domain.score)} bits"
-    model = f"model {formatting.span(domain.profile_range[0] + 1, domain.profile_range[1])}"
+    model = f"model {formatting.span(domain.query_range[0] + 1, domain.query_range[1])}"
     places = f"{model} · sequence {formatting.span(domain.target_range[0] + 1, domain.target_range[1])}"
     if domain.conditional_evalue is None:
         return [f"{head} · E {formatting.evalue(domain.evalue)}", places]
@@ -82,7 +82,7 @@ def _starts(domain: Domain) -> tuple[int, int]:
     """Return node and residue of the first column; leading inserts stand before the first match."""
     leading = len(domain.states) - len(domain.states.lstrip("ID"))
     inserts = domain.states[:leading].count("I")
-    return domain.profile_range[0], domain.target_range[0] - inserts
+    return domain.query_range[0], domain.target_range[0] - inserts
 
 
 def _ends(numbers: list[int], begin: int, end: int) -> tuple[int | None, int | None]:

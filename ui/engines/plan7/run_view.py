@@ -13,7 +13,7 @@ from clalign.values.hits import Hit
 
 from ... import formatting
 from ...models.charts.histogram import Histogram
-from ...models.results.hit_pages import ALL_PROFILES
+from ...models.results.hit_pages import ALL_QUERIES
 from ...models.results.run_view import RunView
 from .columns import PROFILE_TABLE
 from .domain_table import estimates_line
@@ -55,7 +55,7 @@ class ProfileRunView(RunView):
         return "target" if self.is_scan else "best"
 
     def _first_profile(self) -> int:
-        return ALL_PROFILES if self.is_scan else super()._first_profile()
+        return ALL_QUERIES if self.is_scan else super()._first_profile()
 
     def set_score_kind(self, kind: str) -> None:
         """Show other scores of a HMMER3 profile in the histogram."""

@@ -10,8 +10,8 @@ from clalign.values.hits import Hit
 PAGE = 64
 """Rows read at once, while the table is painted: more than it shows, few enough to be there in a few milliseconds."""
 
-ALL_PROFILES = pages.ALL_QUERIES
-"""In place of the number of a profile: the hits of all of them."""
+ALL_QUERIES = pages.ALL_QUERIES
+"""In place of the number of a query: the hits of all of them."""
 
 
 class HitRow(Hit, frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ from ... import formatting, theme
 from ..glossary import explanation
 from ..reader import Reader
 from .hit_filter import HitFilter, parse_filter
-from .hit_pages import ALL_PROFILES, PAGE, HitPages, HitRow
+from .hit_pages import ALL_QUERIES, PAGE, HitPages, HitRow
 from .hit_table import NO_DOMAIN_TIP, ShownColumn, TableKind
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -88,7 +88,7 @@ class HitsModel(QAbstractTableModel):
     @property
     def counted(self) -> tuple[int, int] | None:
         """The profile whose hits were read last, and their number whatever the filter; None before."""
-        return (self._pages.query.profile, self._pages.n_all) if self._pages else None
+        return (self._pages.query.number, self._pages.n_all) if self._pages else None
 
     @property
     def n_shown(self) -> int:
@@ -113,14 +113,14 @@ class HitsModel(QAbstractTableModel):
     @property
     def is_grouped(self) -> bool:
         """Whether the hits of all profiles are shown, one sequence, or one query, after the other."""
-        are_all = self.query.profile == ALL_PROFILES and self.query.sort is None
+        are_all = self.query.number == ALL_QUERIES and self.query.sort is None
         return are_all and self.query.together != "best"
 
     def set_profile(self, profile: int, cards: list[dict[str, Any]], together: Together = "best") -> None:
         """Show the hits of another profile, or of all; what the search called significant is so again."""
         self.cards = cards
         self.significant_from = None
-        self._ask(replace(self.query, profile=profile, least_score=None, among=None, together=together))
+        self._ask(replace(self.query, number=profile, least_score=None, among=None, together=together))
 
     def set_significant_from(self, score: float | None) -> None:
         """Set the score from which on a hit of the profile in view is called significant; None: as by the search."""
@@ -130,7 +130,7 @@ class HitsModel(QAbstractTableModel):
 
     def set_filter(self, text: str) -> HitFilter:
         """Filter by the text of the filter box; what cannot be understood changes nothing."""
-        parsed = parse_filter(text, self.query.profile == ALL_PROFILES, self.table.words)
+        parsed = parse_filter(text, self.query.number == ALL_QUERIES, self.table.words)
         if not parsed.problem:
             self._ask(replace(self.query, conditions=parsed.conditions))
         return parsed
@@ -356,7 +356,7 @@ class HitsModel(QAbstractTableModel):
     def has_rule_above(self, row: int) -> bool:
         """Return whether the threshold line is drawn above a row: where significant turns into reported."""
         in_order = self.query.sort in ("score", "evalue") or (self.query.sort is None and not self.is_grouped)
-        if row == 0 or not in_order or self.query.profile == ALL_PROFILES:
+        if row == 0 or not in_order or self.query.number == ALL_QUERIES:
             return False
         here, before = self.row_at(row), self.row_at(row - 1)
         return here is not None and before is not None and self.is_significant(here) != self.is_significant(before)

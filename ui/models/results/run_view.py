@@ -35,7 +35,7 @@ from ..charts.histogram import (
 )
 from ..file_names import stem
 from ..reader import Reader
-from .hit_pages import ALL_PROFILES, HitRow
+from .hit_pages import ALL_QUERIES, HitRow
 from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
 
@@ -227,14 +227,14 @@ class RunView(QObject):
             self.facts_changed.emit()
 
     def _read_cards(self, run: RunFile, state: str | None) -> list[dict[str, Any]]:
-        return run.profiles()
+        return run.cards()
 
     @property
     def card(self) -> dict[str, Any]:
         """The card of the chosen profile, or of the chosen hit's; empty while unknown."""
         if not self.cards:
             return {}
-        if self.profile == ALL_PROFILES:
+        if self.profile == ALL_QUERIES:
             return self.cards[self.hit.profile if self.hit is not None else 0]
         return self.cards[self.profile]
 
@@ -254,7 +254,7 @@ class RunView(QObject):
     @property
     def shows_all(self) -> bool:
         """Whether the hits of all profiles are in view."""
-        return self.profile == ALL_PROFILES
+        return self.profile == ALL_QUERIES
 
     @property
     def state(self) -> str:
@@ -293,7 +293,7 @@ class RunView(QObject):
         self._show_profile(profile)
 
     def _show_profile(self, profile: int) -> None:
-        if self.shows_all != (profile == ALL_PROFILES):
+        if self.shows_all != (profile == ALL_QUERIES):
             self.histogram = None  # it is of another kind
         self.profile = profile
         self.counts = {"report": 0, "significant": 0}  # they are asked for below

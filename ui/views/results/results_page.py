@@ -13,7 +13,7 @@ from ... import formatting
 from ...event_loop import defer
 from ...models.charts.histogram import bar_words
 from ...models.results.hit_changes import HitChanges
-from ...models.results.hit_pages import ALL_PROFILES
+from ...models.results.hit_pages import ALL_QUERIES
 from ...models.results.result_tabs import OF_SEVERAL, TABS
 from ...models.results.run_view import RunView
 from ..charts.histogram_view import HistogramView
@@ -362,7 +362,7 @@ class ResultsPage(QWidget):
         for tool in self._tools:
             tool.setVisible(is_readable)
         names = [card["name"] for card in run.cards]
-        entries = [(run.all_words, ALL_PROFILES)] * bool(run.all_words) + [(name, i) for i, name in enumerate(names)]
+        entries = [(run.all_words, ALL_QUERIES)] * bool(run.all_words) + [(name, i) for i, name in enumerate(names)]
         self.profiles.offer(entries)
         self.profiles.show_counts(run.query_hits)
         self.profiles.setCurrentIndex(self.profiles.findData(run.profile))

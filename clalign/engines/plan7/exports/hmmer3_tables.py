@@ -109,7 +109,7 @@ def domtblout_row(card: Card, hit: Hit, domain: Domain, place: tuple[int, int], 
         f" {card['accession'] or '-':<{b}s} {card['length']:5d} {hit.evalue:9.2g} {hit.score:6.1f} {hit.bias:5.1f}"
         f" {place[0]:3d} {place[1]:3d} {_or_dash(domain.conditional_evalue, '9.2g')} {domain.evalue:9.2g}"
         f" {domain.score:6.1f} {domain.bias:5.1f}"
-        f" {domain.profile_range[0] + 1:5d} {domain.profile_range[1]:5d}"
+        f" {domain.query_range[0] + 1:5d} {domain.query_range[1]:5d}"
         f" {domain.target_range[0] + 1:5d} {domain.target_range[1]:5d} {ends} {_or_dash(domain.accuracy, '4.2f')}"
         f" {hit.description or '-'}"
     )
@@ -160,7 +160,7 @@ def pfamtblout_domain(card: Card, hit: Hit, domain: Domain, place: int, width: i
     return (
         f"{hit.name:<{n}s}  {domain.score:6.1f} {domain.evalue:9.2g} {place:5d} {domain.bias:5.1f} {ends}"
         f" {domain.target_range[0] + 1:6d} {domain.target_range[1]:6d}"
-        f" {domain.profile_range[0] + 1:6d} {domain.profile_range[1]:6d}     {hit.description or '-'}"
+        f" {domain.query_range[0] + 1:6d} {domain.query_range[1]:6d}     {hit.description or '-'}"
     )
 
 

@@ -153,7 +153,7 @@ def _domain_line(number: int, card: Card, hit: Hit, domain: Domain) -> str:
     return (
         f" {number:3d} {'!' if domain.is_included else '?'} {domain.score:6.1f} {domain.bias:5.1f}"
         f" {_or_dash(domain.conditional_evalue, 9, '.2g')} {domain.evalue:9.2g}"
-        f" {_span(domain.profile_range, card['length'])} {_span(domain.target_range, hit.length)}"
+        f" {_span(domain.query_range, card['length'])} {_span(domain.target_range, hit.length)}"
         f" {_span(domain.envelope, hit.length)} {_or_dash(domain.accuracy, 4, '.2f')}"
     )
 
@@ -171,7 +171,7 @@ def alignment_lines(card: Card, hit: Hit, domain: Domain, layout: Layout) -> lis
     """Return the blocks of an alignment: annotation, consensus, matches, sequence, posterior probabilities."""
     model, target = layout.shown(card["name"], card["accession"]), layout.shown(hit.name, hit.accession)
     width = max(len(model), len(target))
-    ends = (domain.profile_range[0] + 1, domain.profile_range[1], domain.target_range[0] + 1, domain.target_range[1])
+    ends = (domain.query_range[0] + 1, domain.query_range[1], domain.target_range[0] + 1, domain.target_range[1])
     digits = len(str(max(ends)))
     n, text = len(domain.states), domain.text
     columns = layout.width - width - 2 * digits - 5 if layout.width else n
@@ -206,7 +206,7 @@ _ANNOTATIONS = (("CS", "structure"), ("RF", "reference"))
 
 def _annotation(symbols: str, domain: Domain) -> str:
     """Return the annotation of the node of each column, ``.`` at inserts; empty without annotation."""
-    states, node = domain.states, domain.profile_range[0]
+    states, node = domain.states, domain.query_range[0]
     if "I" not in states:
         return symbols[node : node + len(states)]
     nodes = iter(symbols[node:])

@@ -104,7 +104,7 @@ def domain_row(name: str, card: Card, hit: Hit, domain: Domain, width: int) -> s
     number = f"{domain.number}/{hit.n_domains}"
     return (
         f"{name:<{width}s} {number:>7s} {span(domain.target_range, hit.length)}"
-        f" {span(domain.profile_range, card['length'])} {domain.score:10.1f} {domain.evalue:8.2g}"
+        f" {span(domain.query_range, card['length'])} {domain.score:10.1f} {domain.evalue:8.2g}"
     )
 
 
@@ -150,7 +150,7 @@ def _annotation(symbols: str, domain: Domain) -> str:
     """Return the annotation of the nodes under each column, blank at inserts; empty without annotation."""
     if not symbols:
         return ""
-    columns, node = [], domain.profile_range[0]
+    columns, node = [], domain.query_range[0]
     for state in domain.states:
         columns.append(" " if state == "I" else symbols[node])
         node += state != "I"

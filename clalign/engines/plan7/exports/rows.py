@@ -111,8 +111,8 @@ def _pair_row(source: Source, number: int, hit: Hit, domain: Domain) -> PairRow:
     if not source.is_scan:
         return PairRow(card, replace(hit, domains=(whole,)), whole, has_raw=card["origin"] == "hmmer2")
     swapped = replace(
-        whole, text=AlignmentText(target, middle, model), profile_range=domain.target_range,
-        target_range=domain.profile_range, states=domain.states.translate(_OTHER_WAY),
+        whole, text=AlignmentText(target, middle, model), query_range=domain.target_range,
+        target_range=domain.query_range, states=domain.states.translate(_OTHER_WAY),
     )  # fmt: skip
     query, profile = sides(source, number, hit)
     return PairRow(query, replace(profile, domains=(swapped,)), swapped, has_raw=card["origin"] == "hmmer2")
@@ -137,7 +137,7 @@ def _aligned_row(hit: Hit, domain: Domain) -> AlignedRow:
         description=hit.description,
         start=ends[0],
         end=ends[1],
-        first_node=domain.profile_range[0],
+        first_node=domain.query_range[0],
         states=domain.states,
         text=_residues(domain),
         posterior=domain.text.posterior,

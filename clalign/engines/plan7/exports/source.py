@@ -33,7 +33,7 @@ class Source(GeneralSource):
         super().__init__(engine, run, choice, context)
         self.spec = run.spec(SearchSpec)
         if self.is_scan:  # of each sequence any profile may be asked for
-            self.cards = run.profiles()
+            self.cards = run.cards()
         self.origins = self.keys.origins()
         """What programs the profiles are of."""
 

@@ -62,7 +62,7 @@ def _posteriors_agree(a: str, b: str) -> bool:
 
 
 def _domains_agree(a: Domain, b: Domain) -> bool:
-    spans = [(d.number, d.raw, d.envelope, d.target_range, d.profile_range, d.states, d.text.model, d.text.match,
+    spans = [(d.number, d.raw, d.envelope, d.target_range, d.query_range, d.states, d.text.model, d.text.match,
               d.text.target) for d in (a, b)]  # fmt: skip
     if not _posteriors_agree(a.text.posterior, b.text.posterior):
         return False

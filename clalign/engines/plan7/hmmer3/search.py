@@ -317,7 +317,7 @@ class Hmmer3Search(Struct, frozen=True):
         return map(
             Domain, numbers, bits.tolist(), biases.tolist(),
             [hmmer3_evalue(value, self.thresholds.n_targets) for value in log_pvalues],
-            [path.profile_range for path in paths], [path.target_range for path in paths], ends,
+            [path.query_range for path in paths], [path.target_range for path in paths], ends,
             np.rint(1000.0 * (bits + biases)).astype(np.int64).tolist(), [path.states for path in paths],
             hmmer3_alignment_texts(
                 paths, [envelope.posterior for envelope in envelopes], self.profile,

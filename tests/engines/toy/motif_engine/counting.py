@@ -167,7 +167,7 @@ class MotifWork:
         motif = self.task.spec.motif
         card = {"name": motif, "accession": "", "description": "", "length": len(motif), "alphabet": "amino",
                 "origin": "motif", "histogram_bin": 1, "histogram_unit": 1.0}  # fmt: skip
-        self.task.run.set_profiles([card])
+        self.task.run.set_cards([card])
         return {"n_targets": len(self.targets)}
 
     def cautions(self) -> list[str]:
