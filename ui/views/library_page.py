@@ -113,7 +113,6 @@ class LibraryPage(QWidget):
     def show_runs(self, rows: list[Row], n_all: int) -> None:
         """Show runs."""
         chosen = self.chosen()
-        self.model.set_rows([])
         self.model.set_rows(rows)
         of = f" of {formatting.count(n_all)}" if len(rows) < n_all else ""
         size = formatting.size(sum(found["n_bytes"] for found in rows))

@@ -291,7 +291,6 @@ class FunnelView(QWidget):
             count = f"the best {formatting.count(len(rows))} of {formatting.plural(n_all, 'sequence')}"
         self.title.setText(f"{stage_title(step, rejected)}: {count}")
         self.view.sort_column(-1)
-        self.table.set_rows([])
         self.table.set_rows(rows)
         for tool in self._tools:
             tool.setEnabled(bool(rows) and tool is not self.explain_button)

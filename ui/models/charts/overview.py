@@ -89,7 +89,7 @@ class QueriesModel(TextTable):
         """Show those queries of a run with all words of a text, or only those of them with hits."""
         self.all = lines
         words = text.casefold().split()
-        self.set_rows([
+        self.update_rows([
             {"line": line, "tip": f"{line.name} {line.accession}\n{line.description}".strip()} for line in lines
             if (line.n_hits or not hide_empty)
             and all(word in f"{line.name} {line.accession} {line.description}".casefold() for word in words)

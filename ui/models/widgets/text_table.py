@@ -50,15 +50,19 @@ class TextTable(QAbstractTableModel):
 
     def set_rows(self, rows: list[Row]) -> None:
         """Show other rows, in the order that was chosen."""
-        self._given = rows
-        if len(rows) == len(self.rows):
-            self.rows = self._in_order()
-            if rows:
-                self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(self.columns) - 1))
-            return
         self.beginResetModel()
+        self._given = rows
         self.rows = self._in_order()
         self.endResetModel()
+
+    def update_rows(self, rows: list[Row]) -> None:
+        """Show what is new of the same rows; as many as before stay selected."""
+        if len(rows) != len(self.rows):
+            self.set_rows(rows)
+        elif rows:
+            self._given = rows
+            self.rows = self._in_order()
+            self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(self.columns) - 1))
 
     @property
     def can_be_sorted(self) -> bool:

@@ -133,7 +133,7 @@ class ArchitectureView(AskedView):
         """Show architectures, or say that there are none, perhaps only ` so far`; what was chosen stays chosen."""
         chosen = self._chosen_words()
         self.content = content
-        self.groups.set_rows(content.rows)
+        self.groups.update_rows(content.rows)
         if not content.found:
             which, more = "", ""
             if self.wish.significant and not self.significant.isHidden():

@@ -163,7 +163,7 @@ class PicturesView(AskedView):
         self.sentence.setText(picture.sentence)
         if self.wish.kind == "species":
             rows = [{"cells": cells} for _, cells in zip(range(MAX_LISTED), picture.rows(), strict=False)]
-            self.species.set_rows(rows)
+            self.species.update_rows(rows)
         self._stack.setCurrentIndex(1)
         self.drawing.show_picture(picture)
         for tool in self.tools:
