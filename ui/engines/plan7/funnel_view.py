@@ -226,9 +226,11 @@ class FunnelView(QWidget):
         self._grid.addWidget(self.scale, 0, 1)
         legend.show_entries(LEGEND)
         explain = IconButton(
-            "filter-check-outline", "Send one sequence of your choice through every filter",
-            lambda: self.explain_asked.emit(None), "Explain one sequence…",
-        )  # fmt: skip
+            "filter-check-outline",
+            "Send one sequence of your choice through every filter",
+            lambda: self.explain_asked.emit(None),
+            "Explain one sequence…",
+        )
         made.setLayout(
             stacked(self.sentence, legend, self._grid, row(explain, None), None, margins=(16, 6, 16, 6), spacing=-1)
         )
@@ -243,8 +245,9 @@ class FunnelView(QWidget):
         copy = IconButton(
             "content-copy", "Copy the table as tab-separated text (Ctrl+C)", lambda: self.view.copy(), "Copy"
         )
-        save = IconButton("export-variant", "Write the table to a file", lambda: self.save_asked.emit(self.table.tsv()),
-                          "Save…")  # fmt: skip
+        save = IconButton(
+            "export-variant", "Write the table to a file", lambda: self.save_asked.emit(self.table.tsv()), "Save…"
+        )
         self._tools = [self.explain_button, copy, save]
         top = row(self.title, *self._tools)
         top.setContentsMargins(16, 6, 12, 4)

@@ -235,8 +235,10 @@ class LogoOverview(QWidget):
         painter.setBrush(QColor(colors.bar))
         painter.drawPolygon(QPolygonF([ends[0], *points, ends[1]]))
         if self._view.node:
-            painter.fillRect(QRectF(area.left() + (self._view.node - 0.5) * unit - 1, area.top(), 2, area.height()),
-                             QColor(colors.accent))  # fmt: skip
+            painter.fillRect(
+                QRectF(area.left() + (self._view.node - 0.5) * unit - 1, area.top(), 2, area.height()),
+                QColor(colors.accent),
+            )
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Go to the place under the pointer."""

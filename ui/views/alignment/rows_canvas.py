@@ -149,13 +149,15 @@ class RowsCanvas(RowsArea):
         last_row, last_column = self.view.n_rows - 1, self.view.n_columns - 1
         across = bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
         moves = {
-            Qt.Key.Key_Left: (row, column - 1), Qt.Key.Key_Right: (row, column + 1),
-            Qt.Key.Key_Up: (row - 1, column), Qt.Key.Key_Down: (row + 1, column),
+            Qt.Key.Key_Left: (row, column - 1),
+            Qt.Key.Key_Right: (row, column + 1),
+            Qt.Key.Key_Up: (row - 1, column),
+            Qt.Key.Key_Down: (row + 1, column),
             Qt.Key.Key_PageUp: (row, column - page_columns) if across else (row - page_rows, column),
             Qt.Key.Key_PageDown: (row, column + page_columns) if across else (row + page_rows, column),
             Qt.Key.Key_Home: (0 if to_ends else row, 0),
             Qt.Key.Key_End: (last_row if to_ends else row, last_column),
-        }  # fmt: skip
+        }
         move = moves.get(Qt.Key(event.key()))
         if move is not None:
             self.view.move_to(*move, bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))

@@ -65,9 +65,7 @@ class TreeCanvas(QAbstractScrollArea):
     def style_(self) -> TreeStyle:
         """How it is drawn now."""
         room = self.viewport().width() - 2 * EDGE - self._names
-        return TreeStyle(
-            theme.current(), max(MIN_BRANCHES, room * self.stretch), self.line, self.node, self.marked
-        )  # fmt: skip
+        return TreeStyle(theme.current(), max(MIN_BRANCHES, room * self.stretch), self.line, self.node, self.marked)
 
     @property
     def corner(self) -> QPointF:
@@ -273,15 +271,17 @@ class TreePane(QWidget):
         self.kinds.activated.connect(lambda: self.kind_asked.emit(self.kinds.currentData()))
         self.words = ElidedLabel(layout.summary(), "muted")
         tools = row(
-            (self.kinds, 1), None,
+            (self.kinds, 1),
+            None,
             IconButton("magnify-minus-outline", "Lower lines (Ctrl+wheel, key -)", lambda: canvas.zoom(-1)),
             IconButton("magnify-plus-outline", "Higher lines (Ctrl+wheel, key +)", lambda: canvas.zoom(1)),
             IconButton("fit-to-page-outline", "Show the whole tree (key 0)", canvas.fit),
             IconButton("image-outline", "Save or copy a picture of the tree", self.picture_asked.emit),
             IconButton("export-variant", "Export as Newick or as a table of distances", self.export_asked.emit),
             IconButton("close", "Close the tree", self.close_asked.emit),
-            spacing=0, margins=(6, 4, 2, 2),
-        )  # fmt: skip
+            spacing=0,
+            margins=(6, 4, 2, 2),
+        )
         self.setLayout(stacked(tools, (canvas, 1), row((self.words, 1), margins=(8, 2, 8, 4)), spacing=0))
         canvas.chosen.connect(self._tell)
         canvas.described.connect(self.words.setText)

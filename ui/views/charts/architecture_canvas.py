@@ -179,11 +179,13 @@ class ArchitectureCanvas(QAbstractScrollArea):
 def domain_words(domain: PlacedDomain) -> str:
     """Return what is said of a domain."""
     (start, end), (first, last) = domain.target_range, domain.family_range
-    return "\n".join((
-        f"{domain.family} {'' if domain.accession == '-' else domain.accession}".strip(),
-        f"residues {start + 1}–{end} · {first + 1}–{last} of its {domain.family_length}",
-        f"E {formatting.evalue(domain.evalue)} · {formatting.score(domain.score)} bits",
-    ))  # fmt: skip
+    return "\n".join(
+        (
+            f"{domain.family} {'' if domain.accession == '-' else domain.accession}".strip(),
+            f"residues {start + 1}–{end} · {first + 1}–{last} of its {domain.family_length}",
+            f"E {formatting.evalue(domain.evalue)} · {formatting.score(domain.score)} bits",
+        )
+    )
 
 
 def sequence_words(one: Architecture, part: str) -> str:

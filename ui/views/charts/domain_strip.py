@@ -150,8 +150,9 @@ class DomainDelegate(RowDelegate):
         left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         strip = area.adjusted(24, 0, 0, 0)
         if row.has_no_domain:
-            painter.drawText(area, left, painter.fontMetrics().elidedText(NO_DOMAIN, Qt.TextElideMode.ElideRight,
-                                                                          int(area.width())))  # fmt: skip
+            painter.drawText(
+                area, left, painter.fontMetrics().elidedText(NO_DOMAIN, Qt.TextElideMode.ElideRight, int(area.width()))
+            )
         else:
             painter.drawText(area, left, str(index.data(Qt.ItemDataRole.DisplayRole)))
             if strip.width() > 16:

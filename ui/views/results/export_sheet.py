@@ -36,9 +36,11 @@ from ..widgets.parts import (
 from ..widgets.sheet import Sheet
 
 WHICH = {
-    "all": "All reported hits", "significant": "Significant hits", "filtered": "Hits shown in the table",
+    "all": "All reported hits",
+    "significant": "Significant hits",
+    "filtered": "Hits shown in the table",
     "selected": "Selected hits",
-}  # fmt: skip
+}
 """The choices which hits are exported, in words."""
 
 

@@ -82,9 +82,11 @@ class ReportPage(ScrolledCard):
             ("Device", device.get("name", "")),
             ("Driver", device.get("driver", "")),
             ("Database size for E-values", "" if run.has_no_statistics else run.database_words()),
-            *((text, "" if run.shows_all or not card.get(name) else f"{formatting.score(card[name])} bits")
-              for text, name in (("Reported from", "report_score"), ("Significant from", "include_score"))),
-        ]  # fmt: skip
+            *(
+                (text, "" if run.shows_all or not card.get(name) else f"{formatting.score(card[name])} bits")
+                for text, name in (("Reported from", "report_score"), ("Significant from", "include_score"))
+            ),
+        ]
         done = facts.get("finished")
         if done:
             rows.append(("Work", formatting.cells(done["cells"])))

@@ -80,7 +80,7 @@ def report_parts(report: dict[str, Any]) -> list[QWidget]:
         ("Alphabet", f"{formatting.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
         *([("Format", words)] if (words := file_words(report)) else []),
         ("SHA-256", report["digest"][:16] + "…" if len(report["digest"]) > 16 else report["digest"]),
-    ]  # fmt: skip
+    ]
     parts: list[QWidget] = [facts_grid(rows)]
     if report["length_histogram"]:
         parts.append(LengthBars(report["length_histogram"], ends))

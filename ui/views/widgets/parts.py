@@ -124,9 +124,11 @@ def scrolled(inside: QWidget, area: QScrollArea | None = None) -> QScrollArea:
 
 
 def split(
-    *widgets: QWidget, shares: tuple[int, ...] = (), sizes: tuple[int, ...] = (),
+    *widgets: QWidget,
+    shares: tuple[int, ...] = (),
+    sizes: tuple[int, ...] = (),
     orientation: Qt.Orientation = Qt.Orientation.Vertical,
-) -> QSplitter:  # fmt: skip
+) -> QSplitter:
     """Return widgets above each other, or beside, with edges between them that can be dragged."""
     made = QSplitter(orientation)
     for widget in widgets:

@@ -108,8 +108,9 @@ class SpecSheet(Sheet):
         self.foot.addLayout(self.cautions)  # which are seen without scrolling
         self.foot.addWidget(self.command)
         self.copies = (
-            button("Copy as command", self.copy_command, "flat"), button("Copy as Python", self.copy_python, "flat")
-        )  # fmt: skip
+            button("Copy as command", self.copy_command, "flat"),
+            button("Copy as Python", self.copy_python, "flat"),
+        )
         self.foot.addLayout(row((Flow(*self.copies), 1), self.estimate, self.run_button))
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
