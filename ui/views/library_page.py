@@ -62,7 +62,6 @@ class LibraryTable(TextTableView):
         self.menu = QMenu(self)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done with the chosen runs."""
         if self.selectionModel().hasSelection():
             self.menu.popup(event.globalPos())
 

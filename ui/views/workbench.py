@@ -139,7 +139,6 @@ class Workbench(QMainWindow):
                 dock.setVisible(name in fitting & self._wanted)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave the pages their room."""
         super().resizeEvent(event)
         self._fit_docks()
 

@@ -64,7 +64,6 @@ class FunnelBar(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bar."""
         if not self._total:
             return
         painter, colors, scale = QPainter(self), theme.current(), scale_of(self._total, self.width())
@@ -90,7 +89,6 @@ class FunnelScale(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        """Return the height of a number."""
         return QSize(60, self.fontMetrics().height() + 2)
 
     def show_total(self, total: int) -> None:
@@ -99,7 +97,6 @@ class FunnelScale(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Write the numbers."""
         if not self._total:
             return
         painter, scale = QPainter(self), scale_of(self._total, self.width())
@@ -186,11 +183,9 @@ class StagesArea(QScrollArea):
         self.setMinimumHeight(MIN_HEIGHT)
 
     def sizeHint(self) -> QSize:
-        """Return the height that the words need."""
         return QSize(super().sizeHint().width(), height_for(self._inside.layout(), self.width()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Tell of the height that the words need now."""
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self.updateGeometry()

@@ -56,7 +56,6 @@ class TreeCanvas(QAbstractScrollArea):
         self.viewport().setMouseTracking(True)
 
     def sizeHint(self) -> QSize:
-        """Return a size beside an alignment."""
         return QSize(360, 500)
 
     # --- layout ---
@@ -87,7 +86,6 @@ class TreeCanvas(QAbstractScrollArea):
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit to the new size."""
         self.arrange()
 
     def shown_lines(self) -> range:
@@ -97,7 +95,6 @@ class TreeCanvas(QAbstractScrollArea):
         return range(first, min(self.tree.n_leaves, math.ceil((top + self.viewport().height()) / self.line)))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint what is in view."""
         painter, colors = QPainter(self.viewport()), theme.current()
         painter.setFont(self.font())
         painter.fillRect(self.viewport().rect(), QColor(colors.surface))
@@ -147,7 +144,6 @@ class TreeCanvas(QAbstractScrollArea):
             self.viewport().update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Choose what is clicked."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._take(self.node_at(event.position()))
 
@@ -156,14 +152,12 @@ class TreeCanvas(QAbstractScrollArea):
         self.chosen.emit(node)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what is under the pointer."""
         node = self.node_at(event.position())
         self.viewport().setCursor(Qt.CursorShape.ArrowCursor if node < 0 else Qt.CursorShape.PointingHandCursor)
         if node >= 0:
             self.described.emit(self.tree.words(node))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Walk along the branches, or zoom."""
         key, tree = Qt.Key(event.key()), self.tree
         node = self.node if self.node >= 0 else tree.tree.root
         if key == Qt.Key.Key_Left:
@@ -216,7 +210,6 @@ class TreeCanvas(QAbstractScrollArea):
         self.arrange()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl, with Shift besides along the branches; else scroll."""
         turn, held = event.angleDelta(), event.modifiers()
         up = (turn.y() or turn.x()) > 0
         if held & Qt.KeyboardModifier.ControlModifier:
@@ -231,7 +224,6 @@ class TreeCanvas(QAbstractScrollArea):
         event.accept()
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Say more about what the pointer rests on."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             node = self.node_at(event.pos().toPointF())
             text = self.tree.words(node).replace(" · ", "\n") if node >= 0 else ""
@@ -240,7 +232,6 @@ class TreeCanvas(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange:
             self.viewport().update()
         super().changeEvent(event)

@@ -138,7 +138,6 @@ class ExportSheet(Sheet):
             self._grid.addWidget(choice, place % n_lines, place // n_lines)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place the forms anew."""
         self._place_forms(self.width())
         super().resizeEvent(event)
 

@@ -110,7 +110,6 @@ class HitsTable(Table):
         return DraggedHits(name, "".join(map(self.fasta_of, hits)), cells)
 
     def startDrag(self, actions: Qt.DropAction) -> None:
-        """Let hits be dropped into editors, forms and other programs."""
         drag = QDrag(self)
         drag.setMimeData(self.dragged())
         drag.exec(Qt.DropAction.CopyAction)
@@ -282,7 +281,6 @@ class HitsTable(Table):
         self.edit(index)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the menu of the chosen row: at the mouse, or from the keyboard below the row."""
         row = self.first_chosen()
         if row is None:
             return

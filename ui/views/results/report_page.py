@@ -58,7 +58,6 @@ class ReportPage(ScrolledCard):
         self.box.addStretch(1)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Make the report, now that somebody looks at it."""
         super().showEvent(event)
         if self._run is not None:
             self.show_run(self._run)

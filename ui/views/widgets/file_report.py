@@ -35,11 +35,9 @@ class LengthBars(QWidget):
         )
 
     def sizeHint(self) -> QSize:
-        """Return a size for a dock."""
         return QSize(200, 56)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bars and the two ends."""
         if not self._bins:
             return
         colors, painter = theme.current(), QPainter(self)

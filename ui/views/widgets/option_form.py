@@ -71,7 +71,6 @@ class FormLines(QWidget):
         return words
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let names take less where there is little room."""
         width = LABELS if self.width() >= NARROW else NARROW_LABELS
         self.grid.setColumnMinimumWidth(0, width)
         for words in self._names:
