@@ -261,7 +261,7 @@ class PlainTextStyle(QProxyStyle):
     """
 
     def polish(self, what: Any) -> Any:
-        """Let a label that would guess show plain text."""
+        # By itself a label guesses whether its text is rich text.
         if isinstance(what, QLabel) and what.textFormat() == Qt.TextFormat.AutoText:
             what.setTextFormat(Qt.TextFormat.PlainText)
         return super().polish(what)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+
+from msgspec.structs import replace
 
 from clalign.common.amounts import THIN, seconds_text
 from clalign.execution.estimate import counted
@@ -128,10 +130,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class Comparison(Laboratory, frozen=True, kw_only=True):
-    """The same job on several devices."""
+class DeviceExperiment(Experiment, frozen=True):
+    """An experiment with a row for each device."""
 
-    def row_key(self, row: Row) -> Any:
+    def row_key(self, row: Row) -> Hashable:
         """Return the id of the device, and the machine that it is in."""
         return row["device"]["id"], row.get("machine")
 
@@ -144,6 +146,10 @@ class Comparison(Laboratory, frozen=True, kw_only=True):
         sample = f"Measured on a sample of {counted(row['residues'], 'residue')}" if row.get("residues") else ""
         lines = (row["name"], row["device"].get("driver"), row.get("error"), sample)
         return "\n".join(line for line in lines if line)
+
+
+class Comparison(Laboratory, frozen=True, kw_only=True):
+    """The same job on several devices."""
 
     def summary(self, document: Document) -> str:
         """Return the job."""
@@ -184,6 +190,8 @@ def _even(pair: Row) -> str:
     return f"Below about {_about(size)} residues {slow} is done first, because {fast} takes longer to start."
 
 
+TIMES = DeviceExperiment("devices", "Break-even", "", COLUMNS, _curves, shown_rows)
+
 COMPARISON = Comparison(
     kind="comparison",
     job="bench",
@@ -192,10 +200,7 @@ COMPARISON = Comparison(
     noun="device",
     nouns="devices",
     needed=("job", "devices"),
-    experiments=(
-        Experiment("devices", "Break-even", "", COLUMNS, _curves, shown_rows),
-        Experiment("speed", "Speed", "", COLUMNS, _speeds, shown_rows),
-    ),
+    experiments=(TIMES, replace(TIMES, key="speed", title="Speed", chart=_speeds)),
 )
 
 

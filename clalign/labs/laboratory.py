@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -97,6 +97,22 @@ class Experiment(Struct, frozen=True):
         reasons = [f"    {first.printed(row)}: {row['reason']}" for row in rows if row.get("reason")]
         return [f"{self.title}: {self.about}", *text_lines(self.columns, rows), *reasons] if rows else []
 
+    def row_key(self, row: Row) -> Hashable:
+        """Return what stays the same of a row while it is measured."""
+        return str(row["name"])
+
+    def row_title(self, row: Row) -> str:
+        """Return the title of a row."""
+        return str(row["name"])
+
+    def facts(self, row: Row) -> list[tuple[str, str]]:
+        """Return names and values of a row."""
+        return [(c.title, c.text(row)) for c in self.columns[1:] if c.text(row) and not c.stretch]
+
+    def tip(self, row: Row) -> str:
+        """Return the tooltip of a row: why it has no time."""
+        return str(row.get("reason") or "")
+
 
 class Laboratory(Struct, frozen=True, kw_only=True):
     """Measurements of a kind, and all that is said of their documents.
@@ -126,23 +142,6 @@ class Laboratory(Struct, frozen=True, kw_only=True):
     experiments: tuple[Experiment, ...]
     needed: tuple[str, ...]
     known: tuple[Row, ...] = ()
-
-    def row_key(self, row: Row) -> Any:
-        """Return what a row keeps while it is measured."""
-        return row["name"]
-
-    def row_title(self, row: Row) -> str:
-        """Return what a row is called."""
-        return str(row["name"])
-
-    def tip(self, row: Row) -> str:
-        """Return what is known of a row in a few lines."""
-        return "\n".join(f"{name}: {value}" for name, value in self.facts(row))
-
-    def facts(self, row: Row) -> list[tuple[str, str]]:
-        """Return what is known of a row: names and values."""
-        columns = self.experiments[0].columns[1:]
-        return [(c.title, c.text(row)) for c in columns if c.text(row) and not c.stretch]
 
     def summary(self, document: Document) -> str:
         """Return what was measured on what, and whether it was right, in a line."""

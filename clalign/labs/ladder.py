@@ -18,7 +18,7 @@ import clalign
 from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
-from clalign.labs.laboratory import DONE, NOT_YET, Document, Laboratory, Verdict
+from clalign.labs.laboratory import DONE, NOT_YET, Document, Experiment, Laboratory, Verdict
 from clalign.labs.measuring import Bench, Entry, Row, not_run
 from clalign.labs.rung_columns import rung_tip
 from clalign.values.checked import check_as
@@ -131,6 +131,24 @@ class NumberField(Struct, frozen=True):
     tip: str = ""
 
 
+class RungExperiment(Experiment, frozen=True):
+    """An experiment with a row for each rung."""
+
+    def facts(self, row: Row) -> list[tuple[str, str]]:
+        """Return what is known of a rung beside its name and words."""
+        why = "What differs" if row.get("status") == DONE else "Why it was not run"
+        choices = (row.get("choices") or {}).items()
+        return [
+            *([(why, str(row["reason"]))] if row.get("reason") else []),
+            *Experiment.facts(self, row),
+            *((axis.replace("_", " ").capitalize(), str(choice)) for axis, choice in choices),
+        ]
+
+    def tip(self, row: Row) -> str:
+        """Return the words, choices and published speed-up of a rung."""
+        return rung_tip(row)
+
+
 class Ladder(Laboratory, frozen=True, kw_only=True):
     """A ladder of kernels; its first experiment are the rungs.
 
@@ -187,20 +205,6 @@ class Ladder(Laboratory, frozen=True, kw_only=True):
                 raise OptionError(f"The ladder has no variant {name}.", f"There are: {', '.join(known)}.")
         asked = [rung for rung in self.rungs if rung.name in variants or rung is self.rungs[0]]
         return asked, [name for name in experiments if name in variants]
-
-    def facts(self, row: Row) -> list[tuple[str, str]]:
-        """Return what is known of a rung beside its name and words."""
-        why = "What differs" if row.get("status") == DONE else "Why it was not run"
-        choices = (row.get("choices") or {}).items()
-        return [
-            *([(why, str(row["reason"]))] if row.get("reason") else []),
-            *Laboratory.facts(self, row),
-            *((axis.replace("_", " ").capitalize(), str(choice)) for axis, choice in choices),
-        ]
-
-    def tip(self, row: Row) -> str:
-        """Return the words, choices and published speed-up of a rung."""
-        return rung_tip(row)
 
     def wrong(self, document: Document) -> list[str]:
         """Return what computed other results than expected: rungs, and parts of experiments."""

@@ -23,6 +23,7 @@ from clalign.labs.ladder import (
     Ladder,
     LadderSpec,
     NumberField,
+    RungExperiment,
     climb,
     device_for,
     known_rows,
@@ -315,7 +316,7 @@ LADDER = Ladder(
         f" as in a run. {of_rungs.one_core_note(d)}"
     ),
     experiments=(
-        Experiment("rows", "Rungs", "times and speed-ups of a pair; launches included", (
+        RungExperiment("rows", "Rungs", "times and speed-ups of a pair; launches included", (
             of_rungs.RUNG,
             EQUAL,
             *OF_SWEEPS,

@@ -8,11 +8,12 @@ import numpy as np
 
 from clalign.jobs import JobContext
 from clalign.labs import rung_columns as of_rungs
-from clalign.labs.laboratory import Experiment, seconds
+from clalign.labs.laboratory import seconds
 from clalign.labs.ladder import (
     Ladder,
     LadderSpec,
     NumberField,
+    RungExperiment,
     climb,
     device_for,
     known_rows,
@@ -177,7 +178,7 @@ LADDER = Ladder(
     job_text=_job_text,
     note=of_rungs.one_core_note,
     experiments=(
-        Experiment("rows", "Rungs", "times and speed-ups; those are of whole times", (
+        RungExperiment("rows", "Rungs", "times and speed-ups; those are of whole times", (
             of_rungs.RUNG,
             of_rungs.check_column("Whether every alignment equals those of the other rungs"),
             TextColumn("Whole", "From the sequences to the alignments, median of several runs",

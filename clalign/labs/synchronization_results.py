@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
 
 from clalign.common.amounts import THIN, seconds_text
 from clalign.labs.laboratory import Cell, Document, Experiment, Laboratory, Verdict, number, paragraphs, seconds
@@ -142,12 +141,12 @@ def _by_sets(document: Document, rows: list[Row]) -> Chart:
     return LineChart("ILBS by its sets", "sets", "seconds", lines, marks, unit="sets")
 
 
-class Synchronization(Laboratory, frozen=True, kw_only=True):
-    """Groups that wait for each other."""
+class TimesExperiment(Experiment, frozen=True):
+    """An experiment with a row for each number of groups."""
 
-    def row_key(self, row: Row) -> Any:
+    def row_key(self, row: Row) -> Hashable:
         """Return the number of groups."""
-        return row["n_groups"]
+        return int(row["n_groups"])
 
     def row_title(self, row: Row) -> str:
         """Return the number of groups with its noun."""
@@ -157,6 +156,14 @@ class Synchronization(Laboratory, frozen=True, kw_only=True):
         """Return the time of each way, or why there is none."""
         cells = row["cells"]
         return [(way_name(way), cells[way]["reason"] or cell_text(row, way)) for way in WAYS if way in cells]
+
+    def tip(self, row: Row) -> str:
+        """Return the time of each way in a line."""
+        return "\n".join(f"{name}: {value}" for name, value in self.facts(row))
+
+
+class Synchronization(Laboratory, frozen=True, kw_only=True):
+    """Groups that wait for each other."""
 
     def summary(self, document: Document) -> str:
         """Return where what was measured, and whether all results are right."""
@@ -244,7 +251,7 @@ SYNCHRONIZATION = Synchronization(
     nouns="numbers of groups",
     needed=("device", "program", "methods", "group_size", "rows", "bands", "levels", "experiments", "model"),
     experiments=(
-        Experiment("rows", "Times", "by numbers of groups", columns_of(USUAL_WAYS), _times),
+        TimesExperiment("rows", "Times", "by numbers of groups", columns_of(USUAL_WAYS), _times),
         Experiment("bands", "Published tables", "LBS beside ILBS, published with six sets", BANDS,
                    _ratios),
         Experiment("sets", "Sets of ILBS", "the best of all numbers of sets", SETS, _by_sets),

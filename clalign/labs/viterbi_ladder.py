@@ -14,7 +14,16 @@ from clalign.jobs import JobContext
 from clalign.labs import ladder_data as data
 from clalign.labs import rung_columns as of_rungs
 from clalign.labs.laboratory import Experiment, memory, number, percent, seconds, text_of, times
-from clalign.labs.ladder import FileField, Ladder, LadderSpec, climb, known_rows, measurable_device, new_document
+from clalign.labs.ladder import (
+    FileField,
+    Ladder,
+    LadderSpec,
+    RungExperiment,
+    climb,
+    known_rows,
+    measurable_device,
+    new_document,
+)
 from clalign.labs.ladder_rungs import BEST, RUNGS, Rung
 from clalign.labs.measuring import Bench, Row, differs, not_run
 from clalign.labs.published_ladder import (
@@ -335,7 +344,7 @@ LADDER = Ladder(
     run=run_ladder,
     job_text=_job_text,
     experiments=(
-        Experiment("rows", "Rungs", "what each choice brings", (
+        RungExperiment("rows", "Rungs", "what each choice brings", (
             of_rungs.RUNG,
             TextColumn("What it changes", "Against the basic rung", text_of("text"), width=140, stretch=True,
                        in_text=False),

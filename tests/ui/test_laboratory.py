@@ -543,7 +543,7 @@ def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> Non
     ladder.add_row(fake.rung("something new", 2.0, 2.0))
     assert ladder.n_done == 2
     assert ladder.wanted() == ["something new"]
-    assert dict(LADDER.facts(ladder.rows[0]))["Occupancy"] == f"50{formatting.THIN}%"
+    assert dict(LADDER.experiments[0].facts(ladder.rows[0]))["Occupancy"] == f"50{formatting.THIN}%"
     assert ladder.tables["rows"].tsv().count("\n") == len(LADDER.known) + 2
 
 

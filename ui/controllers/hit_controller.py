@@ -71,8 +71,10 @@ class HitController(Controller):
             return
         hits = page.run.hits
         counts: dict[str, int | None] = {
-            "all": page.run.n_hits, "filtered": hits.n_shown, "selected": page.hits.table.n_chosen()
-        }  # fmt: skip
+            "all": page.run.n_hits,
+            "filtered": hits.n_shown,
+            "selected": page.hits.table.n_chosen(),
+        }
         if page.run.engine is not None and page.run.engine.judges:
             # To count those of all queries would take long where only one is in view.
             are_counted = (page.run.shows_all or len(page.run.cards) == 1) and not page.run.thresholds_moved

@@ -104,18 +104,18 @@ class LabController(Controller):
         self._chosen.pop(kind, None)
         if row is not None:
             self._chosen[kind] = row
-        details, of = self._app.window.details, self.views[kind].of
+        details, view = self._app.window.details, self.views[kind]
         if row is None:
-            details.show_facts(f"Select a {of.noun}", [], "Everything that is known about it is shown here.")
+            details.show_facts(f"Select a {view.of.noun}", [], "Everything that is known about it is shown here.")
             return
-        facts = of.facts(row)
+        facts = view.main.facts(row)
         if kind == COMPARISON:
             from clalign.values.devices import Device
 
             from ..models import device_words
 
             facts = device_words.facts(Device.from_dict(row["device"]))
-        details.show_facts(of.row_title(row), facts, row.get("error") or row.get("text") or "")
+        details.show_facts(view.main.row_title(row), facts, row.get("error") or row.get("text") or "")
 
     def _renew_facts(self, kind: str) -> None:
         """Show what is known now about the row that was chosen, if the dock still shows it."""
@@ -123,8 +123,8 @@ class LabController(Controller):
         shown = self.page is self.pages.get(kind) and self._app.window.details.shows_facts
         if chosen is not None and shown:
             view = self.views[kind]
-            key = view.of.row_key(chosen)
-            now = next((row for row in view.rows if view.of.row_key(row) == key), chosen)
+            key = view.main.row_key(chosen)
+            now = next((row for row in view.rows if view.main.row_key(row) == key), chosen)
             if now != chosen:
                 self._show_facts(kind, now)
 

@@ -232,8 +232,7 @@ class ResultsController(Controller):
         def read() -> HitRow:
             with open_run(path) as run:
                 hit, query = run.hit(key), HitQueries(run.connection).place(key)[0]
-            return HitRow(**asdict(hit),
-                          id=key, profile=query, verified="", note="")  # fmt: skip
+            return HitRow(**asdict(hit), id=key, profile=query, verified="", note="")
 
         def take(answer: HitRow | Exception) -> None:
             if isValid(page) and not isinstance(answer, Exception):

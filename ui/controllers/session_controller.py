@@ -42,8 +42,9 @@ class SessionController(Controller):
         self._keep()
         if last.has_crashed:
             ways: list[tuple[str, Callable[[], object]]] = [
-                ("Start in safe mode", self._start_safely), ("Report…", self._report),
-            ]  # fmt: skip
+                ("Start in safe mode", self._start_safely),
+                ("Report…", self._report),
+            ]
             if last.files:
                 ways.insert(0, ("Restore", self.restore))
             self._app.say("caution", f"{CRASHED} Nothing was sent.", *ways)

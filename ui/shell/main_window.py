@@ -296,20 +296,19 @@ class MainWindow(Workbench):
         self.activateWindow()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Tell once that the window is there; everything slow begins only then."""
+        # Everything slow begins only once the window is visible.
         super().showEvent(event)
         if not self._told_shown:
             self._told_shown = True
             QTimer.singleShot(0, self, self.shown.emit)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Look at the files again when the user comes back."""
+        # Files may have changed while another program was active.
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._told_shown:
             self.controller.sources.look_again()
         super().changeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the layout and end what runs, unless the user wants that to go on."""
         if not self.leaving.may_close():
             event.ignore()
             return
@@ -328,25 +327,22 @@ class MainWindow(Workbench):
         layout.sync()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Close what lies in front on Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.sheets.close_sheet()
             return
         super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files, but not the hits that are on their way out of this window."""
+        # Hits that are dragged out of this window are no files to open.
         if event.source() is None and event.mimeData().hasUrls():
             event.acceptProposedAction()
             self.show_drop(True)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Show no longer that files can be dropped."""
         self.show_drop(False)
         super().dragLeaveEvent(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the files that were dropped; they sort themselves."""
         self.show_drop(False)
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         event.acceptProposedAction()

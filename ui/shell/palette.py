@@ -128,7 +128,6 @@ class CommandPalette(QFrame):
         action.trigger()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Move in the list and run from the field."""
         if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
             if event.type() == QEvent.Type.FocusOut and not self.view.hasFocus():
                 self.hide()

@@ -37,8 +37,7 @@ MIN_WIDTH = 296
 class Details(QStackedWidget):
     """Follows the selection."""
 
-    something_said = Signal(bool)
-    """Whether it shows more than that nothing is selected."""
+    selection_changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,20 +51,22 @@ class Details(QStackedWidget):
         self.addWidget(self.facts)
         self.setMinimumWidth(MIN_WIDTH)
         self.source.show_source(None)
+        self.has_selection = False
 
     def show_source(self, source: Source | None) -> None:
         """Show a file."""
         self.source.show_source(source)
-        self._bring(self.source, source is not None)
+        self._show_card(self.source, source is not None)
 
-    def _bring(self, card: QWidget, something: bool = True) -> None:
+    def _show_card(self, card: QWidget, has_selection: bool = True) -> None:
         self.setCurrentWidget(card)
-        self.something_said.emit(something)
+        self.has_selection = has_selection
+        self.selection_changed.emit()
 
     def show_facts(self, title: str, rows: list[tuple[str, str]], text: str) -> None:
         """Show what is known about something else."""
         self.facts.show_facts(title, rows, text)
-        self._bring(self.facts)
+        self._show_card(self.facts)
 
     @property
     def shows_facts(self) -> bool:
@@ -80,7 +81,7 @@ class Details(QStackedWidget):
             if self.currentWidget() is not self.source:
                 self.show_source(None)
         elif run.hit is not None:
-            self._bring(self.hit)
+            self._show_card(self.hit)
         else:  # before there is one the room belongs to the page
             self.setCurrentWidget(self.hit)
 
@@ -91,7 +92,7 @@ class Details(QStackedWidget):
             self.show_facts(*facts)
             return
         self.profile.show_profile(run.card)
-        self._bring(self.profile)
+        self._show_card(self.profile)
 
     def renew(self, workspace: Workspace) -> None:
         """Show what is now known about the file shown."""
@@ -99,4 +100,4 @@ class Details(QStackedWidget):
         if shown is not None:
             self.source.show_source(workspace.sources.get(shown.path))
             if self.currentWidget() is self.source:
-                self._bring(self.source, self.source.source is not None)
+                self._show_card(self.source, self.source.source is not None)

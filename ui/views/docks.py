@@ -141,14 +141,12 @@ class DataDock(QWidget):
             self.source_activated.emit(path)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Close a file on Delete."""
         if event.key() == Qt.Key.Key_Delete and self._path:
             self.close_asked.emit(self._path)
             return
         super().keyPressEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_path"):
             self.tree_model.rebuild()
             self._restore()
@@ -178,17 +176,14 @@ class DeviceDelegate(QStyledItemDelegate):
     is_on_mark = False
 
     def editorEvent(self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index) -> bool:
-        """Take note of what is pressed."""
         if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:
             self.is_on_mark = event.position().x() < option.rect.left() + MARK_WIDTH
         return super().editorEvent(event, model, option, index)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the size of two lines."""
         return QSize(120, 2 * option.fontMetrics.height() + 12)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw a device."""
         colors, area = theme.current(), option.rect
         if option.state & QStyle.StateFlag.State_Selected:
             painter.fillRect(area, QColor(colors.selected))
@@ -309,7 +304,6 @@ class DevicePicker(QWidget):
             self.setMinimumHeight(box.minimumSize().height() + max(0, more))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap the words anew."""
         super().resizeEvent(event)
         self._claim_room()
 
@@ -345,7 +339,6 @@ class DevicePicker(QWidget):
         signal.emit(self.workspace.device.id)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange:
             self.view.viewport().update()
         super().changeEvent(event)

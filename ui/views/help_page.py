@@ -33,7 +33,6 @@ class Document(QTextBrowser):
         self.setLineWrapMode(QTextBrowser.LineWrapMode.FixedPixelWidth)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Break the lines anew."""
         self.setLineWrapColumnOrWidth(min(self.viewport().width(), LONGEST_LINE))
         super().resizeEvent(event)
 

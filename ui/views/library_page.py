@@ -62,7 +62,6 @@ class LibraryTable(TextTableView):
         self.menu = QMenu(self)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done with the chosen runs."""
         if self.selectionModel().hasSelection():
             self.menu.popup(event.globalPos())
 
@@ -113,7 +112,6 @@ class LibraryPage(QWidget):
     def show_runs(self, rows: list[Row], n_all: int) -> None:
         """Show runs."""
         chosen = self.chosen()
-        self.model.set_rows([])
         self.model.set_rows(rows)
         of = f" of {formatting.count(n_all)}" if len(rows) < n_all else ""
         size = formatting.size(sum(found["n_bytes"] for found in rows))

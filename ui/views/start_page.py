@@ -95,18 +95,16 @@ class ExampleCard(QPushButton):
         box.addWidget(self._text)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open the example on Enter, as on the space bar."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
             return
         super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:
-        """Return the size that shows the whole text."""
         return QSize(COLUMN_WIDTH, height_for(self.layout(), max(200, self.width() or COLUMN_WIDTH)))
 
     def minimumSizeHint(self) -> QSize:
-        """Return the same height, so that nothing is cut off."""
+        # Nothing may be cut off.
         return QSize(200, self.sizeHint().height())
 
 
@@ -169,7 +167,6 @@ class StartPage(QScrollArea):
         return row(mark, label("clalign", "title"), None, self._device_icon, self._device, spacing=10)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the columns beside each other, or the examples below where that is too narrow."""
         directions = QBoxLayout.Direction
         columns = [item for place in range(2) if (item := self._columns.itemAt(place)) is not None]
         needed = self._columns.spacing() + sum(item.minimumSize().width() for item in columns)

@@ -120,41 +120,40 @@ class Workbench(QMainWindow):
             self.addDockWidget(area, dock)
             dock.hide()
             self.dock_bar.addWidget(IconButton(icon, title, partial(self.toggle_dock, name)))
-        self._fits, self._wanted = dict.fromkeys(DOCKS, False), dict.fromkeys(DOCKS, True)
-        self._says_something = False
-        self.details.something_said.connect(self._fill_details)
-
-    def _fill_details(self, says_something: bool) -> None:
-        self._says_something = says_something
-        self._fit_docks()
+        self._fitting: set[str] = set()
+        self._wanted = set(DOCKS)
+        self.details.selection_changed.connect(self._fit_docks)
 
     def _fit_docks(self) -> None:
         """Show the docks that the user wants where the pages keep enough room; Details while something is selected."""
         is_wide = self.width() >= NARROW
         self.dock_bar.setVisible(not is_wide)
+        fitting = {name for name in DOCKS if is_wide and (name != "details" or self.details.has_selection)}
+        before, self._fitting = self._fitting, fitting
         for name, dock in self.docks.items():
-            fits, is_open = is_wide and (name != "details" or self._says_something), not dock.isHidden()
-            if fits != self._fits[name]:  # else what the user did meanwhile stays
-                self._wanted[name] = is_open if self._fits[name] else self._wanted[name] or is_open
-                self._fits[name] = fits
-                dock.setVisible(fits and self._wanted[name])
+            if (name in fitting) != (name in before):  # what the user did with the others meanwhile stays
+                if not dock.isHidden():
+                    self._wanted.add(name)
+                elif name in before:
+                    self._wanted.discard(name)
+                dock.setVisible(name in fitting & self._wanted)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave the pages their room."""
         super().resizeEvent(event)
         self._fit_docks()
 
     @property
     def wanted_docks(self) -> list[str]:
-        """The names of the docks that are open, or would be where there is room and something to say."""
-        return [n for n, dock in self.docks.items() if not dock.isHidden() or (self._wanted[n] and not self._fits[n])]
+        """The names of the docks that are open, or would be with room and a selection."""
+        hidden = self._wanted - self._fitting
+        return [name for name, dock in self.docks.items() if not dock.isHidden() or name in hidden]
 
     def arrange_docks(self, names: Collection[str]) -> None:
         """Open some docks where there is room, and close the others."""
         self._fit_docks()
+        self._wanted = set(names)
         for name, dock in self.docks.items():
-            self._wanted[name] = name in names
-            dock.setVisible(self._wanted[name] and self._fits[name])
+            dock.setVisible(name in self._wanted & self._fitting)
 
     def toggle_dock(self, name: str) -> None:
         """Show or hide a dock."""

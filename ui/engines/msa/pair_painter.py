@@ -70,10 +70,12 @@ def paint_pair(
     first, second = (
         metrics.elidedText(f"{escaped(name)}, {formatting.count(len(text))}", Qt.TextElideMode.ElideMiddle, size)
         for name, text, size in zip(
-            shown.names, shown.letters,
-            (max(area.height(), 160.0), max(area.width(), room.right() - area.left())), strict=True,
+            shown.names,
+            shown.letters,
+            (max(area.height(), 160.0), max(area.width(), room.right() - area.left())),
+            strict=True,
         )
-    )  # fmt: skip
+    )
     if any(shown.names):
         across = QRectF(area.left(), room.top() + 2, room.right() - area.left(), 18)
         painter.drawText(across, int(Qt.AlignmentFlag.AlignVCenter), f"{second} →")

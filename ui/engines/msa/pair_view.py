@@ -45,7 +45,6 @@ class PairCanvas(QWidget):
         return area_of(QRectF(self.rect()), self.shown)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the matrix and the way through it."""
         painter, colors = QPainter(self), theme.current()
         painter.fillRect(self.rect(), QColor(colors.surface))
         paint_pair(painter, QRectF(self.rect()), self.shown, colors, self.devicePixelRatioF(), self.with_path)
@@ -66,7 +65,6 @@ class PairCanvas(QWidget):
         return "\n".join([*lines, f"probability {probability}; {said}"])
 
     def event(self, event: QEvent) -> bool:
-        """Say more about what the pointer rests on."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
             return True

@@ -14,7 +14,7 @@ from clalign.engines.msa.spec import AlignmentSpec
 from ... import formatting
 from ...models.workspace import Notice, Source, Workspace, device_notices, reason_not_to_start
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.option_form import OptionForm
+from ...views.widgets.option_form import OptionForm, Options
 from ...views.widgets.spec_sheet import SpecSheet, time_words
 
 MANY = 1500
@@ -34,24 +34,22 @@ class AlignSheet(SpecSheet):
 
     spec: AlignmentSpec | None
 
-    def __init__(self, workspace: Workspace, options: dict[str, Any]) -> None:
+    def __init__(self, workspace: Workspace, options: Options) -> None:
         self.sequences = NarrowBox()
-        form = OptionForm(AlignmentSpec, "sequences")
-        form.set_values(options)
         texts = ("Align sequences", "How they are aligned", "Align")
-        super().__init__(workspace, form, texts, "Start the alignment")
+        super().__init__(workspace, OptionForm(AlignmentSpec, "sequences"), options, texts, "Start the alignment")
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
         return {"sequences": ("Sequences", self.sequences)}
 
-    def _filled_in(self, values: dict[str, Any]) -> AlignmentSpec | None:
+    def _filled_spec(self, values: Options) -> AlignmentSpec | None:
         source = self.workspace.sequences
         if source is None:
             return None
         given = {"sequences": [source.path], "device": self.workspace.device_id, "alphabet": source.alphabet}
         return AlignmentSpec.from_dict({**given, **values})
 
-    def _said(self) -> list[Notice]:
+    def _input_notices(self) -> list[Notice]:
         return [*self._memory_notices(), *device_notices(self.workspace.known_device)]
 
     def _estimated(self) -> AlignmentEstimate | None:
@@ -82,7 +80,7 @@ class AlignSheet(SpecSheet):
         found = self._estimated()
         return time_words(found.seconds) if found is not None and found.seconds else ""
 
-    def _reason(self) -> str:
+    def _obstacle(self) -> str:
         return reason_not_to_align(self.workspace.sequences)
 
 

@@ -39,7 +39,6 @@ class PairCard(HitCard):
         return self._splitter
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the dot plot beside the alignment where there is room for both."""
         super().resizeEvent(event)
         is_wide = self.width() >= min(ENOUGH_WIDTH, LOW_RATIO * self.height())
         beside = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
@@ -69,7 +68,6 @@ class PairCard(HitCard):
         self.dots.show_plot(plot)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Ask for the dots, now that somebody looks."""
         super().showEvent(event)
         plot = self.dots.canvas.plot
         if plot is not None and plot.dots is None and not plot.problem:

@@ -186,9 +186,11 @@ def _paint_image(painter: QPainter, image: DotImage, frame: QRectF, shown: QRect
     if place.isEmpty():
         return
     source = QRectF(
-        (place.left() - image.place.left()) / image.per_column, (place.top() - image.place.top()) / image.per_row,
-        place.width() / image.per_column, place.height() / image.per_row,
-    )  # fmt: skip
+        (place.left() - image.place.left()) / image.per_column,
+        (place.top() - image.place.top()) / image.per_row,
+        place.width() / image.per_column,
+        place.height() / image.per_row,
+    )
     corners = (_point(place.top(), place.left(), frame, shown), _point(place.bottom(), place.right(), frame, shown))
     painter.drawImage(QRectF(*corners), image.image, source)
 

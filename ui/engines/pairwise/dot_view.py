@@ -77,7 +77,6 @@ class DotCanvas(QWidget):
         self.setAccessibleName("Dot plot")
 
     def sizeHint(self) -> QSize:
-        """Return a size beside an alignment."""
         return QSize(380, 380)
 
     def show_plot(self, plot: DotPlot | None) -> None:
@@ -179,7 +178,6 @@ class DotCanvas(QWidget):
         return self.shown.top() + down * self.shown.height(), self.shown.left() + across * self.shown.width()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the plot."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(theme.current().surface))
         if self.plot is not None:
@@ -190,12 +188,10 @@ class DotCanvas(QWidget):
             paint_dots(painter, QRectF(self.rect()), self.plot, images, self.shown, self._style())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a click, or a move."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._pressed = self._last = event.position()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what is under the pointer; move the plot while a button is down."""
         if self.plot is None:
             return
         query, target = self._residues(event.position())
@@ -207,7 +203,6 @@ class DotCanvas(QWidget):
         self.hovered.emit(self.plot.says(int(query), int(target)) if inside else "")
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Go to the nearest column, if this was a click."""
         pressed, self._pressed = self._pressed, None
         if pressed is None or self.plot is None or not self.frame.contains(event.position()):
             return
@@ -218,12 +213,10 @@ class DotCanvas(QWidget):
                 self.column_chosen.emit(*found)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom around the pointer."""
         self.zoom(1 / ZOOM if event.angleDelta().y() > 0 else ZOOM, event.position())
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Zoom and move by keys."""
         key = Qt.Key(event.key())
         zooms = {Qt.Key.Key_Plus: 1 / ZOOM, Qt.Key.Key_Minus: ZOOM, Qt.Key.Key_0: 0.0}
         moves = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
@@ -236,7 +229,6 @@ class DotCanvas(QWidget):
             super().keyPressEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange:
             self._draw_dots()
         super().changeEvent(event)
@@ -303,7 +295,6 @@ class DotPlotView(QWidget):
         return self._parts
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the tools where the plot needs no room: above it, or in a low area beside it."""
         super().resizeEvent(event)
         is_low = self.width() > LOW_RATIO * self.height()
         direction = QBoxLayout.Direction

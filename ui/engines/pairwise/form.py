@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QComboBox
-
 from clalign.engines.pairwise.spec import ALL_REPORTED, OF_SEARCHES, PairwiseSpec
 from clalign.formats.matrices import matrix_names
 
@@ -30,19 +28,17 @@ class PairForm(OptionForm):
         super()._put(name, value)
 
     def _offer_matrix(self, name: str) -> None:
-        choice = self.editors["matrix"]
-        assert isinstance(choice, QComboBox)
+        choice = self._choice("matrix")
         if choice.findData(name) < 0:
             choice.addItem(Path(name).name, name)
 
     def _show_unused(self) -> None:
         """Let only be chosen what has a meaning beside the other options."""
-        mode = self.editors["mode"]
-        is_ungapped = isinstance(mode, QComboBox) and mode.currentData() == "ungapped"
+        is_ungapped = self._choice("mode").currentData() == "ungapped"
         is_listed, is_in_step = self._is_given("pair_list"), self._is_given("in_step")
         is_pairs = is_listed or is_in_step or self._is_given("long")
         has_match = self._is_given("match") and self._is_given("mismatch")
-        is_fitted = isinstance(how := self.editors["statistics"], QComboBox) and how.currentData() == "fitted"
+        is_fitted = self._choice("statistics").currentData() == "fitted"
         no_composition = "Composition counts for proteins only." if self._is_nucleic else ""
         no_composition = "Fitted statistics hold it already." if is_fitted else no_composition
         reasons = {
@@ -62,8 +58,7 @@ class PairForm(OptionForm):
         if is_nucleic == self._is_nucleic:
             return
         self._is_nucleic = is_nucleic
-        choice = self.editors["matrix"]
-        assert isinstance(choice, QComboBox)
+        choice = self._choice("matrix")
         chosen = choice.currentData()
         entries = [choice.itemData(place) for place in range(choice.count())]
         names = {name for kind in (False, True) for name in matrix_names(kind)}

@@ -177,9 +177,11 @@ class PairController(FormController):
         run, scheme = page.run, self._app.settings.preferences.scheme
         hit, card, is_nucleic = page.run.hit, run.card, run.is_nucleic
         ask_picture_file(
-            self._app, f"{hit.name}-alignment", lambda: AlignmentPicture(hit, card, is_nucleic, scheme),
+            self._app,
+            f"{hit.name}-alignment",
+            lambda: AlignmentPicture(hit, card, is_nucleic, scheme),
             lambda path: too_long(hit, path),
-        )  # fmt: skip
+        )
 
     def save_dots(self) -> None:
         """Save the dot plot of the hit in view as a picture, as far as it is in view."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
@@ -14,7 +12,7 @@ from clalign.engines.pairwise.spec import PairwiseSpec
 from ... import theme
 from ...models.workspace import Notice, SourceKind, Workspace
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.option_form import FormLines
+from ...views.widgets.option_form import FormLines, Options
 from ...views.widgets.parts import (
     button,
     label,
@@ -50,19 +48,17 @@ class PairSheet(SpecSheet):
     spec: PairwiseSpec | None
     paste_asked = Signal(str)
 
-    def __init__(self, workspace: Workspace, options: dict[str, Any]) -> None:
+    def __init__(self, workspace: Workspace, options: Options) -> None:
         self.queries, self.targets = NarrowBox(), NarrowBox()
         self.scoring = label("", "muted", wrap=True)
-        form = PairForm()
-        form.set_values(options)
         texts = ("Compare sequences", "How they are scored, and what is reported", "Compare")
-        super().__init__(workspace, form, texts, "Start the comparison (Ctrl+Shift+R)")
-        form.box.insertWidget(1, self.scoring)
+        super().__init__(workspace, PairForm(), options, texts, "Start the comparison (Ctrl+Shift+R)")
+        self.form.box.insertWidget(1, self.scoring)
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
         return {"queries": ("Queries", self.queries), "sequences": ("Targets", self.targets)}
 
-    def _add_more(self, lines: FormLines) -> None:
+    def _add_lines(self, lines: FormLines) -> None:
         self.paste_button = button("Paste a query…", self._toggle_paste, "flat", "Paste sequences in place of a file")
         self.text = SequenceField("Query sequences")
         self.text.setFont(theme.mono_font(9))
@@ -102,7 +98,7 @@ class PairSheet(SpecSheet):
     def _is_nucleic(self) -> bool:
         return compares_bases(self.workspace.queries, self.workspace.sequences)
 
-    def _filled_in(self, values: dict[str, Any]) -> PairwiseSpec | None:
+    def _filled_spec(self, values: Options) -> PairwiseSpec | None:
         space = self.workspace
         queries, targets = (source.path if source else "" for source in (space.queries, space.sequences))
         alphabet = alphabet_chosen(space.queries, space.sequences)
@@ -116,10 +112,10 @@ class PairSheet(SpecSheet):
         self.scoring.setText("")
         super().show_spec()
 
-    def _said(self) -> list[Notice]:
+    def _input_notices(self) -> list[Notice]:
         return pair_notices(self.workspace.queries, self.workspace.sequences, self.workspace.known_device)
 
-    def _reason(self) -> str:
+    def _obstacle(self) -> str:
         return reason_not_to_compare(self.workspace)
 
     def _estimate(self) -> str:

@@ -29,7 +29,6 @@ class DomainTables(QStackedWidget):
         table = self._table(hit.estimates is not None)
         model = table.model()
         assert isinstance(model, TextTable)
-        model.set_rows([])
         model.set_rows(domain_rows(hit))
         self.setCurrentWidget(table)
 

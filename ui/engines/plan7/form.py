@@ -8,8 +8,6 @@ from clalign.engines.plan7.spec import PRESET_FIELDS, PRESETS, REPLACED, SearchS
 
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import (
-    Field,
-    FormLines,
     OptionForm,
 )
 from ...views.widgets.parts import allow_entry, label
@@ -24,23 +22,19 @@ class SearchForm(OptionForm):
     """The options with presets of the filters."""
 
     def __init__(self) -> None:
-        self.presets = self._preset_box()
-        self._has_hmmer3 = False
         super().__init__(SearchSpec, FOUND)
+        self._usual = {name: field.default for name, field in self._fields.items() if name in PRESET_FIELDS}
+        self._has_hmmer3 = False
+        self.presets = self._preset_box()
         self.presets.activated.connect(lambda: self._take_preset(self.presets.currentData()))
         self.changed.connect(self._show_replaced)
         self.changed.connect(self._show_preset)
 
-    def _first_grid(self, fields: list[Field]) -> FormLines:
-        made = super()._first_grid(fields)
-        made.add(len(fields), "How thorough", self.presets)
-        self.presets.setAccessibleName("How thorough the search is")
-        made.grid.addWidget(label("--max --F1 --F2", "muted"), len(fields), 2)
-        return made
-
-    @staticmethod
-    def _preset_box() -> QComboBox:
-        made = NarrowBox()
+    def _preset_box(self) -> QComboBox:
+        made, place = NarrowBox(), self.first.grid.rowCount()
+        self.first.add(place, "How thorough", made)
+        made.setAccessibleName("How thorough the search is")
+        self.first.grid.addWidget(label("--max --F1 --F2", "muted"), place, 2)
         for key, (text, _) in PRESETS.items():
             made.addItem(text, key)
         made.addItem("As chosen below", OWN)
@@ -48,25 +42,23 @@ class SearchForm(OptionForm):
         return made
 
     def _take_preset(self, key: str) -> None:
-        usual = {field.name: field.default for field in self._fields if field.name in PRESET_FIELDS}
-        for name, value in {**usual, **PRESETS[key][1]}.items():
+        for name, value in {**self._usual, **PRESETS[key][1]}.items():
             self._put(name, value)
 
     def _show_preset(self) -> None:
         """Show which preset the filter options are."""
-        usual = {field.name: field.default for field in self._fields if field.name in PRESET_FIELDS}
         values = self.values()[0]
-        now = {name: values[name] for name in usual}
-        same = (key for key, (_, changes) in PRESETS.items() if {**usual, **changes} == now)
+        now = {name: values[name] for name in self._usual}
+        same = (key for key, (_, changes) in PRESETS.items() if {**self._usual, **changes} == now)
         self.presets.setCurrentIndex(self.presets.findData(next(same, OWN)))
 
     def _show_replaced(self) -> None:
         """Switch off what does not count, and say why."""
         given = [name for name in REPLACED if self._is_given(name)] if self._has_hmmer3 else []
         replaced = replaced_by(given)
-        for field in self._fields:
-            other = replaced.get(field.name)
-            self._allow(field.name, f"Does not count: {REPLACED[other][1]}." if other else "")
+        for name in self._fields:
+            other = replaced.get(name)
+            self._allow(name, f"Does not count: {REPLACED[other][1]}." if other else "")
 
     def offer_presets(self, has_hmmer3: bool) -> None:
         """Let presets be chosen where there are filters."""
@@ -85,10 +77,8 @@ class SearchForm(OptionForm):
 
     def offer_cutoffs(self, cutoffs: dict[str, float], is_one: bool = True) -> None:
         """Offer the cutoffs that every profile has, with their scores if there is one profile."""
-        choice = self.editors["cutoff"]
-        assert isinstance(choice, QComboBox)
-        texts = next(field for field in self._fields if field.name == "cutoff").metadata["choices"]
-        for place, (key, text) in enumerate(texts.items()):
+        choice = self._choice("cutoff")
+        for place, (key, text) in enumerate(self._fields["cutoff"].metadata["choices"].items()):
             usable = key == "none" or key in cutoffs
             choice.setItemText(place, f"{text[:-1]} {cutoffs[key]:g} bits)" if key in cutoffs and is_one else text)
             allow_entry(choice, place, "" if usable else "The profile does not have this cutoff.")

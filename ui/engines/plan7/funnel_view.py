@@ -64,7 +64,6 @@ class FunnelBar(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bar."""
         if not self._total:
             return
         painter, colors, scale = QPainter(self), theme.current(), scale_of(self._total, self.width())
@@ -90,7 +89,6 @@ class FunnelScale(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        """Return the height of a number."""
         return QSize(60, self.fontMetrics().height() + 2)
 
     def show_total(self, total: int) -> None:
@@ -99,7 +97,6 @@ class FunnelScale(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Write the numbers."""
         if not self._total:
             return
         painter, scale = QPainter(self), scale_of(self._total, self.width())
@@ -186,11 +183,9 @@ class StagesArea(QScrollArea):
         self.setMinimumHeight(MIN_HEIGHT)
 
     def sizeHint(self) -> QSize:
-        """Return the height that the words need."""
         return QSize(super().sizeHint().width(), height_for(self._inside.layout(), self.width()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Tell of the height that the words need now."""
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self.updateGeometry()
@@ -226,9 +221,11 @@ class FunnelView(QWidget):
         self._grid.addWidget(self.scale, 0, 1)
         legend.show_entries(LEGEND)
         explain = IconButton(
-            "filter-check-outline", "Send one sequence of your choice through every filter",
-            lambda: self.explain_asked.emit(None), "Explain one sequence…",
-        )  # fmt: skip
+            "filter-check-outline",
+            "Send one sequence of your choice through every filter",
+            lambda: self.explain_asked.emit(None),
+            "Explain one sequence…",
+        )
         made.setLayout(
             stacked(self.sentence, legend, self._grid, row(explain, None), None, margins=(16, 6, 16, 6), spacing=-1)
         )
@@ -243,8 +240,9 @@ class FunnelView(QWidget):
         copy = IconButton(
             "content-copy", "Copy the table as tab-separated text (Ctrl+C)", lambda: self.view.copy(), "Copy"
         )
-        save = IconButton("export-variant", "Write the table to a file", lambda: self.save_asked.emit(self.table.tsv()),
-                          "Save…")  # fmt: skip
+        save = IconButton(
+            "export-variant", "Write the table to a file", lambda: self.save_asked.emit(self.table.tsv()), "Save…"
+        )
         self._tools = [self.explain_button, copy, save]
         top = row(self.title, *self._tools)
         top.setContentsMargins(16, 6, 12, 4)
@@ -291,7 +289,6 @@ class FunnelView(QWidget):
             count = f"the best {formatting.count(len(rows))} of {formatting.plural(n_all, 'sequence')}"
         self.title.setText(f"{stage_title(step, rejected)}: {count}")
         self.view.sort_column(-1)
-        self.table.set_rows([])
         self.table.set_rows(rows)
         for tool in self._tools:
             tool.setEnabled(bool(rows) and tool is not self.explain_button)

@@ -38,8 +38,10 @@ ScoreKind = Literal["viterbi", "msv", "forward"]
 """HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that got that far."""
 
 AXES: dict[ScoreKind, str] = {
-    "viterbi": "score (bits)", "msv": "MSV score (bits)", "forward": "Forward score (bits)",
-}  # fmt: skip
+    "viterbi": "score (bits)",
+    "msv": "MSV score (bits)",
+    "forward": "Forward score (bits)",
+}
 
 KIND_WORDS: dict[str, str] = {
     "msv": "MSV scores of all sequences",

@@ -120,7 +120,6 @@ class LogoView(QAbstractScrollArea):
         return node if node <= self.figure.length else 0
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the nodes in view."""
         painter = QPainter(self.viewport())
         colors = theme.current()
         painter.fillRect(self.viewport().rect(), QColor(colors.surface))
@@ -135,17 +134,14 @@ class LogoView(QAbstractScrollArea):
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit to the new size."""
         self._arrange()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Choose the node under the pointer."""
         node = self._node_at(event.position())
         if node:
             self.choose(node)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl, else scroll along the profile."""
         turn = event.angleDelta().y() or event.angleDelta().x()
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.zoom(1 if turn > 0 else -1)
@@ -155,7 +151,6 @@ class LogoView(QAbstractScrollArea):
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Walk over the nodes."""
         if self.figure is None:
             super().keyPressEvent(event)
             return
@@ -172,7 +167,6 @@ class LogoView(QAbstractScrollArea):
         self.choose(min(last, max(1, start + step)))
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange:
             self.viewport().update()
         super().changeEvent(event)
@@ -192,14 +186,12 @@ class LogoView(QAbstractScrollArea):
         return f"Node {node}, consensus {figure.consensus[node - 1]}" + (f": {letters} bits" if letters else "")
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Say more about what the pointer rests on."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
             return True
         return super().viewportEvent(event)
 
     def sizeHint(self) -> QSize:
-        """Return a size for a page."""
         return QSize(700, int(extra_height(self.figure, True)) + 180 if self.figure else 300)
 
 
@@ -219,7 +211,6 @@ class LogoOverview(QWidget):
         return QRectF(self.rect()).adjusted(MARGIN, 4, -EDGE, -2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the skyline and what is in view."""
         figure, colors, area = self._view.figure, theme.current(), self._area()
         if figure is None or area.width() < 4:
             return
@@ -235,15 +226,15 @@ class LogoOverview(QWidget):
         painter.setBrush(QColor(colors.bar))
         painter.drawPolygon(QPolygonF([ends[0], *points, ends[1]]))
         if self._view.node:
-            painter.fillRect(QRectF(area.left() + (self._view.node - 0.5) * unit - 1, area.top(), 2, area.height()),
-                             QColor(colors.accent))  # fmt: skip
+            painter.fillRect(
+                QRectF(area.left() + (self._view.node - 0.5) * unit - 1, area.top(), 2, area.height()),
+                QColor(colors.accent),
+            )
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the place under the pointer."""
         area = self._area()
         self._view.show_from((event.position().x() - area.left()) / max(1.0, area.width()))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Follow the pointer while it drags."""
         if event.buttons() & Qt.MouseButton.LeftButton:
             self.mousePressEvent(event)

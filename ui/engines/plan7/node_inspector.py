@@ -52,7 +52,6 @@ class EmissionBars(QWidget):
         return QRectF(area.left() + place * width, area.top(), width, area.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw bars, background and scale."""
         if not self._rows:
             return
         painter, colors = QPainter(self), theme.current()
@@ -91,7 +90,6 @@ class EmissionBars(QWidget):
         return ""
 
     def event(self, event: QEvent) -> bool:
-        """Say more about what the pointer rests on."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
             return True
@@ -117,7 +115,6 @@ class Lane(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return a size for the inspector."""
         return QSize(300, 150)
 
     def _places(self) -> dict[str, QPointF]:
@@ -130,7 +127,6 @@ class Lane(QWidget):
         }  # fmt: skip
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw states, arrows and percents."""
         if not self._node:
             return
         painter, colors, places = QPainter(self), theme.current(), self._places()

@@ -22,8 +22,10 @@ class SearchPage(ResultsPage):
 
     TABS: ClassVar[dict[str, str]] = {
         **{name: text for name, text in TABS.items() if name != "report"},
-        "profile": "Profile", "funnel": "Filters", "report": TABS["report"],
-    }  # fmt: skip
+        "profile": "Profile",
+        "funnel": "Filters",
+        "report": TABS["report"],
+    }
 
     explain_sheet = FilterSheet
     profile_asked = Signal()

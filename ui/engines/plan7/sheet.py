@@ -14,7 +14,7 @@ from clalign.values.specs import Spec
 from ... import formatting
 from ...models.workspace import Notice, Workspace
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.option_form import FormLines
+from ...views.widgets.option_form import FormLines, Options
 from ...views.widgets.parts import button, notice_row
 from ...views.widgets.spec_sheet import (
     LINES,
@@ -35,21 +35,20 @@ class RunSheet(SpecSheet):
 
     form: SearchForm
 
-    def __init__(self, workspace: Workspace, options: dict[str, object]) -> None:
+    def __init__(self, workspace: Workspace, options: Options) -> None:
         self.profiles, self.sequences, self.direction = (NarrowBox() for _ in range(3))
         for key, text in DIRECTIONS:
             self.direction.addItem(text, key)
         self.direction.setCurrentIndex(max(0, self.direction.findData(options.get("direction", "search"))))
-        form = SearchForm()
         has_filters = has_hmmer3(workspace.profiles)
-        form.set_values({name: value for name, value in options.items() if has_filters or name not in PRESET_FIELDS})
+        options = {name: value for name, value in options.items() if has_filters or name not in PRESET_FIELDS}
         texts = ("Search", "How well a hit must match", "Run search")
-        super().__init__(workspace, form, texts, "Start the search (Ctrl+R)")
+        super().__init__(workspace, SearchForm(), options, texts, "Start the search (Ctrl+R)")
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
         return {"profiles": ("Profile", self.profiles), "sequences": ("Sequences", self.sequences)}
 
-    def _add_more(self, lines: FormLines) -> None:
+    def _add_lines(self, lines: FormLines) -> None:
         lines.add(2 * LINES, "Look for", self.direction)
         self.direction.activated.connect(lambda: self.show_spec())
 
@@ -61,7 +60,7 @@ class RunSheet(SpecSheet):
         self.form.offer_presets(has_hmmer3(space.profiles))
         super().show_workspace()
 
-    def _filled_in(self, values: dict[str, Any]) -> Spec | None:
+    def _filled_spec(self, values: Options) -> Spec | None:
         space = self.workspace
         if not space.profiles or not space.sequences:
             return None
@@ -69,13 +68,13 @@ class RunSheet(SpecSheet):
                  "direction": self.direction.currentData(), "alphabet": space.sequences.alphabet}  # fmt: skip
         return ENGINE.spec_of({**given, **values})
 
-    def _said(self) -> list[Notice]:
+    def _input_notices(self) -> list[Notice]:
         return notices(self.workspace.profiles, self.workspace.sequences, self.workspace.known_device)
 
-    def _reason(self) -> str:
+    def _obstacle(self) -> str:
         return reason_not_to_run(self.workspace)
 
-    def _show_more(self, values: dict[str, Any]) -> None:
+    def _show_option_notices(self, values: Options) -> None:
         cutoffs = _common_cutoffs(self.workspace.profiles.cards if self.workspace.profiles else [])
         if values.get("cutoff") == "none" and "ga" in cutoffs:
             n = len(self.workspace.profiles.cards) if self.workspace.profiles else 1

@@ -123,9 +123,11 @@ def read_other(path: str, alignment: RowAlignment, context: JobContext) -> Other
             raise InputError(path, reason, "Choose an alignment of the same sequences.")
     rows, places = (np.array(each, np.int64) for each in zip(*pairs, strict=True))
     made = RowAlignment(
-        np.ascontiguousarray(other.cells[places]), tuple(other.names[place] for place in places.tolist()),
-        tuple(other.descriptions[place] for place in places.tolist()), RowNotes(),
-    )  # fmt: skip
+        np.ascontiguousarray(other.cells[places]),
+        tuple(other.names[place] for place in places.tolist()),
+        tuple(other.descriptions[place] for place in places.tolist()),
+        RowNotes(),
+    )
     return OtherRows(made, rows, alignment.n_rows - len(pairs), other.n_rows - len(pairs))
 
 
@@ -148,8 +150,9 @@ def _side(own: MultipleAlignment, other: MultipleAlignment) -> Side:
     positions, shares = own.positions(), residue_agreements(own, other)
     agreement = np.full(positions.shape, np.nan, np.float32)
     agreement[np.repeat(np.arange(len(own)), np.diff(own.offsets)), own.columns] = shares
-    together, counts = np.unique(own.columns.astype(np.int64) * max(1, other.n_columns) + other.columns,
-                                 return_counts=True)  # fmt: skip
+    together, counts = np.unique(
+        own.columns.astype(np.int64) * max(1, other.n_columns) + other.columns, return_counts=True
+    )
     here, there = np.divmod(together, max(1, other.n_columns))
     order = np.lexsort((-counts, here))
     held, firsts = np.unique(here[order], return_index=True)

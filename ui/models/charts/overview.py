@@ -89,7 +89,7 @@ class QueriesModel(TextTable):
         """Show those queries of a run with all words of a text, or only those of them with hits."""
         self.all = lines
         words = text.casefold().split()
-        self.set_rows([
+        self.update_rows([
             {"line": line, "tip": f"{line.name} {line.accession}\n{line.description}".strip()} for line in lines
             if (line.n_hits or not hide_empty)
             and all(word in f"{line.name} {line.accession} {line.description}".casefold() for word in words)
@@ -130,13 +130,11 @@ class QueriesModel(TextTable):
         return [column for column in self.columns if column.title not in without]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a cell shows."""
         if role == Qt.ItemDataRole.DisplayRole and index.isValid() and index.column() == 0:
             return escaped(formatting.short_name(self.rows[index.row()]["line"].name))
         return super().data(index, role)
 
     def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the heading of a column, or its meaning."""
         if side == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.ToolTipRole:
             column = COLUMNS[section]
             more = explanation(column.title)

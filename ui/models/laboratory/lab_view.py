@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, Signal
 
@@ -24,6 +24,8 @@ class LabView(QObject):
 
     Attributes
     ----------
+    main : Experiment
+        The first one, whose rows arrive while the job runs.
     document : dict
         Empty until it is whole.
     is_live : bool
@@ -38,12 +40,12 @@ class LabView(QObject):
 
     def __init__(self, of: Laboratory, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.of = of
+        self.of, self.main = of, of.experiments[0]
         self.document: Document = {}
         self.is_live = False
         self.is_kept = True
         self.tables = {
-            one.key: TextTable(one.columns, self, _is_dim, WANTED if of.known and one is of.experiments[0] else "")
+            one.key: TextTable(one.columns, self, _is_dim, WANTED if of.known and one is self.main else "")
             for one in of.experiments
         }
         self._show([{**row, WANTED: True} for row in of.known])
@@ -51,12 +53,12 @@ class LabView(QObject):
     @property
     def rows(self) -> list[Row]:
         """The rows of the first experiment, measured or only known."""
-        return self.tables[self.of.experiments[0].key].rows
+        return self.tables[self.main.key].rows
 
     @property
     def shown(self) -> Document:
         """The document with the rows of now, which may not be whole yet."""
-        return {**self.document, self.of.experiments[0].key: self.rows}
+        return {**self.document, self.main.key: self.rows}
 
     @property
     def n_done(self) -> int:
@@ -79,22 +81,22 @@ class LabView(QObject):
 
     def add_row(self, row: Row) -> None:
         """Take over a row that was measured."""
-        key = self.of.row_key(row)
-        places = [place for place, known in enumerate(self.rows) if self.of.row_key(known) == key] or [len(self.rows)]
+        key = self.main.row_key(row)
+        places = [place for place, known in enumerate(self.rows) if self.main.row_key(known) == key] or [len(self.rows)]
         self.is_kept = False
         self._show([*self.rows[: places[0]], *self._ticked([row]), *self.rows[places[0] + 1 :]])
 
     def take(self, document: Document, kept: bool) -> None:
         """Show a whole document, fresh or from a file; `kept` is whether the user has it in a file already."""
         self.document, self.is_live, self.is_kept = document, False, kept
-        self._show(self._ticked(document[self.of.experiments[0].key]))
+        self._show(self._ticked(document[self.main.key]))
 
     def end(self) -> None:
         """Keep what arrived of a job that ended before its time."""
         self.is_live = False
         self.changed.emit()
 
-    def _ticked(self, rows: Any) -> list[Row]:
+    def _ticked(self, rows: Iterable[Row]) -> list[Row]:
         """Return rows with the ticks that they had."""
         if not self.of.known:
             return list(rows)
@@ -102,11 +104,9 @@ class LabView(QObject):
         return [{**row, WANTED: ticks.get(row["name"], True)} for row in rows]
 
     def _show(self, rows: list[Row]) -> None:
-        main = self.of.experiments[0]
-        shown = {**self.document, main.key: rows}
+        shown = {**self.document, self.main.key: rows}
         for one in self.of.experiments:
-            tip = self.of.tip if one is main or one.rows is not None else _reason
-            self.tables[one.key].set_rows([{**row, "tip": tip(row)} for row in one.rows_of(shown)])
+            self.tables[one.key].update_rows([{**row, "tip": one.tip(row)} for row in one.rows_of(shown)])
         self.changed.emit()
 
     def chart(self, key: str) -> Chart | None:
@@ -127,10 +127,6 @@ class LabView(QObject):
     def verdicts(self) -> list[Verdict]:
         """Return what the measurements mean: severities and sentences."""
         return self.of.verdicts(self.shown) if self.n_done else []
-
-
-def _reason(row: Row) -> str:
-    return row.get("reason") or ""
 
 
 def _is_dim(row: Row) -> bool:

@@ -153,7 +153,6 @@ class HitsModel(QAbstractTableModel):
         return self._pages.query.among if self._pages else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column, or by -1 for the original order."""
         key = self.table.columns[column].sort if column >= 0 else ""
         asked = key or None, bool(key) and order == Qt.SortOrder.DescendingOrder
         if asked != (self.query.sort, self.query.descending):
@@ -307,7 +306,7 @@ class HitsModel(QAbstractTableModel):
         return (row.profile, row.row) in self._unsaved
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Write a note; one that cannot be written stays in the table, and is offered to be edited again."""
+        # A note that cannot be written stays in the table, and can be edited again.
         row = self.row_at(index.row())
         if row is None or role != Qt.ItemDataRole.EditRole or not self.flags(index) & Qt.ItemFlag.ItemIsEditable:
             return False
@@ -345,7 +344,6 @@ class HitsModel(QAbstractTableModel):
         return True
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return what can be done with a cell: it can be dragged with its row; notes can be edited."""
         flags = super().flags(index)
         if not index.isValid():
             return flags
@@ -394,15 +392,12 @@ class HitsModel(QAbstractTableModel):
         return "" if value is None else str(value)
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
-        """Return the number of rows shown."""
         return 0 if parent.isValid() else self.n_shown
 
     def columnCount(self, parent: Index = NO_PARENT) -> int:
-        """Return the number of columns."""
         return 0 if parent.isValid() else len(self.table.columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a cell shows."""
         if not index.isValid():
             return None
         row = self.row_at(index.row())
@@ -437,7 +432,6 @@ class HitsModel(QAbstractTableModel):
         return None
 
     def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the title of a column or the place of a row."""
         if side == Qt.Orientation.Vertical:
             return formatting.count(section + 1) if role == Qt.ItemDataRole.DisplayRole else None
         column = self.table.columns[section]

@@ -50,15 +50,19 @@ class TextTable(QAbstractTableModel):
 
     def set_rows(self, rows: list[Row]) -> None:
         """Show other rows, in the order that was chosen."""
-        self._given = rows
-        if len(rows) == len(self.rows):
-            self.rows = self._in_order()
-            if rows:
-                self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(self.columns) - 1))
-            return
         self.beginResetModel()
+        self._given = rows
         self.rows = self._in_order()
         self.endResetModel()
+
+    def update_rows(self, rows: list[Row]) -> None:
+        """Show what is new of the same rows; as many as before stay selected."""
+        if len(rows) != len(self.rows):
+            self.set_rows(rows)
+        elif rows:
+            self._given = rows
+            self.rows = self._in_order()
+            self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(self.columns) - 1))
 
     @property
     def can_be_sorted(self) -> bool:
@@ -66,7 +70,7 @@ class TextTable(QAbstractTableModel):
         return all(column.value is not None for column in self.columns)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column; -1 restores the order in which the rows came. Selected rows stay selected."""
+        # Selected rows stay selected.
         self._order = column, order == Qt.SortOrder.DescendingOrder
         self.layoutAboutToBeChanged.emit()
         before = self.persistentIndexList()
@@ -96,20 +100,16 @@ class TextTable(QAbstractTableModel):
         return safe_lines(tsv(self.copied, self.rows))
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:
-        """Return the number of rows."""
         return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index = NO_PARENT) -> int:
-        """Return the number of columns."""
         return 0 if parent.isValid() else len(self.columns)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return what can be done with a cell."""
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsUserCheckable if self._tick and index.column() == 0 else flags
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a cell shows."""
         if not index.isValid():
             return None
         row, column = self.rows[index.row()], self.columns[index.column()]
@@ -129,7 +129,6 @@ class TextTable(QAbstractTableModel):
         return row if role == ROW_ROLE else None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Tick a row, or take its tick away."""
         if role != Qt.ItemDataRole.CheckStateRole or not self._tick or index.column():
             return False
         self.rows[index.row()][self._tick] = Qt.CheckState(value) == Qt.CheckState.Checked
@@ -137,7 +136,6 @@ class TextTable(QAbstractTableModel):
         return True
 
     def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the title of a column."""
         if side == Qt.Orientation.Vertical:
             return None
         column = self.columns[section]

@@ -166,11 +166,9 @@ class AlignmentView(QAbstractScrollArea):
         return row
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap to the new width."""
         self._arrange()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Mark the column under the pointer and tell its node."""
         row = self._row_at(event.position().y())
         column = int((event.position().x() - EDGE - self.lines.margin) // self.lines.cell)
         if not 0 <= row < len(self.shown_lines) or self.shown_lines[row].kind not in BLOCK:
@@ -194,14 +192,12 @@ class AlignmentView(QAbstractScrollArea):
             self.column_chosen.emit(line.domain, line.begin + column)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl, else scroll."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.zoom(1 if event.angleDelta().y() > 0 else -1)
         else:
             super().wheelEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Scroll by keys."""
         bar = self.verticalScrollBar()
         moves = {
             Qt.Key.Key_Down: bar.singleStep(),
@@ -218,13 +214,11 @@ class AlignmentView(QAbstractScrollArea):
             bar.setValue(bar.value() + move)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange:
             self.viewport().update()
         super().changeEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the lines in view."""
         painter = QPainter(self.viewport())
         ground = theme.current().window if self.narrow else theme.current().surface
         painter.fillRect(self.viewport().rect(), QColor(ground))

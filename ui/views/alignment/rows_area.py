@@ -120,7 +120,6 @@ class RowsArea(QAbstractScrollArea):
         self.fit_names()
 
     def sizeHint(self) -> QSize:
-        """Return a size for a page."""
         return QSize(800, 500)
 
     # --- layout ---
@@ -241,7 +240,6 @@ class RowsArea(QAbstractScrollArea):
     # --- painting ---
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint what is in view."""
         painter = QPainter(self.viewport())
         painter.setFont(self.font())
         colors = theme.current()

@@ -26,11 +26,9 @@ class RowsCanvas(RowsArea):
     menu_asked = Signal(object, object)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit to the new size."""
         self.arrange()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl, else scroll; with Shift along the columns."""
         turn = event.angleDelta()
         held = event.modifiers()
         steps = 1 if (turn.y() or turn.x()) > 0 else -1
@@ -48,7 +46,6 @@ class RowsCanvas(RowsArea):
         event.accept()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Put the cursor, or begin to select or to drag the edge of the names."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
         place = self.place_at(event.position())
@@ -81,7 +78,6 @@ class RowsCanvas(RowsArea):
     _first = -1
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Go on selecting or dragging; show what the pointer can do."""
         place = self.place_at(event.position())
         if not event.buttons() & Qt.MouseButton.LeftButton:
             shape = Qt.CursorShape.SplitHCursor if place.part == "edge" else Qt.CursorShape.ArrowCursor
@@ -98,20 +94,17 @@ class RowsCanvas(RowsArea):
             self._select_line(place, False)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """End what was dragged."""
         self._dragged, self._first = "", -1
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Fit the names to their texts."""
         if self.place_at(event.position()).part == "edge":
             self.fit_names()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done here."""
         self.menu_asked.emit(event.globalPos(), self.place_at(event.pos().toPointF()))
 
     def event(self, event: QEvent) -> bool:
-        """Take keys that commands of other pages have, too."""
+        # Commands of other pages have some of these keys, too.
         if (
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
@@ -140,7 +133,6 @@ class RowsCanvas(RowsArea):
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move the cursor, select, or zoom."""
         if self._own_key(event, True):
             return
         row, column = self.view.cursor
@@ -149,13 +141,15 @@ class RowsCanvas(RowsArea):
         last_row, last_column = self.view.n_rows - 1, self.view.n_columns - 1
         across = bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
         moves = {
-            Qt.Key.Key_Left: (row, column - 1), Qt.Key.Key_Right: (row, column + 1),
-            Qt.Key.Key_Up: (row - 1, column), Qt.Key.Key_Down: (row + 1, column),
+            Qt.Key.Key_Left: (row, column - 1),
+            Qt.Key.Key_Right: (row, column + 1),
+            Qt.Key.Key_Up: (row - 1, column),
+            Qt.Key.Key_Down: (row + 1, column),
             Qt.Key.Key_PageUp: (row, column - page_columns) if across else (row - page_rows, column),
             Qt.Key.Key_PageDown: (row, column + page_columns) if across else (row + page_rows, column),
             Qt.Key.Key_Home: (0 if to_ends else row, 0),
             Qt.Key.Key_End: (last_row if to_ends else row, last_column),
-        }  # fmt: skip
+        }
         move = moves.get(Qt.Key(event.key()))
         if move is not None:
             self.view.move_to(*move, bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
@@ -181,22 +175,18 @@ class RowsCanvas(RowsArea):
         return track_words(view, place.track, place.column) if place.track is not None else ""
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Say more about what the pointer rests on."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), formatting.tip(self.tip_at(event.pos().toPointF())), self)
             return True
         return super().viewportEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange:
             self.viewport().update()
         super().changeEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the cursor."""
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Hide the cursor."""
         self.viewport().update()

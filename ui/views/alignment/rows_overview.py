@@ -60,7 +60,6 @@ class RowsOverview(QWidget):
         return QRectF(min(left, area.right() - width), min(top, area.bottom() - height), width, height)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the alignment and the part in view."""
         painter, colors, area = QPainter(self), theme.current(), self.area()
         wide, high = int(area.width()), int(area.height())
         key = (wide, high, colors.name)
@@ -91,14 +90,12 @@ class RowsOverview(QWidget):
         return np.ascontiguousarray(ground_table(view.coloring, theme.current())[places])
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the place under the pointer."""
         area = self.area()
         column = (event.position().x() - area.left()) / area.width()
         row = (event.position().y() - area.top()) / area.height()
         self._canvas.show_middle(min(1.0, max(0.0, column)), min(1.0, max(0.0, row)))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Follow the pointer while it drags."""
         if event.buttons() & Qt.MouseButton.LeftButton:
             self.mousePressEvent(event)
 
@@ -165,15 +162,12 @@ class RowsLegend(QWidget):
         self.setFixedHeight(int(legend_height(QFontMetricsF(self.font()), legend, self.width() - 2 * EDGE) + 6))
 
     def sizeHint(self) -> QSize:
-        """Return a size for one line."""
         return QSize(200, self.height())
 
     def resizeEvent(self, event: object) -> None:
-        """Fit to the new width."""
         self._fit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the entries."""
         painter = QPainter(self)
         painter.setFont(self.font())
         area = QRectF(EDGE, 3, self.width() - 2 * EDGE, self.height() - 6)

@@ -69,7 +69,6 @@ class FindField(QLineEdit):
     left = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Find, go on, or leave."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F3):
             self.stepped.emit(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         elif event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Down):
@@ -219,9 +218,11 @@ class RowsPanel(QWidget):
         menu.addSeparator()
         for text, call in (
             ("Compare with the consensus", partial(self.compare_with, CONSENSUS)),
-            ("Select all", self.view.select_all), ("Copy as FASTA", self.copy),
-            ("Save alignment…", self.save_asked.emit), ("Export picture…", self.export_asked.emit),
-        ):  # fmt: skip
+            ("Select all", self.view.select_all),
+            ("Copy as FASTA", self.copy),
+            ("Save alignment…", self.save_asked.emit),
+            ("Export picture…", self.export_asked.emit),
+        ):
             menu.addAction(text, call)
         made.setMenu(menu)
         return made
@@ -435,9 +436,11 @@ class RowsPage(QWidget):
             view.own_orders[SPECIES] = by_species
         self.panel = panel = RowsPanel(view)
         for signal, own in (
-            (panel.save_asked, self.save_asked), (panel.export_asked, self.export_asked), (panel.said, self.said),
+            (panel.save_asked, self.save_asked),
+            (panel.export_asked, self.export_asked),
+            (panel.said, self.said),
             (panel.ways_asked, self.ways_asked),
-        ):  # fmt: skip
+        ):
             signal.connect(own)
         view.measured.connect(self._show_facts)
         self._stack.addWidget(panel)

@@ -56,7 +56,6 @@ class TreeCanvas(QAbstractScrollArea):
         self.viewport().setMouseTracking(True)
 
     def sizeHint(self) -> QSize:
-        """Return a size beside an alignment."""
         return QSize(360, 500)
 
     # --- layout ---
@@ -65,9 +64,7 @@ class TreeCanvas(QAbstractScrollArea):
     def style_(self) -> TreeStyle:
         """How it is drawn now."""
         room = self.viewport().width() - 2 * EDGE - self._names
-        return TreeStyle(
-            theme.current(), max(MIN_BRANCHES, room * self.stretch), self.line, self.node, self.marked
-        )  # fmt: skip
+        return TreeStyle(theme.current(), max(MIN_BRANCHES, room * self.stretch), self.line, self.node, self.marked)
 
     @property
     def corner(self) -> QPointF:
@@ -89,7 +86,6 @@ class TreeCanvas(QAbstractScrollArea):
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit to the new size."""
         self.arrange()
 
     def shown_lines(self) -> range:
@@ -99,7 +95,6 @@ class TreeCanvas(QAbstractScrollArea):
         return range(first, min(self.tree.n_leaves, math.ceil((top + self.viewport().height()) / self.line)))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint what is in view."""
         painter, colors = QPainter(self.viewport()), theme.current()
         painter.setFont(self.font())
         painter.fillRect(self.viewport().rect(), QColor(colors.surface))
@@ -149,7 +144,6 @@ class TreeCanvas(QAbstractScrollArea):
             self.viewport().update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Choose what is clicked."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._take(self.node_at(event.position()))
 
@@ -158,14 +152,12 @@ class TreeCanvas(QAbstractScrollArea):
         self.chosen.emit(node)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what is under the pointer."""
         node = self.node_at(event.position())
         self.viewport().setCursor(Qt.CursorShape.ArrowCursor if node < 0 else Qt.CursorShape.PointingHandCursor)
         if node >= 0:
             self.described.emit(self.tree.words(node))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Walk along the branches, or zoom."""
         key, tree = Qt.Key(event.key()), self.tree
         node = self.node if self.node >= 0 else tree.tree.root
         if key == Qt.Key.Key_Left:
@@ -218,7 +210,6 @@ class TreeCanvas(QAbstractScrollArea):
         self.arrange()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl, with Shift besides along the branches; else scroll."""
         turn, held = event.angleDelta(), event.modifiers()
         up = (turn.y() or turn.x()) > 0
         if held & Qt.KeyboardModifier.ControlModifier:
@@ -233,7 +224,6 @@ class TreeCanvas(QAbstractScrollArea):
         event.accept()
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Say more about what the pointer rests on."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             node = self.node_at(event.pos().toPointF())
             text = self.tree.words(node).replace(" · ", "\n") if node >= 0 else ""
@@ -242,7 +232,6 @@ class TreeCanvas(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange:
             self.viewport().update()
         super().changeEvent(event)
@@ -273,15 +262,17 @@ class TreePane(QWidget):
         self.kinds.activated.connect(lambda: self.kind_asked.emit(self.kinds.currentData()))
         self.words = ElidedLabel(layout.summary(), "muted")
         tools = row(
-            (self.kinds, 1), None,
+            (self.kinds, 1),
+            None,
             IconButton("magnify-minus-outline", "Lower lines (Ctrl+wheel, key -)", lambda: canvas.zoom(-1)),
             IconButton("magnify-plus-outline", "Higher lines (Ctrl+wheel, key +)", lambda: canvas.zoom(1)),
             IconButton("fit-to-page-outline", "Show the whole tree (key 0)", canvas.fit),
             IconButton("image-outline", "Save or copy a picture of the tree", self.picture_asked.emit),
             IconButton("export-variant", "Export as Newick or as a table of distances", self.export_asked.emit),
             IconButton("close", "Close the tree", self.close_asked.emit),
-            spacing=0, margins=(6, 4, 2, 2),
-        )  # fmt: skip
+            spacing=0,
+            margins=(6, 4, 2, 2),
+        )
         self.setLayout(stacked(tools, (canvas, 1), row((self.words, 1), margins=(8, 2, 8, 4)), spacing=0))
         canvas.chosen.connect(self._tell)
         canvas.described.connect(self.words.setText)

@@ -39,7 +39,6 @@ class ArchitectureCanvas(QAbstractScrollArea):
         self.viewport().setMouseTracking(True)
 
     def sizeHint(self) -> QSize:
-        """Return a size beside the table."""
         return QSize(620, 400)
 
     def show_bars(self, bars: Bars, colors: dict[str, str]) -> None:
@@ -68,11 +67,9 @@ class ArchitectureCanvas(QAbstractScrollArea):
         view.update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit to the new size."""
         self.arrange()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw what is in view."""
         painter, tokens, style = QPainter(self.viewport()), theme.current(), self.style_
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.viewport().rect(), QColor(tokens.surface))
@@ -109,7 +106,6 @@ class ArchitectureCanvas(QAbstractScrollArea):
         return None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Choose a sequence, and the domain under the pointer."""
         self._choose(self.row_at(event.position().y()))
         domain = self.domain_at(event.position())
         if domain is not None:
@@ -128,7 +124,6 @@ class ArchitectureCanvas(QAbstractScrollArea):
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Walk, choose the first domain, or zoom."""
         key = Qt.Key(event.key())
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             step = -1 if key == Qt.Key.Key_Up else 1
@@ -152,7 +147,6 @@ class ArchitectureCanvas(QAbstractScrollArea):
         self.horizontalScrollBar().setValue(round(before * self.style_.scale - at + NAMES))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl, else scroll."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.widen(1.25 if event.angleDelta().y() > 0 else 0.8, event.position().x())
             event.accept()
@@ -160,7 +154,6 @@ class ArchitectureCanvas(QAbstractScrollArea):
             super().wheelEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Say more about what the pointer rests on."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             domain, place = self.domain_at(event.pos().toPointF()), self.row_at(event.pos().y())
             text = "" if place < 0 else sequence_words(self.shown[place], self.part)
@@ -170,7 +163,6 @@ class ArchitectureCanvas(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange:
             self.viewport().update()
         super().changeEvent(event)
@@ -179,11 +171,13 @@ class ArchitectureCanvas(QAbstractScrollArea):
 def domain_words(domain: PlacedDomain) -> str:
     """Return what is said of a domain."""
     (start, end), (first, last) = domain.target_range, domain.family_range
-    return "\n".join((
-        f"{domain.family} {'' if domain.accession == '-' else domain.accession}".strip(),
-        f"residues {start + 1}–{end} · {first + 1}–{last} of its {domain.family_length}",
-        f"E {formatting.evalue(domain.evalue)} · {formatting.score(domain.score)} bits",
-    ))  # fmt: skip
+    return "\n".join(
+        (
+            f"{domain.family} {'' if domain.accession == '-' else domain.accession}".strip(),
+            f"residues {start + 1}–{end} · {first + 1}–{last} of its {domain.family_length}",
+            f"E {formatting.evalue(domain.evalue)} · {formatting.score(domain.score)} bits",
+        )
+    )
 
 
 def sequence_words(one: Architecture, part: str) -> str:

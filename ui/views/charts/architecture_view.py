@@ -89,12 +89,14 @@ class ArchitectureView(AskedView):
         self.significant.toggled.connect(lambda on: self._wish(significant=on))
         self.filter_box = FilterField("Filter of sequences and families", "Sequence or family")
         self.filter_box.settled.connect(lambda _: self._show_chosen())
-        self.clans = IconButton("family-tree", "Choose a table of clans, such as Pfam-A.clans.tsv",
-                                self.clans_asked.emit, "Clans…")  # fmt: skip
+        self.clans = IconButton(
+            "family-tree", "Choose a table of clans, such as Pfam-A.clans.tsv", self.clans_asked.emit, "Clans…"
+        )
         table = IconButton("table-arrow-down", "Save as a table (TSV) or as GFF3", self.table_asked.emit)
         table.setAccessibleName("Save as a table or as GFF3")
-        picture = IconButton("export-variant", "Save what is in view as a picture: SVG, PDF or PNG",
-                             self.picture_asked.emit)  # fmt: skip
+        picture = IconButton(
+            "export-variant", "Save what is in view as a picture: SVG, PDF or PNG", self.picture_asked.emit
+        )
         picture.setAccessibleName("Save as a picture")
         made = QWidget()
         parts = (self.rules, 2), self.clans, self.significant, (self.filter_box, 2), table, picture
@@ -133,7 +135,7 @@ class ArchitectureView(AskedView):
         """Show architectures, or say that there are none, perhaps only ` so far`; what was chosen stays chosen."""
         chosen = self._chosen_words()
         self.content = content
-        self.groups.set_rows(content.rows)
+        self.groups.update_rows(content.rows)
         if not content.found:
             which, more = "", ""
             if self.wish.significant and not self.significant.isHidden():

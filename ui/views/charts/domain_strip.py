@@ -85,7 +85,6 @@ class RowDelegate(QStyledItemDelegate):
     """Draws the threshold line between significant and reported hits, and a hairline between queries or sequences."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw a cell."""
         super().paint(painter, option, index)
         rule = index.data(RULE_ROLE)
         if rule:
@@ -101,7 +100,6 @@ class NameDelegate(RowDelegate):
     """Leaves out of a name that is too long what others have, too: the beginning, or else the middle."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        """Take the other ways to shorten text."""
         super().initStyleOption(option, index)
         option.textElideMode = Qt.TextElideMode.ElideMiddle
         if option.fontMetrics.horizontalAdvance(LONG_NAME) > option.rect.width():
@@ -116,14 +114,12 @@ class NoteDelegate(RowDelegate):
         self._hits = hits
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        """Return the field."""
         made = super().createEditor(parent, option, index)
         made.setAccessibleName("Note")
         self._hits.hold(True)
         return made
 
     def destroyEditor(self, editor: QWidget, index: Index) -> None:
-        """Let the field go, and the rows."""
         super().destroyEditor(editor, index)
         # In a turn of its own: the table is not done with the row yet.
         QTimer.singleShot(0, self._hits, lambda: self._hits.hold(False))
@@ -133,12 +129,10 @@ class DomainDelegate(RowDelegate):
     """Draws the number of domains and where they lie on the sequence."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        """Leave the text to `paint`."""
         super().initStyleOption(option, index)
         option.text = ""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw count and strip."""
         super().paint(painter, option, index)
         row = index.data(ROW_ROLE)
         if row is None:
@@ -150,8 +144,9 @@ class DomainDelegate(RowDelegate):
         left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         strip = area.adjusted(24, 0, 0, 0)
         if row.has_no_domain:
-            painter.drawText(area, left, painter.fontMetrics().elidedText(NO_DOMAIN, Qt.TextElideMode.ElideRight,
-                                                                          int(area.width())))  # fmt: skip
+            painter.drawText(
+                area, left, painter.fontMetrics().elidedText(NO_DOMAIN, Qt.TextElideMode.ElideRight, int(area.width()))
+            )
         else:
             painter.drawText(area, left, str(index.data(Qt.ItemDataRole.DisplayRole)))
             if strip.width() > 16:
@@ -196,11 +191,9 @@ class DomainStrip(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return a size for one line."""
         return QSize(200, 40)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw sequence, domains and the two ends."""
         if self._hit is None:
             return
         painter = QPainter(self)
@@ -218,13 +211,11 @@ class DomainStrip(QWidget):
         return next((i for i, b in enumerate(self._blocks) if b.left() - 2 <= x <= b.right() + 2), None)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the domain under the pointer."""
         place = self._block_at(event.position().x())
         if place is not None:
             self.domain_chosen.emit(place)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say which domain is under the pointer."""
         place = self._block_at(event.position().x())
         if place is None or self._hit is None:
             self.setToolTip("")

@@ -59,11 +59,9 @@ class DrawingView(QAbstractScrollArea):
         self.verticalScrollBar().setSingleStep(20)
 
     def sizeHint(self) -> QSize:
-        """Return a size for a page."""
         return QSize(640, 360)
 
     def minimumSizeHint(self) -> QSize:
-        """Return a size in which something can be seen."""
         return QSize(160, 120)
 
     def show_picture(self, picture: HitPicture | None) -> None:
@@ -86,7 +84,7 @@ class DrawingView(QAbstractScrollArea):
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay it out anew a little later: a change of colors makes it larger and smaller again in one turn."""
+        # A change of colors makes the view larger and smaller again in one turn.
         super().resizeEvent(event)
         self._later.start()
 
@@ -95,7 +93,6 @@ class DrawingView(QAbstractScrollArea):
             self._lay_out()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        """Draw what comes into view."""
         self.viewport().update()
 
     @property
@@ -103,7 +100,7 @@ class DrawingView(QAbstractScrollArea):
         return float(self.verticalScrollBar().value())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw what is in view; what was drawn last is kept, so that a rubber band costs nothing."""
+        # The last drawing is kept, so that a rubber band costs nothing.
         painter = QPainter(self.viewport())
         tokens = theme.current()
         key = tokens.name, self._offset, self.viewport().size(), self.devicePixelRatioF()
@@ -151,12 +148,10 @@ class DrawingView(QAbstractScrollArea):
         return self.drawing.picks.at(inside.x(), inside.y())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a click, or a rubber band."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._pressed = event.position()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Draw the band, or say what is pointed at."""
         place = event.position()
         if self._pressed is None:
             part = self.part_at(place)
@@ -167,7 +162,6 @@ class DrawingView(QAbstractScrollArea):
             self._band.show()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Pick what was clicked, or what the band touches."""
         pressed, self._pressed = self._pressed, None
         if pressed is None or self.drawing is None:
             return
@@ -197,14 +191,12 @@ class DrawingView(QAbstractScrollArea):
             self.hits_picked.emit(hits)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Scroll; Ctrl+A picks all that is drawn."""
         if event.matches(QKeySequence.StandardKey.SelectAll) and self.drawing is not None:
             self.pick_within(QRectF(0, -self._offset, self.drawing.width, self.drawing.height))
         else:
             super().keyPressEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Say what is under the pointer."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), formatting.tip(self.words_at(event.pos())), self.viewport())
             return True
@@ -216,7 +208,6 @@ class DrawingView(QAbstractScrollArea):
         return "" if part is None or self.drawing is None else self.drawing.picks.tip(part)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange:
             self.viewport().update()
         super().changeEvent(event)

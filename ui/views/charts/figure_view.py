@@ -49,14 +49,12 @@ class FigureView(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return a size for a page."""
         return QSize(480, self._height() or 220)
 
     def _drawing(self, chart: Chart) -> Drawing:
         return chart_drawing(chart, self.width() / self._scale, self.height() / self._scale)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the chart."""
         if self.chart is not None:
             painter, tokens = QPainter(self), theme.current()
             painter.fillRect(self.rect(), QColor(tokens.surface))
@@ -72,7 +70,6 @@ class FigureView(QWidget):
         return "" if part is None else picks.tip(part)
 
     def event(self, event: QEvent) -> bool:
-        """Say more about what the pointer rests on."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
             return True

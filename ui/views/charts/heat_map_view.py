@@ -176,7 +176,6 @@ class HeatMapView(QWidget):
         self.setMinimumSize(160, 120)
 
     def sizeHint(self) -> QSize:
-        """Return a size for a page."""
         return QSize(600, 320)
 
     @property
@@ -215,7 +214,6 @@ class HeatMapView(QWidget):
         self.update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep showing all of it, if that is what was shown."""
         self.head = head_for(self.names, self.height())
         if self._fits:
             self.fit()
@@ -223,7 +221,6 @@ class HeatMapView(QWidget):
         super().resizeEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw what is in view."""
         painter, tokens = QPainter(self), theme.current()
         painter.fillRect(self.rect(), QColor(tokens.surface))
         if self.heat is None or not len(self.heat.matrix.hits):
@@ -253,11 +250,9 @@ class HeatMapView(QWidget):
         return found
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin to drag, or to click."""
         self._pressed, self._moved = event.position(), False
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag the map."""
         if self._pressed is None:
             return
         step = event.position() - self._pressed
@@ -273,7 +268,6 @@ class HeatMapView(QWidget):
         self.update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the hit that was clicked."""
         if not self._moved:
             found = self._hit_at(event.position())
             if found is not None and self.heat is not None:
@@ -281,7 +275,6 @@ class HeatMapView(QWidget):
         self._pressed = None
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom around the pointer; with Shift move."""
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             turn = event.angleDelta()
             self._shift(-(turn.x() or turn.y()) / 2, 0)
@@ -290,7 +283,6 @@ class HeatMapView(QWidget):
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Zoom or move."""
         key = Qt.Key(event.key())
         steps = {
             Qt.Key.Key_Left: (-60, 0),
@@ -308,7 +300,6 @@ class HeatMapView(QWidget):
             super().keyPressEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        """Say what is under the pointer."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), formatting.tip(self.words_at(event.pos().toPointF())), self)
             return True

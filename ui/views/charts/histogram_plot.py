@@ -50,15 +50,13 @@ class ChartAxis(pg.AxisItem):
         self.setZValue(-1)
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
-        """Return where the numbers are."""
         return [(1.0, linear_ticks(low, high, max(2, int(size / self._every))))]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Return the numbers."""
         return [tick_text(round(value, 6)) for value in values]
 
     def resizeEvent(self, event: Any = None) -> None:
-        """Put the title at the end."""
+        # The title stands at the end of the axis.
         super().resizeEvent(event)
         if self.orientation == "bottom":
             self.label.setX(self.size().width() - self.label.boundingRect().width())
@@ -70,7 +68,6 @@ class ScoreAxis(ChartAxis):
     words: Callable[[float], str] | None = None
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Return the numbers."""
         return super().tickStrings(values, scale, spacing) if self.words is None else [*map(self.words, values)]
 
 
@@ -82,14 +79,13 @@ class CountAxis(ChartAxis):
         self.is_log = True
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
-        """Return where the ticks are."""
         if not self.is_log:
             return super().tickValues(low, high, size)
         ticks = log_ticks(10 ** max(0.0, low), 10**high, max(2, int(size / self._every * 2)))
         return [(1.0, [math.log10(tick) for tick in ticks])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Return the counts at the ticks; half a sequence is none."""
+        # There is no half sequence.
         counts = [round(10**v) if self.is_log else v for v in values]
         return [formatting.count(n) if n == round(n) else "" for n in counts]
 
@@ -100,7 +96,7 @@ class ScoreField(QLineEdit):
     left = Signal()
 
     def event(self, event: QEvent) -> bool:
-        """Keep Esc from being a shortcut."""
+        # Esc is no shortcut here.
         is_key = event.type() in (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress) and isinstance(event, QKeyEvent)
         if is_key and cast("QKeyEvent", event).key() == Qt.Key.Key_Escape:
             event.accept()
@@ -219,7 +215,6 @@ class ScorePlot(pg.GraphicsView):
         self.lane.update()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
         if event.type() == QEvent.Type.PaletteChange and self._dressed not in (None, theme.current()):
             self.dress()
         super().changeEvent(event)
@@ -390,7 +385,6 @@ class ScorePlot(pg.GraphicsView):
         self._say_hovered()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Say nothing of a bar any more."""
         self._pointer = None
         self._say_hovered()
         super().leaveEvent(event)
@@ -413,7 +407,6 @@ class ScorePlot(pg.GraphicsView):
             self.bar_clicked.emit(*bar)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move a threshold."""
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.ask_number(self._main_line(), QPointF(self.width() / 2, 8))
@@ -435,13 +428,12 @@ class ScorePlot(pg.GraphicsView):
         return "significant" if self.lines["significant"].isVisible() else "report"
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Close the field for a number: what was typed counts."""
+        # A click elsewhere closes the number field and takes its value.
         if self.editor is not None:
             self.editor.editingFinished.emit()
         super().mousePressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Let a number be typed for the nearer threshold."""
         x = self.view.mapSceneToView(self.mapToScene(event.position().toPoint())).x()
         shown = {name: abs(line.value() - x) for name, line in self.lines.items() if line.isVisible()}
         if shown:

@@ -45,8 +45,9 @@ class HistogramView(QWidget):
         self._nothing.hide()
         self.bar_words, self._axis_words = ElidedLabel(" ", "muted"), label("", "muted")
         self.further = self._link("", self.plot.show_every, "Show all scores (End)")
-        self.back = self._link("Back to the first view", self.plot.show_all, "Show the scores around the thresholds "
-                               "again (Home)")  # fmt: skip
+        self.back = self._link(
+            "Back to the first view", self.plot.show_all, "Show the scores around the thresholds again (Home)"
+        )
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         top, below = row((self.legend, 1)), row((self.bar_words, 1), self._axis_words, self.further, self.back)

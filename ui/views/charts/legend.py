@@ -31,7 +31,6 @@ class Swatch(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw it."""
         paint_shapes(QPainter(self), swatch(self.kind, 0.0, self.height() / 2) if self.kind else (), theme.current())
 
 

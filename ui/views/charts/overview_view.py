@@ -38,7 +38,6 @@ class SparkDelegate(QStyledItemDelegate):
     """Draws the scores of a query, best first, against the best of all."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw a cell."""
         super().paint(painter, option, index)
         line, model = index.data(ROW_ROLE)["line"], index.model()
         if not line.scores or not isinstance(model, QueriesModel):

@@ -91,9 +91,11 @@ class PicturesView(AskedView):
         self.kinds.activated.connect(lambda: self.choose_kind(self.kinds.currentData()))
         self.meaning = ElidedLabel("", "muted")
         self.taxonomy = IconButton(
-            "family-tree", "Choose a table of species: name, accession, OX number or OS name, tab, species",
-            self.taxonomy_asked.emit, "Taxonomy…",
-        )  # fmt: skip
+            "family-tree",
+            "Choose a table of species: name, accession, OX number or OS name, tab, species",
+            self.taxonomy_asked.emit,
+            "Taxonomy…",
+        )
         self.columns = shrinking(QComboBox())
         self.columns.setAccessibleName("Column of the table of taxonomy")
         self.columns.activated.connect(lambda: self._wish(column=self.columns.currentData()))
@@ -163,7 +165,7 @@ class PicturesView(AskedView):
         self.sentence.setText(picture.sentence)
         if self.wish.kind == "species":
             rows = [{"cells": cells} for _, cells in zip(range(MAX_LISTED), picture.rows(), strict=False)]
-            self.species.set_rows(rows)
+            self.species.update_rows(rows)
         self._stack.setCurrentIndex(1)
         self.drawing.show_picture(picture)
         for tool in self.tools:

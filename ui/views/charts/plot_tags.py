@@ -111,7 +111,6 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         self.update()
 
     def paint(self, painter: QPainter, *rest: Any) -> None:
-        """Draw the lines, and then the words over them."""
         colors, bottom = theme.current(), self.size().height()
         painter.translate(0, bottom - EDGE)
         for tag, x, box in self.placed:

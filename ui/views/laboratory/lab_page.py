@@ -101,7 +101,7 @@ class LabPage(QWidget):
 
     def _experiment(self, of: Experiment, icon: str, empty_text: str) -> ExperimentTab:
         made = ExperimentTab(of, self.view.tables[of.key], icon, empty_text)
-        if of.columns is self.view.of.experiments[0].columns:  # only of these rows more is known
+        if of.columns is self.view.main.columns:  # only of these rows more is known
             made.table.row_chosen.connect(self.row_chosen)
         self.tabs.addTab(made, of.title)
         return made

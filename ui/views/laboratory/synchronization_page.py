@@ -67,9 +67,10 @@ class SynchronizationPage(LabPage):
     def asked(self) -> tuple[dict[str, Any], str]:
         """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
         asked: list[tuple[str, QLineEdit, int, str]] = [
-            ("group_size", self.group_size, MAX_SIZE, "work-items"), ("sets", self.sets, MAX_GROUPS, "sets"),
+            ("group_size", self.group_size, MAX_SIZE, "work-items"),
+            ("sets", self.sets, MAX_GROUPS, "sets"),
             ("runs", self.runs, MAX_RUNS, "repeats"),
-        ]  # fmt: skip
+        ]
         if self.work.text().strip():
             most = PROGRAMS[self.programs.currentData()].most
             asked.append(("size", self.work, most, PROGRAMS[self.programs.currentData()].unit))

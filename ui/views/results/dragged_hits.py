@@ -57,11 +57,10 @@ class DraggedHits(QMimeData):
         return [*super().formats(), URLS]
 
     def hasFormat(self, kind: str) -> bool:
-        """Tell whether something can be asked for."""
         return kind == URLS or super().hasFormat(kind)
 
     def retrieveData(self, kind: str, wanted: Any) -> Any:
-        """Return what is asked for; the file is written at the first question for it."""
+        # The file is written at the first request for it.
         if kind != URLS:
             return super().retrieveData(kind, wanted)
         try:

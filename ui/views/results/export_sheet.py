@@ -36,9 +36,11 @@ from ..widgets.parts import (
 from ..widgets.sheet import Sheet
 
 WHICH = {
-    "all": "All reported hits", "significant": "Significant hits", "filtered": "Hits shown in the table",
+    "all": "All reported hits",
+    "significant": "Significant hits",
+    "filtered": "Hits shown in the table",
     "selected": "Selected hits",
-}  # fmt: skip
+}
 """The choices which hits are exported, in words."""
 
 
@@ -136,7 +138,6 @@ class ExportSheet(Sheet):
             self._grid.addWidget(choice, place % n_lines, place // n_lines)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place the forms anew."""
         self._place_forms(self.width())
         super().resizeEvent(event)
 

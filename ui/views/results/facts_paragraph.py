@@ -35,7 +35,6 @@ class FactsParagraph(ElidedLabel):
         self.setSizePolicy(policy)
 
     def setText(self, text: str) -> None:
-        """Show another text, which may take more lines."""
         super().setText(text)
         self.updateGeometry()
 
@@ -54,11 +53,9 @@ class FactsParagraph(ElidedLabel):
         return made
 
     def hasHeightForWidth(self) -> bool:
-        """Tell that a narrow one is higher."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of its lines."""
         return len(self.lines(width)) * QFontMetrics(self.font()).height() + 2
 
     def shown(self) -> str:

@@ -90,9 +90,11 @@ class HitCard(QWidget):
         if not self.alignment.narrow:
             verify.setText("Verify on the reference")
         self.explain = IconButton(
-            "filter-check-outline", "Show what the score of this sequence is made of",
-            self.explain_asked.emit, "Explain",
-        )  # fmt: skip
+            "filter-check-outline",
+            "Show what the score of this sequence is made of",
+            self.explain_asked.emit,
+            "Explain",
+        )
         narrow = self.alignment.narrow
         head.addWidget(self.name_label) if narrow else head.addLayout(row((self.name_label, 1), verify, self.explain))
         said = self._description, self.line_label, self._estimates, self._verified, self.note_label

@@ -110,7 +110,6 @@ class HitsTable(Table):
         return DraggedHits(name, "".join(map(self.fasta_of, hits)), cells)
 
     def startDrag(self, actions: Qt.DropAction) -> None:
-        """Let hits be dropped into editors, forms and other programs."""
         drag = QDrag(self)
         drag.setMimeData(self.dragged())
         drag.exec(Qt.DropAction.CopyAction)
@@ -282,7 +281,6 @@ class HitsTable(Table):
         self.edit(index)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Ask for the menu of the chosen row: at the mouse, or from the keyboard below the row."""
         row = self.first_chosen()
         if row is None:
             return
@@ -319,9 +317,11 @@ class HitsPanel(QWidget):
         super().__init__()
         self.model = model
         self.explain = IconButton(
-            "filter-check-outline", "Show what the score of the selected sequence is made of",
-            self.explain_asked.emit, "Explain",
-        )  # fmt: skip
+            "filter-check-outline",
+            "Show what the score of the selected sequence is made of",
+            self.explain_asked.emit,
+            "Explain",
+        )
         self.explain.setEnabled(False)
         self.filter_box = FilterField("Filter hits", model.table.words.hint)
         self.counts = label("", "muted")
@@ -340,9 +340,11 @@ class HitsPanel(QWidget):
         self.waiting.turned.connect(self._say_busy)
         model.busy_changed.connect(self._show_busy)
         self.all_again = IconButton(
-            "close", "Only hits that were picked in a picture are listed. Click to list all again",
-            lambda: model.list_picked(None), "Picked hits only",
-        )  # fmt: skip
+            "close",
+            "Only hits that were picked in a picture are listed. Click to list all again",
+            lambda: model.list_picked(None),
+            "Picked hits only",
+        )
         self.all_again.hide()
         self._picked: PickedHits | None = None
         top = row(self.filter_box, self.all_again, self.counts, self.waiting, self.explain)

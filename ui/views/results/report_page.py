@@ -58,7 +58,6 @@ class ReportPage(ScrolledCard):
         self.box.addStretch(1)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Make the report, now that somebody looks at it."""
         super().showEvent(event)
         if self._run is not None:
             self.show_run(self._run)
@@ -82,9 +81,11 @@ class ReportPage(ScrolledCard):
             ("Device", device.get("name", "")),
             ("Driver", device.get("driver", "")),
             ("Database size for E-values", "" if run.has_no_statistics else run.database_words()),
-            *((text, "" if run.shows_all or not card.get(name) else f"{formatting.score(card[name])} bits")
-              for text, name in (("Reported from", "report_score"), ("Significant from", "include_score"))),
-        ]  # fmt: skip
+            *(
+                (text, "" if run.shows_all or not card.get(name) else f"{formatting.score(card[name])} bits")
+                for text, name in (("Reported from", "report_score"), ("Significant from", "include_score"))
+            ),
+        ]
         done = facts.get("finished")
         if done:
             rows.append(("Work", formatting.cells(done["cells"])))

@@ -22,7 +22,6 @@ class RowNumbers(QHeaderView):
         self.setHighlightSections(True)
 
     def sizeHint(self) -> QSize:
-        """Return the size for the number of the last row."""
         if not self.count():
             return super().sizeHint()
         return QSize(self.sectionSizeFromContents(self.count() - 1).width(), 0)

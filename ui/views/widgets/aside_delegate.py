@@ -33,7 +33,6 @@ class AsideDelegate(QStyledItemDelegate):
         self._aside, self._height = aside, height
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        """Leave room for what stands at the right."""
         super().initStyleOption(option, index)
         text, _ = self._aside(index)
         if text and option.widget is not None:
@@ -43,11 +42,9 @@ class AsideDelegate(QStyledItemDelegate):
             option.text = option.fontMetrics.elidedText(option.text, Qt.TextElideMode.ElideMiddle, room)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the size of a line."""
         return super().sizeHint(option, index).expandedTo(QSize(0, self._height))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw both."""
         super().paint(painter, option, index)
         text, color = self._aside(index)
         painter.setPen(QColor(getattr(theme.current(), color)))

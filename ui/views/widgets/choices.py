@@ -43,7 +43,6 @@ class NarrowBox(QComboBox):
         shrinking(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the box with as much of its text as fits."""
         painter, option = QStylePainter(self), QStyleOptionComboBox()
         self.initStyleOption(option)
         field = self.style().subControlRect(
@@ -55,7 +54,6 @@ class NarrowBox(QComboBox):
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
     def event(self, event: QEvent) -> bool:
-        """Tell the whole text where it is shortened and nothing else is said."""
         if event.type() == QEvent.Type.ToolTip and not self.toolTip():
             self.setToolTip(formatting.tip(self.currentText()))
             handled = super().event(event)
@@ -71,7 +69,6 @@ class CountDelegate(AsideDelegate):
         super().__init__(parent, _count_words, LINE_HEIGHT)
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        """Leave room for the count."""
         super().initStyleOption(option, index)
         if index.data(COUNT_ROLE) == 0:
             for role in (option.palette.ColorRole.Text, option.palette.ColorRole.HighlightedText):
@@ -126,7 +123,6 @@ class ChoiceList(QFrame):
             self._box.take(place)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Move in the list while the field has the focus."""
         keys = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in keys:
             self.list.keyPressEvent(event)
@@ -180,7 +176,6 @@ class QueryChooser(NarrowBox):
             self.setItemData(place, counts.get(number, 0) if number >= 0 else sum(counts.values()), COUNT_ROLE)
 
     def showPopup(self) -> None:
-        """Open the list beside the box, of many names with a field to search."""
         if self.count() <= FEW:
             self.setItemDelegate(CountDelegate(self))
             super().showPopup()
@@ -196,7 +191,6 @@ class QueryChooser(NarrowBox):
         made.list.scrollTo(made.list.currentIndex(), QListView.ScrollHint.PositionAtCenter)
 
     def hidePopup(self) -> None:
-        """Close the list."""
         if self.open_list is not None:
             self.open_list.close()
         super().hidePopup()

@@ -35,11 +35,9 @@ class LengthBars(QWidget):
         )
 
     def sizeHint(self) -> QSize:
-        """Return a size for a dock."""
         return QSize(200, 56)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bars and the two ends."""
         if not self._bins:
             return
         colors, painter = theme.current(), QPainter(self)
@@ -80,7 +78,7 @@ def report_parts(report: dict[str, Any]) -> list[QWidget]:
         ("Alphabet", f"{formatting.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
         *([("Format", words)] if (words := file_words(report)) else []),
         ("SHA-256", report["digest"][:16] + "…" if len(report["digest"]) > 16 else report["digest"]),
-    ]  # fmt: skip
+    ]
     parts: list[QWidget] = [facts_grid(rows)]
     if report["length_histogram"]:
         parts.append(LengthBars(report["length_histogram"], ends))

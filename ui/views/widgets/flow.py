@@ -28,44 +28,34 @@ class Flow(QLayout):
             self.addWidget(widget)
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Take what stands last."""
         self._items.append(item)
 
     def count(self) -> int:
-        """Return the number of widgets."""
         return len(self._items)
 
     def itemAt(self, place: int) -> QLayoutItem | None:
-        """Return the item at a place; None where there is none."""
         return self._items[place] if 0 <= place < len(self._items) else None
 
     def takeAt(self, place: int) -> QLayoutItem | None:
-        """Let an item go."""
         return self._items.pop(place) if 0 <= place < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:
-        """Return that it needs no more than its widgets do."""
         return Qt.Orientation(0)
 
     def hasHeightForWidth(self) -> bool:
-        """Return that it is higher where it is narrower."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of all lines of a width."""
         return self._arrange(QRect(0, 0, width, 0), moves=False)
 
     def setGeometry(self, place: QRect) -> None:
-        """Arrange the widgets."""
         super().setGeometry(place)
         self._arrange(place, moves=True)
 
     def sizeHint(self) -> QSize:
-        """Return the size of one line."""
         return self._size([item.sizeHint() for item in self._shown()], in_line=True)
 
     def minimumSize(self) -> QSize:
-        """Return the size of the widest widget."""
         return self._size([item.minimumSize() for item in self._shown()], in_line=False)
 
     def _shown(self) -> list[QLayoutItem]:

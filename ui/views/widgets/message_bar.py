@@ -67,7 +67,7 @@ class ReportBox(QPlainTextEdit):
         self.setFixedHeight(round(n_lines * self.fontMetrics().lineSpacing() + around + bar))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show the last lines in the size that it has only now."""
+        # The last lines can be shown only when the size is known.
         super().resizeEvent(event)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 

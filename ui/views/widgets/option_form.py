@@ -41,6 +41,9 @@ LONG_FLAG = 16
 
 Field = dataclasses.Field[Any]
 
+Options = dict[str, object]
+"""Values of options by their names."""
+
 
 class FormLines(QWidget):
     """Lines of names, fields, and what stands behind them."""
@@ -68,7 +71,6 @@ class FormLines(QWidget):
         return words
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let names take less where there is little room."""
         width = LABELS if self.width() >= NARROW else NARROW_LABELS
         self.grid.setColumnMinimumWidth(0, width)
         for words in self._names:
@@ -101,10 +103,10 @@ class OptionForm(QWidget):
 
     def __init__(self, spec: type[Spec], found: str) -> None:
         super().__init__()
-        self._fields, self._found = options_of(spec), found
+        self._fields, self._found = {field.name: field for field in options_of(spec)}, found
         self.editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
-        first = [field for field in self._fields if field.metadata.get("first")]
-        self._rest = [field for field in self._fields if field not in first]
+        first = [field for field in self._fields.values() if field.metadata.get("first")]
+        self._rest = [field for field in self._fields.values() if field not in first]
         self.more = self._grid(self._rest)
         self.more.hide()
         self.more_button = button("More options", self.toggle_more, "flat")
@@ -112,12 +114,10 @@ class OptionForm(QWidget):
         box = self.box = QVBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(6)
-        box.addWidget(self._first_grid(first))
+        self.first = self._grid(first)
+        box.addWidget(self.first)
         box.addLayout(row(self.more_button, None))
         box.addWidget(self.more)
-
-    def _first_grid(self, fields: list[Field]) -> FormLines:
-        return self._grid(fields)
 
     def _grid(self, fields: list[Field]) -> FormLines:
         made = FormLines()
@@ -167,7 +167,7 @@ class OptionForm(QWidget):
         self.more_button.setChecked(not self.more.isHidden())
         self.resized.emit()
 
-    def set_values(self, values: dict[str, Any]) -> None:
+    def set_values(self, values: Options) -> None:
         """Fill the form in; an option that is not at its default is never hidden."""
         for name, value in values.items():
             self._put(name, value)
@@ -175,33 +175,38 @@ class OptionForm(QWidget):
         if self.more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
             self.toggle_more()
 
-    def _put(self, name: str, value: Any) -> None:
+    def _put(self, name: str, value: object) -> None:
         editor = self.editors.get(name)
         if isinstance(editor, QComboBox):
             editor.setCurrentIndex(max(0, editor.findData(value)))
         elif isinstance(editor, QCheckBox):
             editor.setChecked(bool(value))
         elif editor is not None:
-            editor.setText(_entry(next(field for field in self._fields if field.name == name), value))
+            editor.setText(_entry(self._fields[name], value))
+
+    def _choice(self, name: str) -> QComboBox:
+        """Return the editor of an option with choices."""
+        editor = self.editors[name]
+        assert isinstance(editor, QComboBox)
+        return editor
 
     def _is_given(self, name: str) -> bool:
-        """Return whether an option says something, be it right or wrong."""
+        """Return whether an option has a value of its own, right or wrong."""
         editor = self.editors[name]
         if isinstance(editor, QComboBox):
-            return bool(editor.currentData() != next(f for f in self._fields if f.name == name).default)
+            return bool(editor.currentData() != self._fields[name].default)
         return editor.isChecked() if isinstance(editor, QCheckBox) else bool(editor.text().strip())
 
     def _allow(self, name: str, reason: str) -> None:
-        """Let an option be chosen, or say why it cannot be; then it is at its default."""
-        field = next(f for f in self._fields if f.name == name)
+        """Enable an option, or disable it at its default with the reason in its tooltip."""
         self.editors[name].setEnabled(not reason)
-        self.editors[name].setToolTip(reason or field.metadata["help"].format(found=self._found))
+        self.editors[name].setToolTip(reason or self._fields[name].metadata["help"].format(found=self._found))
 
-    def values(self) -> tuple[dict[str, Any], str]:
+    def values(self) -> tuple[Options, str]:
         """Return the options by name, and what is wrong with them; empty if nothing is."""
-        values: dict[str, Any] = {}
+        values: Options = {}
         problem = ""
-        for field in self._fields:
+        for field in self._fields.values():
             editor = self.editors[field.name]
             if not editor.isEnabledTo(self):
                 set_role(editor, "state", "")

@@ -124,9 +124,11 @@ def scrolled(inside: QWidget, area: QScrollArea | None = None) -> QScrollArea:
 
 
 def split(
-    *widgets: QWidget, shares: tuple[int, ...] = (), sizes: tuple[int, ...] = (),
+    *widgets: QWidget,
+    shares: tuple[int, ...] = (),
+    sizes: tuple[int, ...] = (),
     orientation: Qt.Orientation = Qt.Orientation.Vertical,
-) -> QSplitter:  # fmt: skip
+) -> QSplitter:
     """Return widgets above each other, or beside, with edges between them that can be dragged."""
     made = QSplitter(orientation)
     for widget in widgets:
@@ -192,7 +194,6 @@ class IconButton(QToolButton):
         self.clicked.connect(lambda: call())
 
     def changeEvent(self, event: QEvent) -> None:
-        """Take the icon in the color of the new theme."""
         if event.type() == QEvent.Type.PaletteChange and self._theme is not theme.current():
             self._theme = theme.current()
             self.setIcon(theme.icon(self._icon, self._color))
@@ -214,7 +215,6 @@ class IconLabel(QLabel):
         self._draw()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Take the icon in the color of the new theme."""
         if event.type() == QEvent.Type.PaletteChange and self._theme is not theme.current():
             self._theme = theme.current()
             self._draw()
@@ -238,7 +238,6 @@ class ElidedLabel(QWidget):
         self.setToolTip(text)
 
     def setText(self, text: str) -> None:
-        """Show another text."""
         text = escaped(text)
         if text != self._text:
             self._text = text
@@ -250,16 +249,13 @@ class ElidedLabel(QWidget):
         return self._text
 
     def sizeHint(self) -> QSize:
-        """Return the size for the whole text."""
         metrics = QFontMetrics(self.font())
         return QSize(metrics.horizontalAdvance(self._text) + 2, metrics.height() + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Return a size for a few letters."""
         return QSize(40, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw as much as fits."""
         painter = QPainter(self)
         painter.setPen(QColor(getattr(theme.current(), self._role)))
         painter.drawText(self.rect(), self.PLACE | Qt.AlignmentFlag.AlignLeft, self.shown())
@@ -316,7 +312,6 @@ class ElidedButton(QPushButton):
         self.clicked.connect(lambda: call())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shorten the text to the new width."""
         shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width() - 12)
         self.setText(shown)
         super().resizeEvent(event)
@@ -359,7 +354,6 @@ class Later(QWidget):
         return self._made
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Make the content, now that somebody looks."""
         self.look()
         super().showEvent(event)
 
@@ -446,7 +440,6 @@ class AskedView(QWidget):
             self._is_old = True
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Ask, if anything may have changed."""
         super().showEvent(event)
         if self._is_old:
             self.ask()

@@ -58,7 +58,7 @@ class Sheet(QWidget):
         )
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Keep the Tab key inside the sheet, in reading order."""
+        # The Tab key stays inside the sheet, in reading order.
         stops = [w for w in self.findChildren(QWidget) if w.isVisible() and w.isEnabled()]
         stops = [w for w in stops if w.focusPolicy() & Qt.FocusPolicy.TabFocus and w.focusProxy() is None]
         if not stops:
@@ -73,7 +73,7 @@ class Sheet(QWidget):
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Press the button in focus on Enter, or from a field the one that the sheet is for."""
+        # Enter presses the focused button, or from a field the main button.
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
             return
@@ -143,7 +143,6 @@ class SheetHost(QWidget):
         QTimer.singleShot(0, self, self._place)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Cover the parent whatever its size."""
         if watched is self.parent() and event.type() == QEvent.Type.Resize:
             self._place()
         return False
@@ -163,18 +162,16 @@ class SheetHost(QWidget):
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Close on Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.close_sheet()
             return
         super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Keep clicks beside the sheet from what is behind it."""
+        # A click beside the sheet must not reach what is behind it.
         event.accept()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Dim what is behind."""
         painter = QPainter(self)
         shade = QColor(theme.current().window)
         shade.setAlpha(200)

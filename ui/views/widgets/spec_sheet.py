@@ -1,4 +1,4 @@
-"""What the sheets that start a search share: a form, a device, notices, and the same as a command."""
+"""Base of the sheets that start a run: files, options, device, notices, and the equivalent command."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from ...models.workspace import (
 )
 from .choices import NarrowBox
 from .flow import Flow
-from .option_form import FormLines, OptionForm
+from .option_form import FormLines, OptionForm, Options
 from .parts import button, clear_layout, label, notice_row, row, set_role
 from .sheet import Sheet
 
 NOTHING = "Choose or open a file"
 
 FORESEE_MS = 600
-"""So long nothing must change before it is asked what a run would take: a worker looks at files and device."""
+"""Pause after a change before a worker estimates the time to build kernels (ms)."""
 
 LINES = 3
-"""Lines of the grid of files that each may take."""
+"""Lines of the grid for each file."""
 
 
 def source_words(source: Source) -> str:
-    """Return a file as the sheet lists it."""
+    """Return the entry of a file in the box of files."""
     if source.kind == "sequences" and source.report:
         return f"{source.name} – {formatting.plural(source.report['n_sequences'], 'sequence')}"
     if source.kind == "profiles" and source.cards:
@@ -50,27 +50,32 @@ def source_words(source: Source) -> str:
 
 
 class SpecSheet(Sheet):
-    """Asks for nothing that is already known; what is missing is said.
+    """A form for a run: its files, options and device, and why it cannot start yet.
 
     Parameters
     ----------
     form : OptionForm
+    options : dict
+        Values that the form is filled in with.
     texts : tuple of str
-        Heading, what stands above the form, and the words of the button that starts.
+        The heading, the heading of the form, and the text of the button that starts the run.
     tip : str
         Tooltip of that button.
     """
 
     run_asked = Signal(object)
     foresee_asked = Signal(object)
-    """What the spec that is filled in would take; answered by `show_foreseen`."""
+    """A spec whose time to build kernels is needed; answered by `show_foreseen`."""
     foreseeing_outdated = Signal()
-    """Another spec is filled in than the one of which that was asked."""
+    """The spec has changed since `foresee_asked`."""
     open_asked = Signal()
     action_asked = Signal(str)
 
-    def __init__(self, workspace: Workspace, form: OptionForm, texts: tuple[str, str, str], tip: str) -> None:
+    def __init__(
+        self, workspace: Workspace, form: OptionForm, options: Options, texts: tuple[str, str, str], tip: str
+    ) -> None:
         super().__init__(texts[0], 680)
+        form.set_values(options)
         self.workspace = workspace
         self.spec: Spec | None = None
         self.form, self.devices = form, NarrowBox()
@@ -91,45 +96,46 @@ class SpecSheet(Sheet):
 
     def _build(self, how: str) -> None:
         self.body.addWidget(label("What", "muted"))
-        self.body.addWidget(self._what())
+        self.body.addWidget(self._file_lines())
         self.body.addSpacing(8)
         self.body.addWidget(label(how, "muted"))
         self.body.addWidget(self.form)
         self.body.addSpacing(8)
         self.body.addWidget(label("Where", "muted"))
-        self.body.addWidget(self._where())
+        self.body.addWidget(self._device_line())
         self.body.addLayout(self._notices)
         self.body.addStretch(1)
         self.foot.addLayout(self.cautions)  # which are seen without scrolling
         self.foot.addWidget(self.command)
         self.copies = (
-            button("Copy as command", self.copy_command, "flat"), button("Copy as Python", self.copy_python, "flat")
-        )  # fmt: skip
+            button("Copy as command", self.copy_command, "flat"),
+            button("Copy as Python", self.copy_python, "flat"),
+        )
         self.foot.addLayout(row((Flow(*self.copies), 1), self.estimate, self.run_button))
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
-        """Return what the boxes of the files are called, and they, by what the workspace calls the chosen files."""
+        """Return the label and the box of each file, by the name of the file in the workspace."""
         raise NotImplementedError
 
-    def _what(self) -> QWidget:
-        """Return the files to choose, and what belongs to them."""
+    def _file_lines(self) -> QWidget:
+        """Return the lines of the files."""
         made = FormLines()
         for place, (text, box) in enumerate(self._files().values()):
             made.add(LINES * place, text, box)
             opens = button("Open…", self.open_asked.emit)
             made.grid.addWidget(opens, LINES * place, 2, Qt.AlignmentFlag.AlignLeft)
-        self._add_more(made)
+        self._add_lines(made)
         return made
 
-    def _where(self) -> QWidget:
-        """Return what the search runs on."""
+    def _device_line(self) -> QWidget:
+        """Return the line of the device."""
         made = FormLines()
         made.add(0, "Device", self.devices)
         made.grid.addWidget(label(), 0, 2)  # an empty column would take no room
         return made
 
-    def _add_more(self, lines: FormLines) -> None:
-        """Add what belongs below the files, or below one of them; each has `LINES` lines."""
+    def _add_lines(self, lines: FormLines) -> None:
+        """Add lines below the files, or below one of them; each file has `LINES` lines."""
 
     def _connect(self) -> None:
         for name, (_, box) in self._files().items():
@@ -172,60 +178,61 @@ class SpecSheet(Sheet):
         self.show_spec()
 
     def show_spec(self) -> None:
-        """Show command, notices and estimate of what is filled in."""
+        """Show command, notices and estimate for the form."""
         values, problem = self.form.values()
         before, self.spec = self.spec, None
         try:
-            self.spec = None if problem else self._filled_in(values)
+            self.spec = None if problem else self._filled_spec(values)
         except ClalignError as error:
             problem = str(error)
         if self.spec != before:
             self.foreseeing_outdated.emit()
-        said = self._said()
-        self._say(problem, self._reason(), self._estimate(), {notice.text for notice in said})
-        self._show_notices(problem, said)
-        self._show_more(values)
+        notices = self._input_notices()
+        self._show_readiness(problem, {notice.text for notice in notices})
+        self._show_notices(problem, notices)
+        self._show_option_notices(values)
         self._start_if_ready()
         self.resized.emit()
 
-    def _filled_in(self, values: dict[str, Any]) -> Spec | None:
-        """Return what is filled in, None while files are missing; raises `ClalignError` if it makes no sense."""
+    def _filled_spec(self, values: Options) -> Spec | None:
+        """Return the spec of the form, None while files are missing; raises `ClalignError` for invalid options."""
         raise NotImplementedError
 
-    def _said(self) -> list[Notice]:
-        """Return what is to be said of files and device."""
+    def _input_notices(self) -> list[Notice]:
+        """Return notices about files and device."""
         raise NotImplementedError
 
     def _estimate(self) -> str:
-        """Return how long it may take; empty if that is not known."""
+        """Return the expected time of the run; empty if unknown."""
         raise NotImplementedError
 
-    def _show_more(self, values: dict[str, Any]) -> None:
-        """Show what else depends on the options."""
+    def _show_option_notices(self, values: Options) -> None:
+        """Show notices about the options."""
 
-    def _reason(self) -> str:
-        """Return why it cannot start now; empty if it can."""
+    def _obstacle(self) -> str:
+        """Return why the run cannot start now; empty if it can."""
         raise NotImplementedError
 
-    def _say(self, problem: str, reason: str, estimate: str, said: set[str]) -> None:
-        """Let the search start, or say what is wrong with the options, or else why it cannot, unless that is `said`."""
-        reason = problem or reason
+    def _show_readiness(self, problem: str, shown: set[str]) -> None:
+        """Enable the start and show the command, or show why the run cannot start, unless a notice does."""
+        reason = problem or self._obstacle()
         self.run_button.setEnabled(not reason)
         self.run_button.setToolTip(reason or self._run_tip)
         for copies in self.copies:
             copies.setEnabled(self.spec is not None)
             copies.setToolTip("" if self.spec is not None else reason)
         command = as_command(self.spec) if self.spec and not reason else ""
-        self.command.setText(command if reason in said else reason or command)
+        self.command.setText(command if reason in shown else reason or command)
         set_role(self.command, "role", "caution" if problem else "muted")
         self.command.setFont(QApplication.font() if reason else theme.mono_font(9))
         found = self._foreseen.get(_key(self.spec), {}) if self.spec is not None else {}
-        self.estimate.setText("" if reason else ", ".join(part for part in (estimate, building_words(found)) if part))
+        parts = () if reason else (self._estimate(), building_words(found))
+        self.estimate.setText(", ".join(part for part in parts if part))
         if not reason and not found:
             self._typing.start()
 
     def ask_foreseen(self) -> None:
-        """Ask for what only a look at kept programs can tell, once nothing has changed for a moment."""
+        """Request the time to build kernels, which depends on the programs in the cache."""
         space = self.workspace
         if self.spec is None or not self.run_button.isEnabled() or not space.devices_known or space.cluster:
             return
@@ -233,7 +240,7 @@ class SpecSheet(Sheet):
             self.foresee_asked.emit(self.spec)
 
     def show_foreseen(self, spec: Spec, found: dict[str, Any]) -> None:
-        """Take over what a run would take."""
+        """Show the time to build kernels."""
         self._foreseen[_key(spec)] = found or {"devices": []}
         self.show_spec()
 
@@ -248,7 +255,7 @@ class SpecSheet(Sheet):
             place.addWidget(notice_row(notice.severity, notice.text, *buttons))
 
     def run_when_ready(self, is_wanted: Callable[[], bool]) -> None:
-        """Start when the files are read, if that is still wanted then: others may have been chosen."""
+        """Start when the files are read, if `is_wanted` still holds: other files may have been chosen."""
         self._is_wanted = is_wanted
         self._start_if_ready()
 
@@ -274,7 +281,7 @@ class SpecSheet(Sheet):
 
 
 def building_words(found: dict[str, Any]) -> str:
-    """Return how long kernels are prepared before a run that was foreseen; empty if all are kept."""
+    """Return the time to build kernels before a run; empty if all are in the cache."""
     n_new = sum(device["new"] for device in found.get("devices", ()))
     if not n_new:
         return ""
@@ -286,6 +293,6 @@ def _key(spec: Spec) -> str:
 
 
 def time_words(seconds: float) -> str:
-    """Return an estimate in whole seconds, or in rounder words."""
+    """Return an estimated time, in whole seconds below 10 s."""
     whole = math.ceil(seconds)
     return f"about {whole}{formatting.THIN}s" if whole < 10 else f"about {formatting.duration(whole)}"

@@ -82,7 +82,6 @@ class Table(QTableView):
             self.setColumnWidth(place, max(least, self.viewport().width() - others))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use the new room."""
         super().resizeEvent(event)
         self.show_titles()
         self.fill()
@@ -103,7 +102,6 @@ class Table(QTableView):
         raise NotImplementedError
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy on Ctrl+C, else move."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
         else:

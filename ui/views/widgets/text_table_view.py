@@ -41,7 +41,6 @@ class TextTableView(Table):
         QGuiApplication.clipboard().setText(model.tsv())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Tick on Space, else copy or move."""
         index = self.currentIndex().siblingAtColumn(0)
         ticked = index.data(Qt.ItemDataRole.CheckStateRole) if index.isValid() else None
         if event.key() == Qt.Key.Key_Space and ticked is not None:
@@ -63,7 +62,6 @@ class TurningSplitter(QSplitter):
         self.setSizes(self._heights)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Turn with the width."""
         wanted = Qt.Orientation.Horizontal if self.width() >= WIDE else Qt.Orientation.Vertical
         if wanted != self.orientation():
             self.setOrientation(wanted)

@@ -49,12 +49,10 @@ class WaitSign(QWidget):
         self.hide()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Tell that it is there."""
         super().showEvent(event)
         self.turned.emit()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Tell that it is gone."""
         super().hideEvent(event)
         self.turned.emit()
 
@@ -83,11 +81,9 @@ class WaitLine(ElidedLabel):
         self.waiting.turned.connect(self._place)
 
     def sizeHint(self) -> QSize:
-        """Return the size for the whole text, as high as the sign."""
         return super().sizeHint().expandedTo(QSize(0, self.waiting.sizeHint().height()))
 
     def minimumSizeHint(self) -> QSize:
-        """Return a size for the sign."""
         return super().minimumSizeHint().expandedTo(self.waiting.sizeHint())
 
     def shown(self) -> str:
@@ -97,7 +93,6 @@ class WaitLine(ElidedLabel):
         return QFontMetrics(self.font()).elidedText(self._text, self._mode, self.waiting.x() - GAP)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the sign stay at the end."""
         super().resizeEvent(event)
         self._place()
 
