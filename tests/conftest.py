@@ -35,6 +35,9 @@ AMD_COMPILER = "clang-16"
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """How many tests were left out, by what would bring them in."""
 
+LEVELS = ("thorough", "exhaustive")
+"""Marks of tests that are left out unless an option of this name, or of a later one, is given."""
+
 REQUIREMENTS = ("gpu", "cpu", "amd-compiler", "simulator", "hmmer2", "hmmer3", "fsa", "data")
 
 
@@ -51,6 +54,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--thorough",
         action="store_true",
         help="Run also the tests marked `thorough`: sweeps and long runs. A test named with :: runs anyway.",
+    )
+    group.addoption(
+        "--exhaustive",
+        action="store_true",
+        help="Run all tests: also those marked `exhaustive`, which repeat others with more seeds and cases, for hours.",
     )
     group.addoption(
         "--guards",
@@ -186,11 +194,19 @@ def reason_to_leave_out(item: pytest.Item) -> str:
         "team_session" in fixtures and (shape, kind) == ("lanes", "cpu")
     ):
         return "tests of kernels left out for devices that are not given their shape"
-    marker = item.get_closest_marker("thorough")
-    if marker is None or named or item.config.getoption("--thorough"):
-        return ""
-    is_short = bool(marker.kwargs) and all(values[name] in short for name, short in marker.kwargs.items())
-    return "" if is_short else "thorough tests left out: run.py test --thorough"
+    for level in () if named else LEVELS:
+        marker = item.get_closest_marker(level)
+        if marker is None or is_asked(item.config, level):
+            continue
+        is_short = bool(marker.kwargs) and all(values[name] in short for name, short in marker.kwargs.items())
+        if not is_short:
+            return f"{level} tests left out: run.py test --{level}"
+    return ""
+
+
+def is_asked(config: pytest.Config, level: str) -> bool:
+    """Return whether the tests of a level, or of one above it, are to run."""
+    return any(config.getoption(f"--{one}") for one in LEVELS[LEVELS.index(level) :])
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -217,7 +233,7 @@ def _barriers_are_built_soon(pytestconfig: pytest.Config) -> Iterator[None]:
     Processors are given them in tests alone, and cards whose maker is not known in searches, too; none is kept, so no
     other process builds or takes one. Thorough tests have them built as users do.
     """
-    if pytestconfig.getoption("--thorough"):
+    if is_asked(pytestconfig, "thorough"):
         yield
         return
     from clalign.compute.opencl import kernels

@@ -32,6 +32,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 
 @pytest.mark.thorough(seed=[0])
+@pytest.mark.exhaustive(seed=[0, 1, 2])
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("engine", EVERY_ENGINE)
 def test_faults_at_random_moments(

@@ -174,7 +174,8 @@ def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
     assert told(path, tmp_path / "exports") == expected(engine)[1]
 
 
-@pytest.mark.thorough(seed=[0, 1])
+@pytest.mark.thorough(seed=[0])
+@pytest.mark.exhaustive(seed=range(4))
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_process_that_is_killed_at_any_moment_changes_nothing(

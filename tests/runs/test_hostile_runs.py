@@ -30,8 +30,6 @@ from clalign.runs.run_file import open_run
 from clalign.values.devices import REFERENCE
 from tests.computing import compute_search
 
-SAMPLE, LARGE_SAMPLE = 8, 30
-
 
 def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("clalign_hostile_runs", path)
@@ -57,24 +55,16 @@ def copied(sound_runs: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]
     return lambda kind: Path(shutil.copy(sound_runs[kind], tmp_path))
 
 
-def faults_of(run: Path, found: list[Any], n: int, seed: int) -> list[str]:
-    """Try some of the cases, the same ones everywhere; return what went wrong."""
-    chosen = sorted(found, key=lambda case: zlib.crc32(f"{seed} {case.name}".encode()))[:n]
-    return [line for case in chosen for line in HOSTILE.tried(run, case, HOSTILE.uses)]
-
-
+@pytest.mark.thorough(n_cases=[3])
+@pytest.mark.exhaustive(n_cases=[3, 12])
+@pytest.mark.parametrize("n_cases", [3, 12, 100])
 @pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise", "msa"])
-def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path], kind: str) -> None:
+def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path], kind: str, n_cases: int) -> None:
+    """The same ones everywhere; all of them, some 4,000, take minutes to an hour: ``hostile_runs.py`` runs them."""
     found = HOSTILE.cases(sound_runs[kind])
     assert len(found) > 1000
-    assert faults_of(sound_runs[kind], found, SAMPLE, 11) == []
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise", "msa"])
-def test_many_changes_are_refused_or_answered(sound_runs: dict[str, Path], kind: str) -> None:
-    """All of them, some 4,000, take minutes to an hour: ``hostile_runs.py`` runs them."""
-    assert faults_of(sound_runs[kind], HOSTILE.cases(sound_runs[kind], 600), LARGE_SAMPLE, 12) == []
+    chosen = sorted(found, key=lambda case: zlib.crc32(f"{n_cases} {case.name}".encode()))[:n_cases]
+    assert [line for case in chosen for line in HOSTILE.tried(sound_runs[kind], case, HOSTILE.uses)] == []
 
 
 @pytest.mark.parametrize("script", HOSTILE.SCRIPTS[:9])

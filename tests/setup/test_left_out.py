@@ -30,6 +30,12 @@ def test_long(number):
 def test_sweep(number, letter):
     pass
 
+@pytest.mark.thorough(number=[0])
+@pytest.mark.exhaustive(number=[0, 1])
+@pytest.mark.parametrize("number", range(5))
+def test_seeds(number):
+    pass
+
 def test_real_files(data_folder):
     pass
 """
@@ -38,8 +44,9 @@ def test_real_files(data_folder):
 @pytest.mark.parametrize(
     ("words", "data", "passed", "told"),
     [
-        (("-n", "2"), "", 3, ["7 thorough tests", "1 acceptance tests"]),
-        (("--thorough",), "here", 11, []),
+        (("-n", "2"), "", 4, ["11 thorough tests", "1 acceptance tests"]),
+        (("--thorough",), "here", 13, ["3 exhaustive tests"]),
+        (("--exhaustive",), "here", 16, []),
         (("test_some.py::test_long",), "", 3, []),
     ],
 )
@@ -48,7 +55,7 @@ def test_what_is_left_out_is_told(
 ) -> None:
     shutil.copy(TESTS / "conftest.py", tmp_path)
     (tmp_path / "test_some.py").write_text(SOME_TESTS, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = thorough\n", encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  thorough\n  exhaustive\n", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     command = [sys.executable, "-m", "pytest", "-p", "no:pytestqt", "-p", "no:hypothesispytest", *words]
     done = subprocess.run(

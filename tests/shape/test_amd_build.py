@@ -7,13 +7,12 @@ compilers are not at hand, pass the front end.
 """
 
 import importlib
-import os
 import pkgutil
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,9 +26,6 @@ DEVICE_LIBRARIES = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 SCRATCH_BYTES: Mapping[str, int] = {"sampling_simd4": 160}
 """Scratch memory a work-item that the default form of a kernel may take; 0 unless stated here. (The ratios of the 32
 letters of a sampled segment are looked up by letter.)"""
-
-ENVIRONMENT = dict(os.environ)
-"""Of the compilers: other tests change that of this process while threads start them."""
 
 NO_CODE = "-fsyntax-only"
 """Effort of the compiler that only looks at the text."""
@@ -52,14 +48,15 @@ def named_forms() -> dict[str, list[dict[str, object]]]:
     return {kernel: [{}, *(defines for defines in named.get(kernel, ()) if defines)] for kernel in kernels}
 
 
-def variants() -> list[tuple[str, dict[str, object], str, str]]:
-    """Return every form of every kernel with each card and the effort of its compiler."""
-    return [
-        (kernel, defines, card, effort)
-        for kernel, forms in named_forms().items()
-        for defines in forms
-        for card, effort in zip(CARDS, efforts(kernel, defines), strict=False)
-    ]
+def variants() -> Iterator[Any]:
+    """Yield every form of every kernel with each card and the effort of its compiler; the default form for one card is
+    enough in a plain run.
+    """
+    for kernel, forms in named_forms().items():
+        for defines in forms:
+            for card, effort in zip(CARDS, efforts(kernel, defines), strict=False):
+                marks = pytest.mark.thorough if defines or card != CARDS[0] else ()
+                yield pytest.param(kernel, defines, card, effort, marks=marks)
 
 
 def is_for_cpus(kernel: str, defines: Mapping[str, object]) -> bool:
@@ -83,7 +80,7 @@ def compile_text(compiler: str, target: list[str], text: str, defines: Mapping[s
     """Return the assembly of a kernel, if code is asked for; raise CalledProcessError if the compiler refuses it."""
     command = [compiler, "-x", "cl", "-cl-std=CL1.2", "-w", *target, *options(defines), effort]
     command += ["-"] if effort == NO_CODE else ["-S", "-", "-o", "-"]
-    return subprocess.run(command, input=text, check=True, capture_output=True, text=True, env=ENVIRONMENT).stdout
+    return subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout
 
 
 def figures(assembly: str, name: str) -> list[int]:
@@ -97,30 +94,10 @@ def label(value: object) -> str | None:
     return None
 
 
-@pytest.fixture(scope="module")
-def builds(request: pytest.FixtureRequest, amd_compiler: str) -> Iterator[dict[str, Future[str]]]:
-    """The assembly that each of the chosen tests looks at; as many are made at a time as there are processors."""
-
-    def build(kernel: str, defines: dict[str, object], card: str, effort: str) -> str:
-        return compile_text(amd_compiler, amd_options(card), assemble(kernel), defines, effort)
-
-    chosen = [item for item in request.session.items if getattr(item, "function", None) is test_kernel_compiles]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield {item.nodeid: pool.submit(build, **item.callspec.params) for item in chosen}
-        pool.shutdown(cancel_futures=True)
-
-
-@pytest.mark.parametrize(("kernel", "defines", "card", "effort"), variants(), ids=label)
-def test_kernel_compiles(
-    kernel: str,
-    defines: dict[str, object],
-    card: str,
-    effort: str,
-    builds: dict[str, Future[str]],
-    request: pytest.FixtureRequest,
-):
+@pytest.mark.parametrize(("kernel", "defines", "card", "effort"), [*variants()], ids=label)
+def test_kernel_compiles(kernel: str, defines: dict[str, object], card: str, effort: str, amd_compiler: str):
     try:
-        assembly = builds[request.node.nodeid].result()
+        assembly = compile_text(amd_compiler, amd_options(card), assemble(kernel), defines, effort)
     except subprocess.CalledProcessError as refusal:
         pytest.fail(refusal.stderr)
     if effort == NO_CODE:
