@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
@@ -93,10 +91,10 @@ class ResultsPage(QWidget):
             "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
         )
         self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
-        self._overview = _later("overview_view", "OverviewView", lambda view: self.overview_made.emit(view))
-        self._domains = _later("architecture_view", "ArchitectureView", lambda view: self.domains_made.emit(view))
-        self._aligned = _later("aligned_hits", "AlignedHits", lambda view: self.aligned_made.emit(view))
-        self._pictures = _later("pictures_view", "PicturesView", lambda view: self.pictures_made.emit(view))
+        self._overview = Later(_overview_view, lambda view: self.overview_made.emit(view))
+        self._domains = Later(_architecture_view, lambda view: self.domains_made.emit(view))
+        self._aligned = Later(_aligned_hits, lambda view: self.aligned_made.emit(view))
+        self._pictures = Later(_pictures_view, lambda view: self.pictures_made.emit(view))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._tabs())
@@ -478,9 +476,31 @@ class ResultsPage(QWidget):
             self.hits.table.choose_row(place)
 
 
-def _later(module: str, view: str, made: Callable[[QWidget], object]) -> Later:
-    """Return a part whose module is loaded when somebody looks, if it was not before."""
-    return Later(lambda: getattr(import_module(f".{module}", __package__), view)(), made)
+# These four are loaded when somebody first looks at their tab.
+
+
+def _overview_view() -> QWidget:
+    from ..charts.overview_view import OverviewView
+
+    return OverviewView()
+
+
+def _architecture_view() -> QWidget:
+    from ..charts.architecture_view import ArchitectureView
+
+    return ArchitectureView()
+
+
+def _aligned_hits() -> QWidget:
+    from ..alignment.aligned_hits import AlignedHits
+
+    return AlignedHits()
+
+
+def _pictures_view() -> QWidget:
+    from ..charts.pictures_view import PicturesView
+
+    return PicturesView()
 
 
 def ask_again(*parts: Later) -> None:
