@@ -8,7 +8,7 @@ from collections.abc import Callable, Container
 from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from clalign import tracing
 from clalign.compute.rehearsal import Rehearsal
@@ -25,6 +25,9 @@ from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
 from clalign.jobs import JobContext, building
 from clalign.values.devices import Device
 
+if TYPE_CHECKING:
+    from clalign.compute.opencl.session import Leave, OpenDevice
+
 PATIENCE_SECONDS = 5.0
 """So long a job that has ended for another reason waits for a driver before it leaves it alone."""
 
@@ -37,6 +40,9 @@ Rehearse = Callable[[Rehearsal], None]
 
 Done = TypeVar("Done")
 Opened = TypeVar("Opened", bound=AbstractContextManager[Any])
+
+OpenSession = Callable[[Device, Check, Building], Session]
+"""Opens a device, as `open_session` does."""
 
 
 class Opening(Generic[Opened]):
@@ -157,12 +163,20 @@ class Opening(Generic[Opened]):
             self._session.__exit__(None, None, None)
 
 
-def opening_of(pick: Callable[[], Device], context: JobContext, check: Check | None = None) -> Opening[Session]:
+def opening_of(
+    pick: Callable[[], Device], context: JobContext, check: Check | None = None, open_it: OpenSession | None = None
+) -> Opening[Session]:
     """Return the opening of a device for a job, which is told when a compiler takes long, and asked whether to stop."""
-    return Opening(lambda: open_session(pick(), check or context.check, partial(building, context)))
+    return Opening(lambda: (open_it or open_session)(pick(), check or context.check, partial(building, context)))
 
 
-def open_session(device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> Session:
+def open_session(
+    device: Device,
+    check: Check = nothing_to_check,
+    building: Building = nobody_told,
+    left: OpenDevice | None = None,
+    leave: Leave | None = None,
+) -> Session:
     """Open a device; pyopencl is only loaded if it is an OpenCL one.
 
     Parameters
@@ -172,6 +186,10 @@ def open_session(device: Device, check: Check = nothing_to_check, building: Buil
         Called by long computations; it may raise `Cancelled`.
     building : callable
         Told again and again while a kernel is being compiled for long, and once when that is over.
+    left : OpenDevice, optional
+        The device as another session has left it; by default a context is made.
+    leave : callable, optional
+        Takes the open device at the end of the session; by default it is closed.
 
     Raises
     ------
@@ -183,4 +201,4 @@ def open_session(device: Device, check: Check = nothing_to_check, building: Buil
     with tracing.span("load the drivers", "start"):
         from clalign.compute.opencl.session import OpenCLSession
 
-    return OpenCLSession(device, check, building)
+    return OpenCLSession(device, check, building, left, leave)
