@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def forget_mark(process: int) -> None:
 def device_in(words: list[str]) -> str:
     """Return the user's words for a device, as far as they are seen at a glance; a wrong guess only costs time."""
     found = ""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in itertools.pairwise([*words, ""]):
         if word == "--device":
             found = following
         elif word.startswith("--device="):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container
 from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from clalign import tracing
 from clalign.compute.rehearsal import Rehearsal
@@ -24,9 +24,6 @@ from clalign.compute.sessions import (
 from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
 from clalign.jobs import JobContext, building
 from clalign.values.devices import Device
-
-if TYPE_CHECKING:
-    from clalign.compute.opencl.session import Leave, OpenDevice
 
 PATIENCE_SECONDS = 5.0
 """So long a job that has ended for another reason waits for a driver before it leaves it alone."""
@@ -170,13 +167,7 @@ def opening_of(
     return Opening(lambda: (open_it or open_session)(pick(), check or context.check, partial(building, context)))
 
 
-def open_session(
-    device: Device,
-    check: Check = nothing_to_check,
-    building: Building = nobody_told,
-    left: OpenDevice | None = None,
-    leave: Leave | None = None,
-) -> Session:
+def open_session(device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> Session:
     """Open a device; pyopencl is only loaded if it is an OpenCL one.
 
     Parameters
@@ -186,10 +177,6 @@ def open_session(
         Called by long computations; it may raise `Cancelled`.
     building : callable
         Told again and again while a kernel is being compiled for long, and once when that is over.
-    left : OpenDevice, optional
-        The device as another session has left it; by default a context is made.
-    leave : callable, optional
-        Takes the open device at the end of the session; by default it is closed.
 
     Raises
     ------
@@ -201,4 +188,4 @@ def open_session(
     with tracing.span("load the drivers", "start"):
         from clalign.compute.opencl.session import OpenCLSession
 
-    return OpenCLSession(device, check, building, left, leave)
+    return OpenCLSession(device, check, building)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from clalign.compute.opencl.session import OpenDevice
     from clalign.compute.sessions import Building, Check, Session
 
-
 log = logging.getLogger(__name__)
 
 
@@ -171,13 +170,18 @@ class Devices:
 
     def open(self, device: Device, check: Check, building: Building) -> Session:
         """Open a device as an earlier session has left it; see `clalign.compute.opening.open_session`."""
-        from clalign.compute.opening import open_session
+        if device.kind == "reference":
+            from clalign.compute.sessions import ReferenceSession
 
+            return ReferenceSession(device, check)
         self.end_builders()
         self.settle()
         with self._changing:
             left, _ = self._open.pop(_key(device), (None, 0))
-        return open_session(device, check, building, left, partial(self._leave, device))
+        with tracing.span("load the drivers", "start"):
+            from clalign.compute.opencl.session import OpenCLSession
+
+        return OpenCLSession(device, check, building, left, partial(self._leave, device))
 
     def _leave(self, device: Device, left: OpenDevice, end_builders: Callable[[], None]) -> bool:
         """Take an open device from the session that ends; return False if it has too many programs."""

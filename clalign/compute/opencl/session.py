@@ -102,7 +102,14 @@ def opened(device: Device) -> OpenDevice:
 class OpenCLSession:
     """A session on an OpenCL device: a `KernelSession`. Owned by one thread, used as a context manager.
 
-    Parameters are those of `clalign.compute.opening.open_session`.
+    Parameters
+    ----------
+    device, check, building
+        As of `clalign.compute.opening.open_session`.
+    left : OpenDevice, optional
+        The device as another session has left it; by default a context is made.
+    leave : callable, optional
+        Takes the open device at the end of the session; by default it is closed.
     """
 
     def __init__(
