@@ -341,7 +341,7 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
     from clalign.jobs import Event, Job
 
     class WorkerHere:
-        def __init__(self, job: dict[str, Any]) -> None:
+        def __init__(self, job: dict[str, Any], ahead: object = None) -> None:
             self.job = json.dumps(job)
 
         def __enter__(self) -> WorkerHere:
@@ -360,6 +360,6 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
         def warnings(self) -> list[str]:
             return []
 
-    monkeypatch.setattr(starting, "worker_ahead", lambda *words: contextlib.nullcontext())
+    monkeypatch.setattr(starting, "WorkerAhead", lambda *words: contextlib.nullcontext())
     monkeypatch.setattr(processes, "WorkerProcess", WorkerHere)
     monkeypatch.setattr(watch, "WorkerProcess", WorkerHere)

@@ -6,13 +6,11 @@ and ``run(arguments) -> int``, which returns the exit code.
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import sys
 from collections.abc import Sequence
 
 from clalign.cli import starting
-from clalign.cli.environment import leave_threads_out
 from clalign.cli.streams import drop_unwritten, prepare_streams, tell
 from clalign.databases.cache_root import settle_cache
 from clalign.engines import COMMANDS
@@ -23,8 +21,7 @@ from clalign.jobs.processes import INNER_COMMANDS, settle_child
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    Where the words are those of an engine its worker is started before anything else is loaded, and this in turn wakes
-    the drivers.
+    Where the words are those of an engine its worker is started before anything else is loaded.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams(is_child=bool(words) and words[0] in INNER_COMMANDS)
@@ -34,14 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if words[:1] == ["worker"]:
             settle_child()
-            if "--device" in words:
-                leave_threads_out()  # drivers that are at work must not see the environment change: they may crash
-                starting.wake_drivers(starting.device_in(words))
         engine = COMMANDS.get(words[0], "") if words and not is_help else ""
-        with starting.worker_ahead(engine, starting.device_in(words)) if engine else contextlib.nullcontext():
+        with starting.WorkerAhead(engine, starting.device_in(words)) as ahead:
             from clalign.cli.program import obey
 
-            return obey(words)
+            return obey(words, ahead)
     except KeyboardInterrupt:  # before there is anything else that takes it
         tell("clalign: Interrupted.")
         return ExitCode.INTERRUPTED

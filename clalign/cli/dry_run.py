@@ -37,7 +37,9 @@ def foretell(job: dict[str, Any], place: RunPlace, outputs: Outputs, arguments: 
 
     display = progress_display(progress_mode(arguments))
     try:
-        found = watch_job({**job, "dry_run": True}, display, "Stopped. Nothing was written.")
+        found = watch_job(
+            {**job, "dry_run": True}, display, "Stopped. Nothing was written.", worker_ahead=arguments.worker_ahead
+        )
     except BaseException as error:
         name_as_given(error, place)
         raise

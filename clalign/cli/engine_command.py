@@ -94,7 +94,8 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
         job["command"] = arguments.command
     if arguments.dry_run:
         return foretell(job, place, outputs, arguments)
-    return watch(job, place, outputs, progress_mode(arguments), profile_wish(arguments))
+    profile = profile_wish(arguments)
+    return watch(job, place, outputs, progress_mode(arguments), profile, arguments.worker_ahead)
 
 
 def profiles_of(spec: Spec) -> str:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from clalign import tracing
 from clalign.cli.environment import begin_loading, end_loading, log_level
-from clalign.cli.starting import forget_marks
 from clalign.cli.streams import private_stdout
 from clalign.cli.worker_loop import Ahead
 from clalign.errors import ExitCode
@@ -43,7 +42,6 @@ def run(arguments: argparse.Namespace) -> int:
     ahead = Ahead()
     ahead.load(arguments.engine, arguments.device)
     ahead.join()  # modules that load each other must not be loaded by two threads
-    from clalign.compute.opencl.choice import pick_device
     from clalign.engines.engine import engine_named
     from clalign.execution.remote.server import Pipe, serve
     from clalign.values.devices import Device
@@ -55,13 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     order: Order = pipe.receive()
     if order.is_traced:
         tracing.begin(f"clalign executor {arguments.device}")
-    spec = spec_of(order.spec)
-    serve(pipe, Device.from_dict(order.device), order.n_devices, Path(order.run), spec, load, pick_device)
+    device, spec, devices = Device.from_dict(order.device), spec_of(order.spec), ahead.devices
+    serve(pipe, device, order.n_devices, Path(order.run), spec, load, devices.pick, devices.open)
     sys.stderr.flush()
     _leave(ExitCode.DONE)
 
 
 def _leave(code: int) -> NoReturn:
     """End at once: all is told, or nobody hears it; what drivers do in the end takes time."""
-    forget_marks(os.getpid())
     os._exit(code)

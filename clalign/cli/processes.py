@@ -61,10 +61,12 @@ class WorkerProcess:
     ----------
     job : dict
         What to do, plain data as ``clalign.cli.worker`` describes it.
+    ahead : WorkerAhead, optional
+        A worker that was started already.
     """
 
-    def __init__(self, job: dict[str, Any]) -> None:
-        self._process = starting.taken_ahead() or _started()
+    def __init__(self, job: dict[str, Any], ahead: starting.WorkerAhead | None = None) -> None:
+        self._process = (ahead.take() if ahead is not None else None) or _started()
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._log: collections.deque[str] = collections.deque(maxlen=KEPT_LINES)
         self._readers = [

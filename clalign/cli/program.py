@@ -15,6 +15,7 @@ from clalign.cli.interruptions import Ended, endings_raised
 from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ToldError, UsageError
 from clalign.cli.streams import drop_unread_stdout, enough_read, flush_stdout, show, tell
 from clalign.cli.suggestions import command_meant
+from clalign.engines import COMMANDS
 from clalign.engines.engine import engine_with, engines
 from clalign.errors import ClalignError, ExitCode
 from clalign.jobs.processes import INNER_COMMANDS
@@ -66,13 +67,20 @@ examples:
 """
 
 
-def obey(words: list[str]) -> int:
-    """Do what the words of the command line ask for and return the exit code."""
+def obey(words: list[str], ahead: starting.WorkerAhead) -> int:
+    """Do what the words of the command line ask for and return the exit code.
+
+    Parameters
+    ----------
+    words : list of str
+    ahead : WorkerAhead
+        The worker that was started for a command of an engine.
+    """
     unwinding = contextlib.nullcontext() if words[:1] in HEEDING else endings_raised()
     try:
         with unwinding:
             check_environment()
-            code = _run(words)
+            code = _run(words, ahead)
         with enough_read():
             flush_stdout()
         return code
@@ -118,30 +126,32 @@ def parser_of(name: str) -> CommandParser | None:
     return commands.parser
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], ahead: starting.WorkerAhead) -> int:
     is_engines = bool(words) and not (words[0] in OWN_COMMANDS or {"-h", "--help"} & set(words))
     engine = engine_with(words[0]) if is_engines else None
     if engine is None:
-        return _obeyed(words)
+        return _obeyed(words, ahead)
     leave_threads_out()
     begin_loading()
     end_at_once()
     try:
-        # For engines of other packages, whose commands `clalign.cli.main` does not know; else there is one already.
-        with starting.worker_ahead(engine.name, starting.device_in(words)):
-            return _obeyed(words)
+        if words[0] in COMMANDS:
+            return _obeyed(words, ahead)
+        with starting.WorkerAhead(engine.name, starting.device_in(words)) as own:  # of an engine of another package
+            return _obeyed(words, own)
     finally:
         end_loading()
 
 
-def _obeyed(words: list[str]) -> int:
+def _obeyed(words: list[str], ahead: starting.WorkerAhead) -> int:
     parser = parser_of(words[0]) if words and not words[0].startswith("-") else None
     if parser is None:
-        return _general(words)
+        return _general(words, ahead)
     try:
         arguments = parser.parse_args(words[1:])
     except SystemExit as ending:  # argparse ends this way after a help text
         return int(ending.code or 0)
+    arguments.worker_ahead = ahead
     arguments.command = shlex.join(["clalign", *words])
     code: int = arguments.run(arguments)
     return code
@@ -152,10 +162,10 @@ def all_commands() -> dict[str, str]:
     return {name: text for engine in engines() for name, text in engine.commands.items()} | TOOLS
 
 
-def _general(words: list[str]) -> int:
+def _general(words: list[str], ahead: starting.WorkerAhead) -> int:
     """Answer what needs no sub-command: help and version."""
     if words[:1] == ["help"] and len(words) > 1:
-        return _run([words[1], "--help"])
+        return _run([words[1], "--help"], ahead)
     if not words or words[0] in ("-h", "--help", "help"):
         show(_overview())
         return ExitCode.DONE if words else ExitCode.USAGE

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from types import TracebackType
 
 from clalign.jobs.processes import own_command
 
@@ -44,68 +45,56 @@ def started(command: list[str]) -> subprocess.Popen[str]:
     )
 
 
-_ahead: subprocess.Popen[str] | None = None
-"""A worker that was started before its job is known."""
+class WorkerAhead(contextlib.AbstractContextManager["WorkerAhead"]):
+    """A worker for a run of an engine, started at once: it loads what it needs while this process looks at its inputs.
 
+    A context manager that ends the worker unless it was taken. Where the system lets none start now, one is started
+    when it is needed.
 
-@contextlib.contextmanager
-def worker_ahead(engine: str, device: str = "") -> Iterator[None]:
-    """Start a worker for a run of an engine at once: it loads what it needs while this process looks at its inputs.
-
-    The first `WorkerProcess` within the block gets it; if there is none, it is ended. Within another such block there
-    is nothing to do. Where the system lets none start now, one is started when it is needed.
+    Parameters
+    ----------
+    engine : str
+        Name of the engine; empty for no worker.
+    device : str
+        The user's words for the device.
     """
-    global _ahead
-    if _ahead is not None:
-        yield
-        return
-    with contextlib.suppress(OSError):
-        _ahead = started(worker_command(engine, device))
-    try:
-        yield
-    finally:
-        if (unused := taken_ahead()) is not None:
-            unused.kill()
-            unused.wait()
-            for stream in (unused.stdin, unused.stdout, unused.stderr):
-                if stream is not None:  # what it has started may still have the other end
-                    stream.close()
-            forget_marks(unused.pid)
+
+    def __init__(self, engine: str, device: str = "") -> None:
+        self._process: subprocess.Popen[str] | None = None
+        with contextlib.suppress(OSError):
+            self._process = started(worker_command(engine, device)) if engine else None
+
+    def take(self) -> subprocess.Popen[str] | None:
+        """Return the worker, which is the caller's from now on; None if it was taken, or did not start."""
+        taken, self._process = self._process, None
+        return taken
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        unused = self.take()
+        if unused is None:
+            return
+        unused.kill()
+        unused.wait()
+        for stream in (unused.stdin, unused.stdout, unused.stderr):
+            if stream is not None:  # what it has started may still have the other end
+                stream.close()
+        forget_mark(unused.pid)
 
 
-def taken_ahead() -> subprocess.Popen[str] | None:
-    """Return the worker that was started ahead, unless another has it already; it is the caller's from now on."""
-    global _ahead
-    taken, _ahead = _ahead, None
-    return taken
-
-
-def wake_drivers(device: str) -> None:
-    """Wake the drivers as the first thing that a worker does, unless the words for its device mean the reference."""
-    from clalign.values.devices import needs_drivers
-
-    if not needs_drivers(device):
-        return
-    from clalign.compute.opencl import driver_warmup
-    from clalign.databases.cache_root import cache_root
-
-    with contextlib.suppress(OSError):
-        driver_warmup.wake_ahead(driver_warmup.verdicts_path(cache_root()), device)
-
-
-def forget_marks(process: int) -> None:
+def forget_mark(process: int) -> None:
     """Let nobody distrust the drivers because of a worker that is ended on purpose."""
-    from clalign.compute.opencl import driver_warmup
+    from clalign.compute.opencl import driver_marks
     from clalign.databases.cache_root import cache_root
 
-    with contextlib.suppress(OSError):
-        driver_warmup.forget_marks(cache_root(), process)
+    driver_marks.forget(cache_root(), process)
 
 
 def device_in(words: list[str]) -> str:
     """Return the user's words for a device, as far as they are seen at a glance; a wrong guess only costs time."""
     found = ""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in itertools.pairwise([*words, ""]):
         if word == "--device":
             found = following
         elif word.startswith("--device="):

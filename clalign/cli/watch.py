@@ -26,13 +26,19 @@ from clalign.errors import ClalignError, ExitCode, command_for
 from clalign.jobs import Event, WarningContext
 
 if TYPE_CHECKING:
+    from clalign.cli.starting import WorkerAhead
     from clalign.engines.engine import Engine
 
 
 def watch(
-    job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, profile: ProfileWish = NO_PROFILE
+    job: dict[str, Any],
+    place: RunPlace,
+    outputs: Outputs,
+    mode: ProgressMode,
+    profile: ProfileWish = NO_PROFILE,
+    worker: WorkerAhead | None = None,
 ) -> int:
-    """Run a search or go on with one, and write its outputs.
+    """Run a search or go on with one, and write its outputs; in a worker that was started ahead, if there is one.
 
     Returns
     -------
@@ -41,17 +47,24 @@ def watch(
     """
     try:
         with profiled(job, profile, progress_display(mode).say), closing(Ahead(place.path, outputs)) as ahead:
-            return _watched(job, place, outputs, mode, ahead)
+            return _watched(job, place, outputs, mode, ahead, worker)
     finally:
         place.leave()
 
 
-def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, ahead: Ahead) -> int:
+def _watched(
+    job: dict[str, Any],
+    place: RunPlace,
+    outputs: Outputs,
+    mode: ProgressMode,
+    ahead: Ahead,
+    worker_ahead: WorkerAhead | None,
+) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
         try:
-            last = _follow(job, outputs, display, interruptions, ahead)
+            last = _follow(job, outputs, display, interruptions, ahead, worker_ahead)
         except ClalignError as error:
             if isinstance(error, ReportedError) and error.run_exists:
                 place.remove_copies()
@@ -115,7 +128,12 @@ def _finish(
 
 
 def _follow(
-    job: dict[str, Any], outputs: Outputs, display: Progress, interruptions: Interruptions, ahead: Ahead
+    job: dict[str, Any],
+    outputs: Outputs,
+    display: Progress,
+    interruptions: Interruptions,
+    ahead: Ahead,
+    worker_ahead: WorkerAhead | None,
 ) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
 
@@ -124,7 +142,7 @@ def _follow(
     Event or None
         The last event; None if the user wanted to stop at once.
     """
-    last, worker, has_queries = None, WorkerProcess(job), False
+    last, worker, has_queries = None, WorkerProcess(job, worker_ahead), False
     try:
         with tracing.span("the worker"):
             _load_ahead(job, outputs)
@@ -176,6 +194,7 @@ def watch_job(
     stopped: str,
     take: Callable[[Event], None] = lambda event: None,
     interruptions: Interruptions | None = None,
+    worker_ahead: WorkerAhead | None = None,
 ) -> dict[str, Any]:
     """Run a job that makes no run file; show its progress, obey Ctrl-C, and return what it finished with.
 
@@ -189,6 +208,8 @@ def watch_job(
         Given each of its ``partial`` events.
     interruptions : Interruptions, optional
         Counts the user's wishes to stop, for one who needs to know of them.
+    worker_ahead : WorkerAhead, optional
+        A worker that was started already.
 
     Raises
     ------
@@ -198,7 +219,7 @@ def watch_job(
         If the user stopped it.
     """
     interruptions, last = interruptions or Interruptions(), None
-    with interruptions.counted(), WorkerProcess(job) as worker:
+    with interruptions.counted(), WorkerProcess(job, worker_ahead) as worker:
         try:
             for event in interruptions.obeyed(worker, lambda more: display.say(f"Stopping. {more}")):
                 if event is not None:

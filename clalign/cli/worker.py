@@ -25,14 +25,15 @@ from typing import TYPE_CHECKING, Any
 from clalign import tracing
 from clalign.cli.environment import begin_loading, log_level
 from clalign.cli.profiling import record_start, worker_profiled
-from clalign.cli.starting import forget_marks
+from clalign.cli.starting import forget_mark
 from clalign.cli.streams import private_stdout
 from clalign.cli.worker_commands import Orders
 from clalign.cli.worker_loop import Ahead, serve
+from clalign.compute.opencl.choice import Devices, all_devices, pick_device
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError, RunExists
 from clalign.jobs import TEST, Event, Job
 from clalign.values.checked import plain
-from clalign.values.devices import REFERENCE, Device, names_several, needs_drivers
+from clalign.values.devices import REFERENCE, Device, needs_drivers
 from clalign.values.documents import JobRequest, JobResult
 
 if TYPE_CHECKING:
@@ -69,14 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     ahead = Ahead()
     if arguments.engine:
         ahead.load(arguments.engine, arguments.device)
-        if names_several(arguments.device) and not arguments.stay:  # one that stays may wait long for its job
-            from clalign.execution.remote.processes import start_ahead
-
-            start_ahead(arguments.engine, arguments.device)
-    code = serve(Orders(send), ahead, perform, stays=arguments.stay)
-    if (processes := sys.modules.get("clalign.execution.remote.processes")) is not None:
-        processes.end_all()  # of a job that did not need them
-        processes.wait_for_gone()
+    code = serve(Orders(send), ahead, partial(perform, devices=ahead.devices), stays=arguments.stay)
     if (local_cluster := sys.modules.get("clalign.execution.cluster.local_cluster")) is not None:
         local_cluster.end()
     if code is None:
@@ -87,12 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.suppress(OSError):
         events.close()
     sys.stderr.flush()
-    forget_marks(os.getpid())
+    forget_mark(os.getpid())
     # Everything is told and stored. What drivers do when a process ends takes time, and some crash in it.
     os._exit(code)
 
 
-def perform(request: JobRequest, job: Job, began: int | None = None) -> int:
+def perform(request: JobRequest, job: Job, began: int | None = None, devices: Devices | None = None) -> int:
     """Run a job and send its last event; return the exit code.
 
     This is where a job ends, so it is where every exception is caught.
@@ -103,11 +97,13 @@ def perform(request: JobRequest, job: Job, began: int | None = None) -> int:
     job : Job
     began : int, optional
         When it came, on the host's clock (ns), for a profile of it; by default when this process was started.
+    devices : Devices, optional
+        What is known of devices, and open, from before; by default nothing.
     """
     try:
         job.send("started", **request)
         with worker_profiled(request, job, began):
-            value = _job_named(request["job"])(request, job)
+            value = _job_named(request["job"], devices or Devices())(request, job)
         job.send("finished", **value)
     except Cancelled:
         job.send("cancelled", run=request.get("run"))
@@ -134,27 +130,33 @@ def perform(request: JobRequest, job: Job, began: int | None = None) -> int:
     return ExitCode.DONE
 
 
-def _job_named(name: str) -> Callable[[JobRequest, Job], JobResult]:
-    """Return what does a job: one of `JOBS`, or the computing of an engine."""
+def _job_named(name: str, devices: Devices) -> Callable[[JobRequest, Job], JobResult]:
+    """Return what does a job: one of `JOBS` or `JOBS_OF_RUNS`, or the computing of an engine."""
     from clalign.engines.engine import engine_for
 
-    engine = None if name in JOBS else engine_for(name)
-    return JOBS[name] if engine is None else partial(_compute, engine)
+    if name in JOBS:
+        return JOBS[name]
+    if name in JOBS_OF_RUNS:
+        return partial(JOBS_OF_RUNS[name], devices=devices)
+    engine = engine_for(name)
+    if engine is None:
+        raise KeyError(name)
+    return partial(_compute, engine, devices=devices)
 
 
-def _task(file: RunFile, spec: Spec, job: Job, is_only_foreseen: bool = False) -> Task[Spec]:
+def _task(file: RunFile, spec: Spec, job: Job, devices: Devices, is_only_foreseen: bool = False) -> Task[Spec]:
     """Return a run to be computed, on one device or several."""
-    from clalign.compute.opencl.choice import pick_devices
     from clalign.execution.job import Task
 
-    several = partial(pick_devices, tell=partial(_tell_of_test, job))
-    return Task(file, spec, _picker(job), job, pick_devices=several, is_only_foreseen=is_only_foreseen)
+    tell = partial(_tell_of_test, job)
+    pick, pick_several = partial(devices.pick, tell=tell), partial(devices.pick_several, tell=tell)
+    return Task(
+        file, spec, pick, job, pick_devices=pick_several, open_session=devices.open, is_only_foreseen=is_only_foreseen
+    )
 
 
 def _picker(job: Job) -> Callable[[str], Device]:
     """Return what picks the device for the user's words, and tells the job if that takes long."""
-    from clalign.compute.opencl.choice import pick_device
-
     return partial(pick_device, tell=partial(_tell_of_test, job))
 
 
@@ -164,7 +166,7 @@ def _tell_of_test(job: Job, text: str) -> None:
     job.progress(TEST, 0, None, "")
 
 
-def _compute(engine: Engine, request: JobRequest, job: Job) -> JobResult:
+def _compute(engine: Engine, request: JobRequest, job: Job, devices: Devices) -> JobResult:
     with tracing.span("load modules", "start"):
         importlib.import_module("clalign.execution.job")
         from clalign.runs.run_file import create_run
@@ -178,7 +180,7 @@ def _compute(engine: Engine, request: JobRequest, job: Job) -> JobResult:
         if request.get("temporary"):
             file.make_temporary()
         is_only_foreseen = bool(request.get("dry_run"))
-        task = _task(file, spec, job, is_only_foreseen)
+        task = _task(file, spec, job, devices, is_only_foreseen)
         return engine.foresee(task) if is_only_foreseen else engine.compute(task)
 
 
@@ -191,17 +193,17 @@ def _engine(request: JobRequest) -> Engine:
     return engine
 
 
-def _foresee(request: JobRequest, job: Job) -> JobResult:
+def _foresee(request: JobRequest, job: Job, devices: Devices) -> JobResult:
     """Return what a run would take, of which nothing is kept."""
     from clalign.formats.scratch import Scratch, remove_orphans
 
     remove_orphans()  # of those that the window has ended, since another spec was filled in
     with Scratch() as folder:
         run = {"run": str(folder / "foreseen.clalign"), "temporary": True, "dry_run": True}
-        return _compute(_engine(request), {**request, **run}, job)
+        return _compute(_engine(request), {**request, **run}, job, devices)
 
 
-def _resume(request: JobRequest, job: Job) -> JobResult:
+def _resume(request: JobRequest, job: Job, devices: Devices) -> JobResult:
     from clalign.engines.engine import engine_of, spec_to_continue
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
@@ -220,8 +222,8 @@ def _resume(request: JobRequest, job: Job) -> JobResult:
             check_inputs(file, job)  # else the search does it
         engine = engine_of(file)
         if is_only_foreseen and file.facts.database is None:
-            return _foresee({"of": engine.job, "spec": spec.to_dict()}, job)
-        task = _task(file, spec, job, is_only_foreseen)
+            return _foresee({"of": engine.job, "spec": spec.to_dict()}, job, devices)
+        task = _task(file, spec, job, devices, is_only_foreseen)
         return engine.foresee(task) if is_only_foreseen else engine.compute(task)
 
 
@@ -243,14 +245,10 @@ def _inspect(request: JobRequest, job: Job) -> JobResult:
 
 
 def _devices(request: JobRequest, job: Job) -> JobResult:
-    from clalign.compute.opencl.choice import all_devices
-
     return {"devices": [device.to_dict() for device in all_devices(bool(request.get("refresh")), job.warn)]}
 
 
 def _self_test(request: JobRequest, job: Job) -> JobResult:
-    from clalign.compute.opencl.choice import all_devices
-
     number = request["device"]
     known = all_devices(tell=job.warn) if needs_drivers(number) else [REFERENCE]
     device = next((d for d in known if d.id == number), None)
@@ -387,8 +385,6 @@ def _change(request: JobRequest, job: Job) -> JobResult:
 
 
 JOBS: dict[str, Callable[[JobRequest, Job], JobResult]] = {
-    "foresee": _foresee,
-    "resume": _resume,
     "inspect": _inspect,
     "devices": _devices,
     "selftest": _self_test,
@@ -409,3 +405,6 @@ JOBS: dict[str, Callable[[JobRequest, Job], JobResult]] = {
     "realign": _change,
     "tree": _tree,
 }
+
+JOBS_OF_RUNS: dict[str, Callable[..., JobResult]] = {"foresee": _foresee, "resume": _resume}
+"""Those that compute as the job of an engine does, on the devices that are there."""

@@ -20,6 +20,7 @@ from typing import Any
 from clalign import tracing
 from clalign.cli.environment import end_loading, leave_threads_out
 from clalign.cli.worker_commands import Orders
+from clalign.compute.opencl.choice import Devices
 from clalign.errors import ExitCode
 from clalign.jobs import Job
 from clalign.values.devices import needs_drivers
@@ -60,15 +61,12 @@ def serve(orders: Orders, ahead: Ahead, perform: Perform, stays: bool) -> int | 
         came = None if code is None else tracing.now()
         ahead.join()  # modules that load each other must not be loaded by two threads
         end_loading()
-        from clalign.compute.opencl import choice
-
-        choice.keep_devices()  # to let go of one takes a driver long; this process may be about to end
         code = perform(request, job, came)
-        choice.end_builders()
+        ahead.devices.end_builders()
         if not stays or code != ExitCode.DONE or job.is_cancelled:
             break
         del request, job, order
-        choice.rest()
+        ahead.devices.rest()
         gc.collect()
         idle = Idle()
     return code
@@ -101,9 +99,16 @@ def _kibibytes(path: str, name: str) -> int:
 
 
 class Ahead:
-    """What is loaded before it is known what it will be needed for."""
+    """What is loaded before it is known what it will be needed for.
+
+    Attributes
+    ----------
+    devices : Devices
+        Sessions leave their devices open here, since a driver takes long to close one.
+    """
 
     def __init__(self) -> None:
+        self.devices = Devices()
         self._loading: threading.Thread | None = None
 
     def load(self, engine: str, device: str) -> None:
@@ -116,21 +121,16 @@ class Ahead:
             The user's words for the device, of which a context is made; the reference leaves all drivers alone.
         """
         self.join()
-        is_first = self._loading is None
-        if is_first:
+        if self._loading is None:
             leave_threads_out()
 
         def load() -> None:
-            from clalign.compute.opencl import choice
             from clalign.engines.engine import engine_named
 
-            is_with_drivers = needs_drivers(device)
-            if is_first and is_with_drivers:
-                choice.wake_ahead(device)
             with tracing.span("load numpy", "start"):  # the one of all these whose modules import each other in circles
                 importlib.import_module("numpy")
-            if is_with_drivers:
-                choice.look_ahead(device)
+            if needs_drivers(device):
+                self.devices.look_ahead(device)
             with tracing.span("load modules", "start"):
                 importlib.import_module("clalign.execution.job")
                 engine_named(engine).parts.load.get()
@@ -146,7 +146,5 @@ class Ahead:
     def let_drivers_settle(self) -> None:
         """Wait until no driver is at work: some crash in the end of a process."""
         if self._loading is not None:
-            from clalign.compute.opencl.choice import wait_for_look
-
             self._loading.join()
-            wait_for_look()
+            self.devices.settle()

@@ -38,6 +38,9 @@ Rehearse = Callable[[Rehearsal], None]
 Done = TypeVar("Done")
 Opened = TypeVar("Opened", bound=AbstractContextManager[Any])
 
+OpenSession = Callable[[Device, Check, Building], Session]
+"""Opens a device, as `open_session` does."""
+
 
 class Opening(Generic[Opened]):
     """A device being opened in a thread; a context manager.
@@ -157,9 +160,11 @@ class Opening(Generic[Opened]):
             self._session.__exit__(None, None, None)
 
 
-def opening_of(pick: Callable[[], Device], context: JobContext, check: Check | None = None) -> Opening[Session]:
+def opening_of(
+    pick: Callable[[], Device], context: JobContext, check: Check | None = None, open_it: OpenSession | None = None
+) -> Opening[Session]:
     """Return the opening of a device for a job, which is told when a compiler takes long, and asked whether to stop."""
-    return Opening(lambda: open_session(pick(), check or context.check, partial(building, context)))
+    return Opening(lambda: (open_it or open_session)(pick(), check or context.check, partial(building, context)))
 
 
 def open_session(device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> Session:

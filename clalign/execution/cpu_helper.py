@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 
-from clalign.compute.opening import LISTEN_SECONDS, Opening, Rehearse, open_session
+from clalign.compute.opening import LISTEN_SECONDS, Opening, OpenSession, Rehearse, open_session
 from clalign.compute.rehearsal import Rehearsal
-from clalign.compute.sessions import Check, ProgramChoice, Session
+from clalign.compute.sessions import Check, ProgramChoice, Session, nobody_told
 from clalign.errors import DeviceError
 from clalign.values.devices import Device
 
@@ -42,6 +42,8 @@ class CpuHelper(ExitStack):
         Each starts what the processor may have to do on a session that computes nothing. While programs for that are
         not built, the card does the work: compilers for processors need many seconds for them. A processor without a
         card compiles them after all others.
+    open_it : callable, optional
+        Opens the processor; by default `clalign.compute.opening.open_session`.
 
     Attributes
     ----------
@@ -56,6 +58,7 @@ class CpuHelper(ExitStack):
         check: Check,
         is_needed: bool = True,
         helps: Sequence[Rehearse] = (),
+        open_it: OpenSession | None = None,
     ) -> None:
         super().__init__()
         self.session: Session | None = None
@@ -66,7 +69,9 @@ class CpuHelper(ExitStack):
         self._looked, self._ended = threading.Event(), threading.Event()
         prepare: Callable[[], None] | None = None
         if is_needed and card.device.kind in ("gpu", "accelerator"):
-            self._opening = self.enter_context(Opening(lambda: open_session(pick_device("cpu"), check)))
+            self._opening = self.enter_context(
+                Opening(lambda: (open_it or open_session)(pick_device("cpu"), check, nobody_told))
+            )
             prepare = partial(self._prepare, self._opening)
         else:
             self._looked.set()

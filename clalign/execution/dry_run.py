@@ -96,7 +96,7 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
     with ExitStack() as stack:
         far, n_here = _at_workers(task, stack)
         picks = [] if far else picks_of(task)
-        openings = [stack.enter_context(opening_of(pick, task.context)) for pick in picks]
+        openings = [stack.enter_context(opening_of(pick, task.context, open_it=task.open_session)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
             work = load(replace(task, foresee=rehearsals.append))
         part = part_of(task, work)

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 import clalign
 from clalign import tracing
 from clalign.common.amounts import rate_of_run
-from clalign.compute.opening import LISTEN_SECONDS, Opening, Rehearse, opening_of
+from clalign.compute.opening import LISTEN_SECONDS, Opening, OpenSession, Rehearse, opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
@@ -32,7 +32,7 @@ from clalign.execution.estimate import Estimate
 from clalign.execution.executor import Executor
 from clalign.execution.local_executors import LocalExecutors
 from clalign.execution.planner import Planner
-from clalign.execution.remote.processes import end_ahead, end_all, remember
+from clalign.execution.remote.processes import Processes
 from clalign.execution.run_access import Post, RunAccess
 from clalign.execution.units import Plan
 from clalign.execution.writer import Writer
@@ -77,6 +77,8 @@ class Task(Struct, Generic[SpecOf], frozen=True):
         Inputs that are in memory already, by the field of the spec, which is ``-`` then.
     pick_devices : callable, optional
         Returns the devices for words that mean several, and what is to be said of others.
+    open_session : callable, optional
+        Opens a device; by default `clalign.compute.opening.open_session`.
     beside : tuple of str
         Words for further devices, which compute at the same time.
     foresee : callable
@@ -94,6 +96,7 @@ class Task(Struct, Generic[SpecOf], frozen=True):
     context: JobContext
     given: Mapping[str, list[Any]] = field(default_factory=dict)
     pick_devices: Callable[[str], tuple[list[Device], list[str]]] | None = None
+    open_session: OpenSession | None = None
     beside: tuple[str, ...] = ()
     foresee: Callable[[Rehearse], None] = lambda rehearse: None
     foresee_help: Callable[[Rehearse], None] = lambda rehearse: None
@@ -227,12 +230,11 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
     is_known = len(devices) == len(picks) > 1 and all(device.kind in IN_PROCESSES for device in devices)
     in_processes = in_processes and is_known and _has_files(task)
     with ExitStack() as stack:
-        stack.callback(end_all)
         if in_processes:
-            openings: list[Opening[Any]] = _processes(task, devices, executors)
+            processes = stack.enter_context(Processes())
+            openings: list[Opening[Any]] = _processes(task, devices, executors, processes)
         else:
-            end_ahead()
-            openings = [opening_of(pick, task.context, executors.check) for pick in picks]
+            openings = [opening_of(pick, task.context, executors.check, task.open_session) for pick in picks]
         for opening in openings:
             stack.enter_context(opening)
         with tracing.span("read the inputs", "reading"):
@@ -295,14 +297,15 @@ class Given(Struct, frozen=True):
         return self.device
 
 
-def _processes(task: Task[Any], devices: Sequence[Device], executors: LocalExecutors) -> list[Opening[DeviceProcess]]:
+def _processes(
+    task: Task[Any], devices: Sequence[Device], executors: LocalExecutors, processes: Processes
+) -> list[Opening[DeviceProcess]]:
     """Start opening each device in a process of its own."""
     from clalign.execution.remote.client import DeviceProcess
 
     spec, engine = task.spec.to_dict(), task.run.facts.engine
-    remember(engine, spec["device"], [device.id for device in devices])
     given = task.run.path, spec, len(devices), executors.check
-    return [Opening(partial(DeviceProcess, engine, device, *given)) for device in devices]
+    return [Opening(partial(DeviceProcess, processes, engine, device, *given)) for device in devices]
 
 
 def _has_files(task: Task[Any]) -> bool:
@@ -369,7 +372,10 @@ class RunState:
         stand_by(device, writer, self._n_devices, self._executors.rest)
         access = RunAccess(writer, run, device, post)
         plan = access.plan
-        with CpuHelper(session, self._task.pick_device, self._executors.check, plan.has_host, self._helps) as helper:
+        task = self._task
+        with CpuHelper(
+            session, task.pick_device, self._executors.check, plan.has_host, self._helps, task.open_session
+        ) as helper:
             if plan.has_host and device.kind == "cpu":
                 writer.planner.let_give_way(access.cutter)
             try:

@@ -60,27 +60,6 @@ def test_a_worker_takes_an_empty_level(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there are no variables of bytes elsewhere")
-def test_a_worker_adds_no_variables_while_drivers_are_being_woken() -> None:
-    """They read the environment in a thread of their own, and the C library moves it when it grows."""
-    script = (
-        "import os\nfrom clalign.cli import main, starting\n"
-        "woken, late, put = [], [], os.putenv\n"
-        "def watched(name, value):\n"
-        "    if woken and os.fsencode(name) not in os.environb:\n"
-        "        late.append(name)\n"
-        "    put(name, value)\n"
-        "os.putenv, starting.wake_drivers = watched, woken.append\n"
-        "main(['worker', 'plan7', '--device', 'reference'])\n"
-        "print(woken, late)\n"
-    )
-    fresh = {name: value for name, value in os.environ.items() if name[:8] not in ("PYTHONSA", "OPENBLAS")}
-    done = subprocess.run(
-        [sys.executable, "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=fresh, check=False
-    )
-    assert done.stderr.strip().endswith("['reference'] []"), done.stderr
-
-
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 @pytest.mark.parametrize("n", [5, 8, 16, NEEDED_FILES - 1])
 def test_too_few_open_files_are_told(n: int) -> None:

@@ -243,19 +243,19 @@ def worker_of(process: subprocess.Popen[str], mark: str) -> psutil.Process | Non
 
 
 def test_a_worker_that_was_started_ahead_is_taken_or_ended() -> None:
-    with starting.worker_ahead("plan7"):
-        ahead = starting._ahead
+    with starting.WorkerAhead("plan7") as begun:
+        ahead = begun._process
         assert ahead is not None
         assert "plan7" in psutil.Process(ahead.pid).cmdline()
         with (
-            processes.WorkerProcess({"job": "devices"}) as worker,
-            processes.WorkerProcess({"job": "devices"}) as other,
+            processes.WorkerProcess({"job": "devices"}, begun) as worker,
+            processes.WorkerProcess({"job": "devices"}, begun) as other,
         ):
             assert worker.pid == ahead.pid != other.pid
             for each in (worker, other):
                 assert [event.kind for event in each.events() if event is not None][-1] == "finished"
-    with starting.worker_ahead("pairwise"):
-        unused = starting._ahead
+    with starting.WorkerAhead("pairwise") as begun:
+        unused = begun._process
     assert unused is not None
     assert unused.poll() is not None
 

@@ -309,7 +309,7 @@ def test_the_commands_of_engines_are_known_before_these_are_loaded() -> None:
     script = (
         "import sys\nfrom clalign import cli\nfrom clalign.cli import starting\n"
         "heavy = {'msgspec', 'argparse', 'sqlite3'}\n"
-        "starting.worker_ahead = lambda *words: sys.exit(str([*words, *(heavy & set(sys.modules))]))\n"
+        "starting.WorkerAhead = lambda *words: sys.exit(str([*words, *(heavy & set(sys.modules))]))\n"
         "cli.main(['sw', 'a', 'b', '--device', 'cpu'])\n"
     )
     done = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True, text=True, check=False)

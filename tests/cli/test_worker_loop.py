@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from clalign.cli import worker_commands, worker_loop
+from clalign.cli import worker, worker_commands, worker_loop
 from clalign.cli.worker import JOBS
-from clalign.compute.opencl import choice
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7 import self_test as selftest
 from clalign.errors import ExitCode
@@ -55,7 +54,6 @@ class Desk:
 def served(monkeypatch: pytest.MonkeyPatch, lines: list[Any], codes: list[int], stays: bool = True) -> Desk:
     desk = Desk(lines, codes)
     monkeypatch.setattr(sys, "stdin", desk)
-    monkeypatch.setattr(choice, "is_keeping", False)
     monkeypatch.setattr(worker_commands, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(worker_commands.os, "_exit", lambda code: None)
     given = worker_commands.Orders(lambda event: None)
@@ -69,7 +67,6 @@ def test_one_job_is_done_after_the_other(monkeypatch: pytest.MonkeyPatch) -> Non
     desk = served(monkeypatch, [wish, JOB, {"command": "continue"}, wish, {"job": "verify"}], [0, 0])
     assert [(name, is_later) for name, _, is_later in desk.done] == [("search", False), ("verify", True)]
     assert desk.codes[-1] == ExitCode.DONE
-    assert choice.is_keeping
 
 
 def test_what_ends_badly_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +78,6 @@ def test_what_ends_badly_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_worker_that_does_not_stay_does_one_job(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = served(monkeypatch, [JOB, JOB], [0], stays=False)
     assert len(desk.done) == 1
-    assert choice.is_keeping, "its end lets go of devices sooner than it could"
 
 
 @pytest.mark.parametrize("line", [{"command": "cancel"}, {}, None, [], "job"])
@@ -174,7 +170,7 @@ def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
 
 def test_the_self_test_of_the_reference_looks_for_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(choice, "all_devices", lambda *_, **more: asked.append("drivers"))
+    monkeypatch.setattr(worker, "all_devices", lambda *_, **more: asked.append("drivers"))
     monkeypatch.setattr(selftest, "self_test", lambda device, job: {"device": device.id})
     assert JOBS["selftest"]({"of": "search", "device": "reference"}, Job(lambda event: None)) == {"device": "reference"}
     assert not asked

@@ -89,12 +89,12 @@ def test_a_temporary_cache_where_the_usual_one_cannot_be(tmp_path: Path, monkeyp
 def test_whoever_falls_back_to_the_reference_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     bad = REFERENCE.judged("not usable", "The cable is loose.")
-    monkeypatch.setattr(choice, "_listed", lambda tell: [REFERENCE])
+    monkeypatch.setattr(choice, "familiar_devices", lambda: [REFERENCE])
     assert pick_device("auto", told.append) is REFERENCE
     assert len(told) == 1
     assert pick_device("reference", told.append) is REFERENCE
     assert len(told) == 1, "who asks for it knows"
-    monkeypatch.setattr(choice, "_listed", lambda tell: [replace(bad, kind="cpu", id="0:0"), REFERENCE])
+    monkeypatch.setattr(choice, "familiar_devices", lambda: [replace(bad, kind="cpu", id="0:0"), REFERENCE])
     assert pick_device("auto", told.append) is REFERENCE
     assert "The cable is loose." in told[1]
     devices, remarks = pick_devices("auto")

@@ -13,13 +13,12 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from clalign.compute.opencl import choice, contexts
 from clalign.compute.opencl import programs as opencl_programs
 from clalign.compute.opencl.builder_process import BuilderProcess
-from clalign.compute.opencl.choice import pick_device
+from clalign.compute.opencl.choice import Devices, pick_device
 from clalign.compute.opencl.kernels import is_kept
 from clalign.compute.opencl.session import OpenCLSession
-from clalign.compute.sessions import ProgramChoice
+from clalign.compute.sessions import ProgramChoice, nobody_told, nothing_to_check
 from clalign.errors import KernelBuildError, OutOfDeviceMemory
 from clalign.values.devices import Device
 
@@ -73,44 +72,57 @@ def test_programs_are_built_ahead_in_order(session: OpenCLSession, built: list[t
     assert session._programs.counts == (3, 3)
 
 
+def open_with(devices: Devices, device: Device) -> OpenCLSession:
+    session = devices.open(device, nothing_to_check, nobody_told)
+    assert isinstance(session, OpenCLSession)
+    return session
+
+
 def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
     monkeypatch: pytest.MonkeyPatch, built: list[tuple[object, str]]
 ) -> None:
     monkeypatch.setattr("clalign.compute.opencl.kernels.assemble", lambda name: name)
-    monkeypatch.setattr(choice, "is_keeping", True)
-    cpu = pick_device("cpu")
-    with OpenCLSession(cpu) as first, OpenCLSession(cpu) as beside:
+    cpu, devices = pick_device("cpu"), Devices()
+    with open_with(devices, cpu) as first, open_with(devices, cpu) as beside:
         assert computed(first, "first", 11) == 11
         assert beside._context != first._context
     assert not first._programs._is_closed, "its builders end when nobody waits for the job any more,"
-    choice.end_builders()
+    devices.end_builders()
     assert first._programs._is_closed
-    with OpenCLSession(cpu) as second:
+    with open_with(devices, cpu) as second:
         assert second._context in (first._context, beside._context)
-    choice.rest()
-    with OpenCLSession(cpu) as second:
+    devices.rest()
+    with open_with(devices, cpu) as second:
         assert second._context == first._context, "what was left last"
         assert [computed(second, "first", 11), computed(second, "second", 11)] == [11, 12]
         assert second._programs.counts == (0, 0)
     assert len(built) == 1
-    with OpenCLSession(cpu):
+    with open_with(devices, cpu):
         assert second._programs._is_closed, "or another session begins"
-    with suppress(OutOfDeviceMemory), OpenCLSession(cpu) as failed:
+    with suppress(OutOfDeviceMemory), open_with(devices, cpu) as failed:
         raise OutOfDeviceMemory("There is too little.", "Close others.")
     assert failed._programs._is_closed
-    with OpenCLSession(cpu) as third:
+    with open_with(devices, cpu) as third:
         assert third._context != first._context, "a device that failed is opened afresh"
     for is_there in (True, True, True, False):  # the job that used it, two others, and the third
-        choice.rest()
-        assert contexts.is_kept(cpu) == is_there
+        devices.rest()
+        assert devices.is_open(cpu) == is_there
+
+
+def test_a_session_of_its_own_closes_its_device(built: list[tuple[object, str]]) -> None:
+    cpu = pick_device("cpu")
+    with OpenCLSession(cpu) as first:
+        pass
+    assert first._programs._is_closed
+    with OpenCLSession(cpu) as second:
+        assert second._context != first._context
 
 
 def test_a_device_that_was_left_is_not_built_for_here(
     monkeypatch: pytest.MonkeyPatch, built: list[tuple[object, str]]
 ) -> None:
-    monkeypatch.setattr(choice, "is_keeping", True)
     monkeypatch.setattr(opencl_programs, "FEW_NEW", 99)
-    begun, may_end, build = threading.Event(), threading.Event(), opencl_programs.build
+    begun, may_end, build, devices = threading.Event(), threading.Event(), opencl_programs.build, Devices()
 
     def slow(context: object, device_name: str, source: str, defines: dict[str, object]) -> object:
         begun.set()
@@ -118,7 +130,7 @@ def test_a_device_that_was_left_is_not_built_for_here(
         return build(context, device_name, source, defines)  # type: ignore[arg-type]
 
     monkeypatch.setattr(opencl_programs, "build", slow)
-    with OpenCLSession(pick_device("cpu")) as session:
+    with open_with(devices, pick_device("cpu")) as session:
         session.build_ahead([ProgramChoice.of("ssv_vector", {"MOST": n}) for n in range(3)])
         (thread,) = [one for one in threading.enumerate() if one.name.startswith("builder")]
         assert begun.wait(60)
@@ -126,7 +138,7 @@ def test_a_device_that_was_left_is_not_built_for_here(
     thread.join(60)
     assert not thread.is_alive()
     assert len(built) == 1, "what the compiler was at"
-    choice.end_builders()
+    devices.end_builders()
 
 
 def test_one_thread_at_a_time_builds_and_what_is_needed_now_comes_first(

@@ -354,15 +354,23 @@ def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
     assert is_other_begun.is_set()
 
 
-def test_what_comes_for_a_job_after_its_end_is_not_kept() -> None:
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> worker.Jobs:
+    """What a worker has, outside of which its tasks are called."""
+    found = worker.Jobs()
+    monkeypatch.setattr(worker, "jobs_of_worker", lambda: found)
+    return found
+
+
+def test_what_comes_for_a_job_after_its_end_is_not_kept(jobs: worker.Jobs) -> None:
     data = pickle.dumps("a search")
     assert worker.hold("an idle job", [(("search", 1), 0)], data)
-    worker._forget("an idle job")
+    jobs.forget("an idle job")
     assert worker.hold("an idle job", [(("search", 1), 0)], data), "it goes on, and is sent anew"
-    assert "an idle job" in worker._JOBS
+    assert "an idle job" in jobs.running
     assert worker.end("an idle job") == ([], {})
     assert worker.hold("an idle job", [(("search", 1), 0)], data)
-    assert "an idle job" not in worker._JOBS
+    assert "an idle job" not in jobs.running
 
 
 class Sent:
@@ -402,15 +410,15 @@ def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(mon
     assert list(payloads.register.found) == shelves[1:], "at home as well"
 
 
-def test_what_was_sent_once_more_is_not_dropped_and_what_is_missing_is_told() -> None:
+def test_what_was_sent_once_more_is_not_dropped_and_what_is_missing_is_told(jobs: worker.Jobs) -> None:
     name, data = ("search", 1), pickle.dumps("a search")
     plan = pickle.dumps("a plan")
     assert worker.hold("a job", [(("plan", 0), 0), (name, 1), (name, 2)], plan, data, data, "a task before")
     found = pickle.loads(worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)]))
     assert found == [Failure("forgotten")] * 2
-    assert name in worker._JOBS["a job"].held
+    assert name in jobs.running["a job"].held
     worker.compute("a job", {}, [(name, 0, 0, 1)], [(name, 2)])
-    assert name not in worker._JOBS["a job"].held
+    assert name not in jobs.running["a job"].held
     worker.end("a job")
 
 

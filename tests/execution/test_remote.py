@@ -15,7 +15,6 @@ import pytest
 
 from clalign import tracing
 from clalign.compute import opening
-from clalign.databases.cache_root import cache_root, make_folder
 from clalign.engines.engine import engine_named
 from clalign.errors import Cancelled, DeviceError, InputError
 from clalign.execution import job
@@ -128,8 +127,7 @@ def test_two_processes_give_what_one_gives(
     assert content(path) == expected(engine)[0]
     assert told(path, tmp_path / "exports") == expected(engine)[1]
     assert done["kernel_seconds"], "they are told of by the processes"
-    processes.wait_for_gone()
-    assert all(one._process.poll() is not None for one in started)
+    assert all(one._process.wait(WAIT) is not None for one in started)
 
 
 def test_what_processes_do_is_in_the_trace(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,9 +210,8 @@ def test_a_process_that_is_killed_at_any_moment_changes_nothing(
     assert [("once more" in text, "SIGKILL" in text) for text in context.texts] == [(True, True)]
     assert content(path) == expected(engine)[0]
     assert told(path, tmp_path / "exports") == expected(engine)[1]
-    processes.wait_for_gone()
     assert len(started) == 3, "another one has taken its place"
-    assert all(one._process.poll() is not None for one in started)
+    assert all(one._process.wait(WAIT) is not None for one in started)
     assert {file.name for file in tmp_path.iterdir()} == {"run.clalign", "exports"}
 
 
@@ -271,31 +268,6 @@ def test_what_fails_there_is_told_here(
     computed_apart(engine, folder, path, threads, words, context)
     assert any(said in text for text in context.texts), context.texts
     assert content(path) == expected(engine)[0]
-
-
-def test_processes_are_started_ahead_for_what_words_meant_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
-    make_folder(cache_root())  # what is known of devices is there before their words mean anything
-    monkeypatch.setattr(processes, "own_command", lambda *words: [sys.executable, "-c", "input()", *words])
-    processes.start_ahead("plan7", "gpus")
-    assert not processes._ahead, "nobody knows yet what they mean"
-    processes.remember("plan7", "gpus", ["0:0", "0:1"])
-    processes.start_ahead("pairwise", "gpus")
-    assert not processes._ahead, "not in processes"
-    processes.start_ahead("plan7", "gpus")
-    ahead = dict(processes._ahead)
-    assert [process.args[-2:] for process in ahead.values()] == [["plan7", "0:0"], ["plan7", "0:1"]]  # type: ignore[index]
-    assert processes.take("plan7", "0:1") is ahead["0:1"]
-    processes.end_ahead()
-    assert not processes._ahead
-    assert ahead["0:0"].poll() == -signal.SIGKILL
-    assert ahead["0:1"].poll() is None
-    another = processes.take("plan7", "0:1")
-    assert another is not ahead["0:1"]
-    for process in (ahead["0:1"], another):
-        processes.end(process)
-        assert process.stdout is not None
-        process.stdout.close()
 
 
 def test_input_in_memory_is_searched_here(

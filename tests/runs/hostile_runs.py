@@ -24,8 +24,9 @@ from typing import Any
 
 import clalign
 from clalign.cli.watch import summary
-from clalign.cli.worker import JOBS
+from clalign.cli.worker import JOBS_OF_RUNS
 from clalign.common.amounts import rate_of_finished
+from clalign.compute.opencl.choice import Devices
 from clalign.databases.examples import load_examples
 from clalign.engines.engine import engine_of, explain_in_run, spec_of
 from clalign.engines.export import export
@@ -305,7 +306,9 @@ def opened_in_window(path: Path) -> None:
 
 def resumed(path: Path, is_dry: bool, context: QuietContext) -> None:
     """Go on with a run as the worker does."""
-    value = JOBS["resume"]({"run": str(path), "device": "reference", "dry_run": is_dry}, Job(lambda event: None))
+    value = JOBS_OF_RUNS["resume"](
+        {"run": str(path), "device": "reference", "dry_run": is_dry}, Job(lambda event: None), Devices()
+    )
     if not is_dry and value:
         summary(value)
 

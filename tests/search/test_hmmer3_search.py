@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from clalign.cli import worker
 from clalign.cli.processes import WorkerProcess
 from clalign.cli.worker import JOBS
-from clalign.compute.opencl import choice
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession
@@ -427,7 +427,7 @@ def test_the_self_test_notices_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_self_test_of_the_reference_looks_for_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(choice, "all_devices", lambda *_, **more: asked.append("drivers"))
+    monkeypatch.setattr(worker, "all_devices", lambda *_, **more: asked.append("drivers"))
     monkeypatch.setattr(selftest, "self_test", lambda device, job: {"device": device.id})
     assert JOBS["selftest"]({"of": "search", "device": "reference"}, Job(lambda event: None)) == {"device": "reference"}
     assert not asked

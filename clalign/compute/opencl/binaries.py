@@ -10,8 +10,8 @@ import contextlib
 import hashlib
 import logging
 import os
-import threading
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,31 +26,8 @@ log = logging.getLogger(__name__)
 
 DIGEST_BYTES = 32
 
-_thread = threading.local()
-
-_told_by_pyopencl = cl.compiler_output
-
-
-def _compiler_output(text: str) -> None:
-    """Take what a compiler has said: Python's warnings, which pyopencl makes of it, are those of all threads."""
-    name = getattr(_thread, "name", None)
-    if name is None:
-        _told_by_pyopencl(text)
-    else:
-        log.debug("%s: %s", name, text)
-
-
-vars(cl)["compiler_output"] = _compiler_output
-
-
-@contextlib.contextmanager
-def remarks_logged(name: str) -> Iterator[None]:
-    """Put what compilers remark on a program into the log, while this thread builds it."""
-    _thread.name = name
-    try:
-        yield
-    finally:
-        _thread.name = None
+# Of programs that are well. Errors come as exceptions.
+warnings.filterwarnings("ignore", category=cl.CompilerWarning)
 
 
 @lru_cache(64)
@@ -84,8 +61,7 @@ def find(context: cl.Context, place: Path, options: Sequence[str]) -> cl.Program
     if hashlib.sha256(binary).digest() != digest:
         return None
     try:
-        with remarks_logged(place.name):
-            program: cl.Program = cl.Program(context, context.devices, [binary]).build(options=list(options))
+        program: cl.Program = cl.Program(context, context.devices, [binary]).build(options=list(options))
     except cl.Error as error:
         log.debug("%s was not taken: %s", place.name, error)
         return None

@@ -1,19 +1,23 @@
-"""Which devices there are, also on a machine without OpenCL or without pyopencl."""
+"""Which devices there are, also on a machine without OpenCL or without pyopencl, and which are open in a worker."""
 
 from __future__ import annotations
 
-import os
-import sys
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import cache
+from functools import partial
+from typing import TYPE_CHECKING
 
 from clalign import tracing
-from clalign.compute.opencl import driver_warmup
-from clalign.databases.cache_root import cache_root
-from clalign.errors import ClalignError, DeviceNotFound
+from clalign.errors import ClalignError
 from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices, names_several, needs_drivers
+
+if TYPE_CHECKING:
+    from clalign.compute.opencl.session import OpenDevice
+    from clalign.compute.sessions import Building, Check, Session
+
+log = logging.getLogger(__name__)
 
 
 def say_nothing(text: str) -> None:
@@ -32,120 +36,38 @@ def all_devices(refresh: bool = False, tell: Callable[[str], None] = say_nothing
     return discover_devices(refresh, tell)
 
 
-_ahead: Future[list[Device]] | None = None
-"""The devices that `look_ahead` finds."""
+def familiar_devices() -> list[Device]:
+    """Return every device, listed in this process where all drivers and devices are known from before; else nothing.
 
-_looking: threading.Thread | None = None
-"""The thread that looks for them."""
-
-
-def wake_ahead(wish: str = "") -> None:
-    """Wake the drivers in the background; for a process that has just begun.
-
-    Parameters
-    ----------
-    wish : str
-        The user's words for the device that will be opened; where they mean the same as last time, a context of it is
-        made.
+    Raises
+    ------
+    DeviceNotFound
+        In a fork of a process that has used drivers.
     """
-    driver_warmup.wake_ahead(driver_warmup.verdicts_path(cache_root()), wish)
-
-
-def look_ahead(wish: str = "") -> None:
-    """Look for the devices in the background, and load what opens one, for whoever picks one after this.
-
-    Parameters
-    ----------
-    wish : str
-        The user's words for the device that will be opened; a context of it is made as well.
-    """
-    global _ahead, _looking
-    _ahead = found = Future[list[Device]]()
-
-    def look() -> None:
-        try:
-            with tracing.span("load the drivers", "start"):
-                from clalign.compute.opencl import contexts, session  # noqa: F401
-                from clalign.compute.opencl.discover import familiar_devices
-
-            with tracing.span("look for devices", "start"):
-                devices = familiar_devices()
-        except BaseException as error:  # told to whoever picks a device
-            found.set_exception(error)
-            return
-        device = _one_of(devices, wish)
-        make_context = None if device is None or contexts.is_kept(device) else contexts.announced(device)
-        found.set_result(devices)
-        if make_context is not None:
-            make_context()
-        contexts.let_go_of_untaken()
-        if device is not None:
-            driver_warmup.remember_meant(cache_root(), wish, device.id, device.name)
-
-    _looking = threading.Thread(target=look, name="looks for devices", daemon=True)
-    _looking.start()
-
-
-def wait_for_look() -> None:
-    """Wait until nothing that `look_ahead` has begun is going on."""
-    if _looking is not None:
-        _looking.join()
-
-
-is_keeping = False
-"""Whether sessions leave the contexts of their devices, and what was built in them, to the next ones."""
-
-
-def keep_devices() -> None:
-    """Let sessions leave their devices open for the next ones, or until the process ends; for a worker."""
-    global is_keeping
-    is_keeping = True
-
-
-def end_builders() -> None:
-    """End children that still build for devices that were left open, once nobody waits for this process any more."""
-    if (contexts := sys.modules.get("clalign.compute.opencl.contexts")) is not None:
-        contexts.end_builders()
-
-
-def rest() -> None:
-    """Forget which devices there are, and let go of those that several jobs in a row have left alone.
-
-    For a process that waits for its next job: what it knows may be otherwise by then.
-    """
-    global _ahead
-    _ahead = None
-    if (contexts := sys.modules.get("clalign.compute.opencl.contexts")) is not None:
-        contexts.let_go_of_unused()
-
-
-def _one_of(devices: list[Device], wish: str) -> Device | None:
-    """Return the device that words mean, if they mean one that is usable and has a driver."""
-    if not devices or not wish:
-        return None
     try:
-        device = None if names_several(wish) else choose_device(wish, devices)
-    except ClalignError:  # told when it is picked
-        return None
-    return None if device is None or device.kind == "reference" else device
+        from clalign.compute.opencl import discover
+    except ImportError:
+        return []
+    discover.check_process()
+    return discover.familiar_devices()
 
 
-def _familiar() -> list[Device]:
-    """Return what `look_ahead` has found, else look now."""
-    from clalign.compute.opencl.discover import familiar_devices
-
-    return familiar_devices() if _ahead is None else _ahead.result()
-
-
-def pick_device(wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
+def pick_device(
+    wish: str, tell: Callable[[str], None] = say_nothing, familiar: Callable[[], list[Device]] | None = None
+) -> Device:
     """Return the device that a user's words mean (see `clalign.values.devices.choose_device`).
 
-    Where all drivers and devices are known from before they are listed in this process, which is a
-    worker that may be lost; otherwise in a child process.
+    Parameters
+    ----------
+    wish : str
+    tell : callable
+        Called with what the user should know.
+    familiar : callable, optional
+        Returns the devices in place of `familiar_devices`; where there are none, a child process lists them.
     """
     if not needs_drivers(wish):
         return REFERENCE
-    listed = _listed(tell)
+    listed = (familiar or familiar_devices)() or all_devices(tell=tell)
     device = choose_device(wish, listed)
     if device.kind == "reference":
         tell(_why_none(listed))
@@ -158,45 +80,146 @@ def _why_none(devices: list[Device]) -> str:
     return f"No OpenCL device can be used. {' '.join(problems) or 'No driver shows one; clalign doctor tells more.'}"
 
 
-def pick_devices(wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[list[Device], list[str]]:
+def pick_devices(
+    wish: str, tell: Callable[[str], None] = say_nothing, familiar: Callable[[], list[Device]] | None = None
+) -> tuple[list[Device], list[str]]:
     """Return the devices that a user's words mean, and what is to be said of others.
 
-    See `clalign.values.devices.choose_devices`.
+    See `pick_device` and `clalign.values.devices.choose_devices`.
     """
     if not needs_drivers(wish):
         return [REFERENCE], []
-    listed = _listed(tell)
+    listed = (familiar or familiar_devices)() or all_devices(tell=tell)
     devices, remarks = choose_devices(wish, listed)
     if all(device.kind == "reference" for device in devices):
         remarks = [*remarks, _why_none(listed)]
     return devices, remarks
 
 
-@cache
-def _first_process() -> int:
-    """Return the process that was the first to use drivers; a fork of it inherits the answer."""
-    return os.getpid()
+MAX_PROGRAMS = 256
+"""Programs of a device that is left open."""
+
+MAX_JOBS_UNUSED = 3
+"""Jobs in a row that may leave an open device alone before it is closed: hits are exported between two searches."""
+
+_Key = tuple[str, ...]
+"""A device and its driver."""
 
 
-def check_process() -> None:
-    """Refuse to use drivers in a fork of a process that has used them: their threads are not in it, and it would hang.
-
-    Raises
-    ------
-    DeviceNotFound
-    """
-    if _first_process() != os.getpid():
-        raise DeviceNotFound(
-            "This process was forked from one that has used OpenCL devices already, whose drivers do not work in it.",
-            'Start processes with multiprocessing.get_context("spawn"), or fork before a device is used; the device'
-            ' "reference" works everywhere.',
-        )
+def _key(device: Device) -> _Key:
+    return device.id, device.name, device.platform_version, device.driver
 
 
-def _listed(tell: Callable[[str], None]) -> list[Device]:
-    check_process()
+class Devices:
+    """The devices of a worker: listed and opened ahead of its job, and left open for the next one."""
+
+    def __init__(self) -> None:
+        self._ahead: Future[list[Device]] | None = None
+        self._looking: threading.Thread | None = None
+        self._open: dict[_Key, tuple[OpenDevice, int]] = {}  # and the jobs that have ended since it was left
+        self._ends: list[Callable[[], None]] = []  # each ends the children that build for a device that was left
+        self._changing = threading.Lock()
+
+    def look_ahead(self, wish: str) -> None:
+        """List the devices in the background, and make a context of the one that the user's words mean."""
+        self._ahead = found = Future[list[Device]]()
+
+        def look() -> None:
+            try:
+                found.set_result(self._listed_and_opened(wish))
+            except BaseException as error:  # raised where a device is picked
+                found.set_exception(error)
+
+        self._looking = threading.Thread(target=look, name="looks for devices", daemon=True)
+        self._looking.start()
+
+    def _listed_and_opened(self, wish: str) -> list[Device]:
+        with tracing.span("look for devices", "start"):
+            devices = familiar_devices()
+        device = _one_of(devices, wish)
+        if device is None or self.is_open(device):
+            return devices
+        with tracing.span("load the drivers", "start"):
+            from clalign.compute.opencl.session import opened
+        try:
+            with tracing.span("make a context ahead", "start"):
+                left = opened(device)
+        except Exception:  # the session that wants it says why
+            log.debug("no context of %s could be made ahead", device.name, exc_info=True)
+            return devices
+        with self._changing:
+            self._open[_key(device)] = left, 0
+        return devices
+
+    def settle(self) -> None:
+        """Wait until nothing is done ahead any more."""
+        if self._looking is not None:
+            self._looking.join()
+
+    def familiar(self) -> list[Device]:
+        """Return what `look_ahead` has found; else list the devices now."""
+        return familiar_devices() if self._ahead is None else self._ahead.result()
+
+    def pick(self, wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
+        """Return the device that a user's words mean; see `pick_device`."""
+        return pick_device(wish, tell, self.familiar)
+
+    def pick_several(self, wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[list[Device], list[str]]:
+        """Return the devices that a user's words mean, and what is to be said of others; see `pick_devices`."""
+        return pick_devices(wish, tell, self.familiar)
+
+    def open(self, device: Device, check: Check, building: Building) -> Session:
+        """Open a device as an earlier session has left it; see `clalign.compute.opening.open_session`."""
+        if device.kind == "reference":
+            from clalign.compute.sessions import ReferenceSession
+
+            return ReferenceSession(device, check)
+        self.end_builders()
+        self.settle()
+        with self._changing:
+            left, _ = self._open.pop(_key(device), (None, 0))
+        with tracing.span("load the drivers", "start"):
+            from clalign.compute.opencl.session import OpenCLSession
+
+        return OpenCLSession(device, check, building, left, partial(self._leave, device))
+
+    def _leave(self, device: Device, left: OpenDevice, end_builders: Callable[[], None]) -> bool:
+        """Take an open device from the session that ends; return False if it has too many programs."""
+        if len(left.programs) > MAX_PROGRAMS:
+            return False
+        with self._changing:
+            self._open[_key(device)] = left, 0
+            self._ends.append(end_builders)
+        return True
+
+    def is_open(self, device: Device) -> bool:
+        """Return whether a device is open and nobody uses it."""
+        return _key(device) in self._open
+
+    def end_builders(self) -> None:
+        """End children that still build for devices that were left.
+
+        To be called when nobody waits for the results of the job any more: processes that use a card die slowly.
+        """
+        with self._changing:
+            ends, self._ends = self._ends, []
+        for end in ends:
+            end()
+
+    def rest(self) -> None:
+        """Forget the list of devices, which may change until the next job, and close those that jobs leave alone."""
+        self._ahead = None
+        with self._changing:
+            # The first end of a job that is counted is that of the job that used the device.
+            self._open = {key: (left, n + 1) for key, (left, n) in self._open.items() if n < MAX_JOBS_UNUSED}
+
+
+def _one_of(devices: list[Device], wish: str) -> Device | None:
+    """Return the device that words mean, if they mean one that is usable and has a driver."""
+    if not devices or not wish or names_several(wish):
+        return None
     try:
-        familiar = _familiar()
-    except ImportError:
-        return [REFERENCE]
-    return familiar or all_devices(tell=tell)
+        device = choose_device(wish, devices)
+    except ClalignError:  # told when it is picked
+        return None
+    return None if device.kind == "reference" else device

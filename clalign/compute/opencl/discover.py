@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import re
 import shutil
 import subprocess
@@ -19,8 +20,7 @@ from typing import Any, get_args
 
 import pyopencl as cl
 
-from clalign.compute.opencl import driver_warmup, processor_target
-from clalign.compute.opencl.driver_warmup import LIST_SECONDS
+from clalign.compute.opencl import driver_marks, processor_target
 from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
 from clalign.databases.cache_root import cache_root, make_folder, write_whole
@@ -33,6 +33,9 @@ from clalign.jobs.processes import (
 from clalign.values.devices import REFERENCE, Device, DeviceKind, Health
 
 log = logging.getLogger(__name__)
+
+LIST_SECONDS = 20
+"""Timeout for a child process that lists the devices (s)."""
 
 TEST_SECONDS = 120
 
@@ -65,14 +68,29 @@ _HIDDEN_PLATFORMS = ("Oclgrind",)
 """Simulators that a developer may have installed; far too slow to offer."""
 
 
-def wake_drivers() -> int:
-    """Let the drivers find their devices; see `driver_warmup.wake`."""
-    return driver_warmup.wake(cl._cl.__file__)
+@cache
+def _first_process() -> int:
+    """Return the process that was the first to use drivers; a fork of it inherits the answer."""
+    return os.getpid()
+
+
+def check_process() -> None:
+    """Refuse to use drivers in a fork of a process that has used them: their threads are not in it, and it would hang.
+
+    Raises
+    ------
+    DeviceNotFound
+    """
+    if _first_process() != os.getpid():
+        raise DeviceNotFound(
+            "This process was forked from one that has used OpenCL devices already, whose drivers do not work in it.",
+            'Start processes with multiprocessing.get_context("spawn"), or fork before a device is used; the device'
+            ' "reference" works everywhere.',
+        )
 
 
 def driver_devices() -> Iterator[tuple[str, cl.Device]]:
     """Yield id and driver handle of every OpenCL device of this process."""
-    wake_drivers()
     try:
         platforms = cl.get_platforms()
     except cl.LogicError:  # the loader's way of saying that there is no platform
@@ -103,10 +121,9 @@ def driver_device(device: Device) -> cl.Device:
         If its driver does not tell.
     """
     try:
-        with driver_warmup.LISTED:
-            for number, handle in driver_devices():
-                if number == device.id and product_name(handle) == device.name:
-                    return handle
+        for number, handle in driver_devices():
+            if number == device.id and product_name(handle) == device.name:
+                return handle
     except cl.Error as error:
         raise DeviceError(
             f"The driver of {device.name} does not tell its name ({error}).",
@@ -188,7 +205,7 @@ def _compute_capability(handle: cl.Device, extensions: tuple[str, ...]) -> int:
 
 def verdicts_path() -> Path:
     """Return the file that keeps the verdicts of self-tests."""
-    return driver_warmup.verdicts_path(cache_root())
+    return cache_root() / "devices.json"
 
 
 def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda text: None) -> list[Device]:
@@ -213,7 +230,7 @@ def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda
         log.warning("%s", problem)
         tell(problem)
     else:
-        driver_warmup.trust_again(verdicts_path().parent)
+        driver_marks.forget_all(verdicts_path().parent)
     return [*_tuned(judged), REFERENCE]
 
 
@@ -223,16 +240,14 @@ def familiar_devices() -> list[Device]:
     Nor if an earlier process has not come back from this, because its driver hung or crashed, and
     no child process has listed the devices since.
     """
-    known = _read_verdicts()
-    folder = verdicts_path().parent
-    with driver_warmup.LISTED:
-        if not known or driver_warmup.is_distrusted(folder):
-            return []
-        try:
-            with driver_warmup.marked(folder):
-                listed = described_devices()
-        except OSError:
-            return []
+    known, folder = _read_verdicts(), verdicts_path().parent
+    if not known or driver_marks.is_driver_lost(folder):
+        return []
+    try:
+        with driver_marks.marked(folder):
+            listed = described_devices()
+    except OSError:
+        return []
     if not listed or any(device_key(device) not in known for device in listed):
         return []
     return [*_tuned([_judge(device, known) for device in listed]), REFERENCE]

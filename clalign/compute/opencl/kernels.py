@@ -121,11 +121,10 @@ def _built(
         return kept
     program = cl.Program(context, source)
     try:
-        with binaries.remarks_logged(f"{name} on {device_name}"):
-            with tracing.span("compile", "building"):
-                program.build(options=words)
-            if not more:
-                program = _with_flushed_products(context, program, words)
+        with tracing.span("compile", "building"):
+            program.build(options=words)
+        if not more:
+            program = _with_flushed_products(context, program, words)
     except cl.RuntimeError as error:
         raise KernelBuildError(device_name, f"{name}.cl", dict(defines), str(error)) from error
     if not more and defines.get("LANE_BACKEND") != 0:

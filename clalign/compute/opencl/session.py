@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyopencl as cl
+from msgspec import Struct, field
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from clalign import tracing
 from clalign.compute.opencl.build_reports import build_report
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
-from clalign.compute.opencl.choice import check_process
-from clalign.compute.opencl.contexts import OpenDevice, leave, opened
 from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
-from clalign.compute.opencl.discover import device_key, driver_device
+from clalign.compute.opencl.discover import check_process, device_key, driver_device
 from clalign.compute.opencl.driver_errors import Translated, is_out_of_memory
 from clalign.compute.opencl.programs import Programs
 from clalign.compute.opencl.queues import Queue, is_over, span_of
@@ -73,10 +72,54 @@ def has_own_memory(device: Device) -> bool:
     return device.kind != "cpu"
 
 
-class OpenCLSession:
-    """A session on an OpenCL device: a `KernelSession`. Owned by one thread, used as a context manager."""
+class OpenDevice(Struct, frozen=True):
+    """A context of a device, and what was built in it. It belongs to one session at a time.
 
-    def __init__(self, device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> None:
+    Attributes
+    ----------
+    context : pyopencl.Context
+    programs : dict
+        Those that were built.
+    kernels : dict
+        Those that were taken from them, by program and name.
+    """
+
+    context: cl.Context
+    programs: dict[ProgramChoice, cl.Program] = field(default_factory=dict)
+    kernels: dict[tuple[ProgramChoice, str], cl.Kernel] = field(default_factory=dict)
+
+
+Leave = Callable[[OpenDevice, Callable[[], None]], bool]
+"""Takes an open device from a session that ends, and what ends the children that build for it; returns False if the
+session is to close the device."""
+
+
+def opened(device: Device) -> OpenDevice:
+    """Return a device with a new context."""
+    return OpenDevice(cl.Context([driver_device(device)]))
+
+
+class OpenCLSession:
+    """A session on an OpenCL device: a `KernelSession`. Owned by one thread, used as a context manager.
+
+    Parameters
+    ----------
+    device, check, building
+        As of `clalign.compute.opening.open_session`.
+    left : OpenDevice, optional
+        The device as another session has left it; by default a context is made.
+    leave : callable, optional
+        Takes the open device at the end of the session; by default it is closed.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        check: Check = nothing_to_check,
+        building: Building = nobody_told,
+        left: OpenDevice | None = None,
+        leave: Leave | None = None,
+    ) -> None:
         check_process()
         self.device = device
         self.check = check
@@ -93,12 +136,13 @@ class OpenCLSession:
         self._queue_name, self._n_queues = "queue 1", itertools.count(2)
         with self._translated():
             with tracing.span("make a context", "start"):
-                there = opened(device, driver_device(device))
-            self._context, self._kernels = there.context, there.kernels
+                left = left or opened(device)
+            self._leave = leave
+            self._context, self._kernels = left.context, left.kernels
             self._known_kernels: dict[tuple[object, ...], tuple[cl.Kernel, int]] = {}  # as launches ask for them
             child_for = partial(BuilderProcess, device)
             apart = has_own_memory(device)
-            self._programs = Programs(self._context, device.name, child_for, apart, there.programs)
+            self._programs = Programs(self._context, device.name, child_for, apart, left.programs)
             self._queue = Queue(self._context, self._busy_queues)
             self._pool = MemoryPool(ImmediateAllocator(self._queue.handle)) if apart else None
             self._clock = DeviceClock(self._context, device) if tracing.is_on() else None
@@ -441,6 +485,12 @@ class OpenCLSession:
                 "Continue on another device, or update this driver.",
             ) from error
 
+    def _left(self) -> bool:
+        """Leave the device open; return False if nobody takes it."""
+        assert self._leave is not None
+        left = OpenDevice(self._context, self._programs.left(), dict(self._kernels))
+        return self._leave(left, self._programs.close)
+
     def __enter__(self) -> OpenCLSession:
         return self
 
@@ -457,8 +507,7 @@ class OpenCLSession:
             if self._is_owner:
                 with tracing.span("give back memory"):
                     self._cache.clear()
-                there = OpenDevice(self._context, self._programs.left(), dict(self._kernels))
-                is_left = error is None and leave(self.device, there, self._programs.close)
+                is_left = error is None and self._leave is not None and self._left()
                 if not is_left:
                     self._programs.close()
                 self._kernels.clear()

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
-from clalign.compute.foresight import remembered
-from clalign.compute.opening import Rehearse
 from clalign.compute.rehearsal import Rehearsal
 from clalign.engines.pairwise.inputs import PairwiseInputs
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
@@ -27,20 +23,6 @@ TRACED_ROWS = 64
 
 TRACED_LENGTHS = 640, 1280, 1920, 2560
 """Pairs of these are traced by all programs there are: five strips each of 32 lanes with 4, 8, 12 and 16 rows."""
-
-WORTH_REMEMBERING = 4
-"""Queries of which it is remembered what programs they need; of fewer that is found again as soon as read."""
-
-
-def foresight_of(inputs: PairwiseInputs) -> Rehearse:
-    """Return what tells which programs a search will need, and remembers that if there are several queries."""
-    ahead: Rehearse = partial(rehearse, inputs)
-    if len(inputs.query_rows) < WORTH_REMEMBERING:
-        return ahead
-    reports = inputs.query_report, inputs.target_report
-    read = [(report.digest, report.alphabet, report.format) for report in reports]
-    lengths = np.sort(np.diff(inputs.queries.offsets)[inputs.query_rows])[-MAX_REHEARSED:].tolist()
-    return remembered(ahead, "sequences", json.dumps([read, inputs.chosen.to_dict(), inputs.strands, lengths]))
 
 
 def rehearse(inputs: PairwiseInputs, session: Rehearsal) -> None:

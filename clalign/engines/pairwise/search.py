@@ -20,6 +20,7 @@ where there are none, at the end of each query. In the end the first `top` of ea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -37,7 +38,7 @@ from clalign.engines.pairwise.query import (
     refuse_unknown_statistics,
     statistics_at_end,
 )
-from clalign.engines.pairwise.rehearsal import foresight_of
+from clalign.engines.pairwise.rehearsal import rehearse
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import PairwiseFacts, n_wider
 from clalign.execution.estimate import Estimate
@@ -75,7 +76,7 @@ class PairwiseWork(Struct):
         """Read the input; a begun run has its statistics."""
         inputs = load_inputs(task.run, task.spec, task.context)
         if not task.spec.is_pairs:
-            task.foresee(foresight_of(inputs))
+            task.foresee(partial(rehearse, inputs))
         if not isinstance(task.run.facts, PairwiseFacts):
             refuse_unknown_statistics(inputs, task.spec)
         return cls(task, inputs, cautions(inputs))

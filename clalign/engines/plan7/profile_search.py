@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -16,7 +17,7 @@ from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
 from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
-from clalign.engines.plan7.rehearsal import foresight_of, rehearse_domains
+from clalign.engines.plan7.rehearsal import rehearse, rehearse_domains
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
@@ -77,7 +78,7 @@ class ProfileWork(Struct):
         profiles, digest = task.given.get("profiles"), ""
         if profiles is None:
             profiles, digest = load_library(files.profiles, context.check)
-        foresee(task, profiles, digest)
+        foresee(task, profiles)
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
@@ -139,9 +140,9 @@ def start_many(
     return lambda: [scored for wait in waits for scored in wait()]
 
 
-def foresee(task: Task[SearchSpec], profiles: list[Hmm], digest: str = "") -> None:
-    """Have the programs built that a search with these profiles, of a file with this checksum, will need."""
-    task.foresee(foresight_of(profiles, task.spec, digest))
+def foresee(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
+    """Have the programs built that a search with these profiles will need."""
+    task.foresee(partial(rehearse, profiles, task.spec))
     if any(hmm.origin == "hmmer3" for hmm in profiles):
         task.foresee_help(rehearse_domains)
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator
 
-from clalign.compute.foresight import remembered
-from clalign.compute.opening import Rehearse
 from clalign.compute.rehearsal import Rehearsal, probe_batch
 from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
@@ -23,9 +20,6 @@ from clalign.values.sequences import SequenceBatch
 MAX_REHEARSED = 256
 """Lengths of a library that are looked at; what is needed besides is built when it is."""
 
-WORTH_REMEMBERING = 8
-"""Profiles of which it is remembered what programs they need; of fewer that is found again as soon as read."""
-
 MAX_TOGETHER = 64
 """Profiles that are made at a time."""
 
@@ -38,17 +32,6 @@ of a row, are the same for them."""
 
 PROBES, LONG_PROBE = 1 << 13, 1 << 14
 """Sequences to rehearse with, as many as a batch has, and the residues of a long one among them."""
-
-
-def foresight_of(profiles: Sequence[Hmm], spec: SearchSpec, digest: str) -> Rehearse:
-    """Return what tells which programs a search with profiles will need.
-
-    Where there are several, of a file with this checksum, it is remembered.
-    """
-    ahead: Rehearse = partial(rehearse, profiles, spec)
-    if not digest or len(profiles) < WORTH_REMEMBERING:
-        return ahead
-    return remembered(ahead, "profiles", digest, repr((filter_limits(spec), spec.compute_composition)))
 
 
 def rehearse(profiles: Iterable[Hmm], spec: SearchSpec, session: Rehearsal) -> None:

@@ -37,6 +37,9 @@ END_SECONDS = 2.0
 IDLE_SECONDS = 600.0
 """Time without a unit after which a worker forgets a job (s): the main process is gone."""
 
+MAX_ENDED = 1000
+"""Jobs that have ended of which what still comes is not kept."""
+
 Rows = tuple[Reference, int, int, int]
 """A unit: name of a search, number of its query, first and last row."""
 
@@ -108,7 +111,7 @@ def hold(job: str, given: Sequence[tuple[Reference, int]], *payloads_and_after: 
     *payloads_and_after
         A payload for each name; then what this task had to wait for.
     """
-    state, is_whole = _job(job), True
+    state, is_whole = jobs_of_worker().job(job), True
     for (name, serial), data in zip(given, payloads_and_after, strict=False):
         try:
             thing = unpacked(data, state.found)
@@ -125,7 +128,7 @@ def hold_shard(job: str, database: int, number: int, digest: str, data: bytes | 
         shards.keep_shard(digest, data)
     found = shards.opened_shard(digest)
     if found is not None:
-        _job(job).shards_of(database).held[number] = found
+        jobs_of_worker().job(job).shards_of(database).held[number] = found
     return found is not None
 
 
@@ -146,7 +149,7 @@ def compute(
     """
     import distributed
 
-    state = _job(job)
+    state = jobs_of_worker().job(job)
     for name, serial in drop:
         if state.serials.get(name) == serial:
             state.held.pop(name, None)
@@ -160,40 +163,55 @@ def compute(
 
 def end(job: str) -> tuple[list[str], dict[str, float]]:
     """End a job; return the names of processors that helped cards, and seconds by kernel."""
-    with _LOCK:
-        _ENDED.append(job)
-    return _forget(job)
+    return jobs_of_worker().end(job)
 
 
-def _forget(job: str) -> tuple[list[str], dict[str, float]]:
-    with _LOCK:
-        state = _JOBS.pop(job, None)
-    if state is None:
-        return [], {}
-    state.end()
-    with _LOCK:
-        is_last = not _JOBS
-    if is_last:
-        keep_to_limit(Path())
-    return list(state.helpers), dict(state.seconds)
+class Jobs:
+    """The jobs of a worker."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, _Job] = {}
+        self._ended: deque[str] = deque(maxlen=MAX_ENDED)
+        self._changing = threading.Lock()
+
+    def job(self, name: str) -> _Job:
+        """Return a job; one that is not kept if it has ended."""
+        with self._changing:
+            return _Job(name, self) if name in self._ended else self.running.setdefault(name, _Job(name, self))
+
+    def end(self, name: str) -> tuple[list[str], dict[str, float]]:
+        """End a job; return the names of processors that helped cards, and seconds by kernel."""
+        with self._changing:
+            self._ended.append(name)
+        return self.forget(name)
+
+    def forget(self, name: str) -> tuple[list[str], dict[str, float]]:
+        """Stop a job, which begins anew if something comes for it; return what `end` does."""
+        with self._changing:
+            state = self.running.pop(name, None)
+            is_last = not self.running
+        if state is None:
+            return [], {}
+        state.end()
+        if is_last:
+            keep_to_limit(Path())
+        return list(state.helpers), dict(state.seconds)
 
 
-_LOCK = threading.Lock()
-_JOBS: dict[str, _Job] = {}
-_ENDED: deque[str] = deque(maxlen=1000)
-"""Jobs that have ended: what still comes for them is not kept."""
+def jobs_of_worker() -> Jobs:
+    """Return the jobs of the worker of Dask that this task runs on; they are an attribute of it."""
+    import distributed
 
-
-def _job(name: str) -> _Job:
-    with _LOCK:
-        return _Job(name) if name in _ENDED else _JOBS.setdefault(name, _Job(name))
+    attributes = vars(distributed.get_worker())
+    jobs: Jobs = attributes.setdefault("clalign_jobs", Jobs())
+    return jobs
 
 
 class _Job:
     """What this worker has of a job."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, jobs: Jobs) -> None:
+        self.name, self.jobs = name, jobs
         self.held: dict[Reference, Any] = {}
         self.serials: dict[Reference, int] = {}
         self.helpers: dict[str, None] = {}
@@ -317,7 +335,7 @@ class _DeviceThread:
                     return True
                 if time.monotonic() > until:
                     self.is_closed = True
-                    threading.Thread(target=_forget, args=(self._job.name,), daemon=True).start()
+                    threading.Thread(target=self._job.jobs.forget, args=(self._job.name,), daemon=True).start()
                     return False
                 self._changed.wait(LISTEN_SECONDS)
         return False

@@ -20,7 +20,7 @@ from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import Check
 from clalign.errors import DeviceError
 from clalign.execution.failures import Failure
-from clalign.execution.remote import processes
+from clalign.execution.remote.processes import END_SECONDS, Processes
 from clalign.execution.run_access import RunAccess
 from clalign.execution.units import Finished, Unit
 from clalign.jobs import JobContext, building
@@ -63,6 +63,8 @@ class DeviceProcess:
 
     Parameters
     ----------
+    processes : Processes
+        Starts the process.
     engine : str
         Name of the engine.
     device : Device
@@ -81,13 +83,20 @@ class DeviceProcess:
     """
 
     def __init__(
-        self, engine: str, device: Device, run: Path, spec: dict[str, Any], n_devices: int, check: Check
+        self,
+        processes: Processes,
+        engine: str,
+        device: Device,
+        run: Path,
+        spec: dict[str, Any],
+        n_devices: int,
+        check: Check,
     ) -> None:
-        self.device, self._check = device, check
+        self.device, self._check, self._processes = device, check, processes
         self._received: SimpleQueue[Message | None] = SimpleQueue()
         self._units: dict[UnitKey, Unit[Any]] = {}
         try:
-            self._process = processes.take(engine, device.id)
+            self._process = processes.start(engine, device.id)
         except OSError as error:
             failure = ProcessNotStarted(f"a process for {device.name}", error)
             raise DeviceError(failure.message, failure.hint) from error
@@ -105,9 +114,9 @@ class DeviceProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
-            processes.let_go(self._process)
+            self._processes.let_go(self._process)
         else:
-            processes.end(self._process)
+            self._processes.end(self._process)
 
     def _read(self) -> None:
         """Read messages until the process ends."""
@@ -140,9 +149,9 @@ class DeviceProcess:
 
     def _lost(self) -> DeviceError:
         try:
-            code = self._process.wait(processes.END_SECONDS)
+            code = self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:  # it hangs at its end, or its last message is damaged
-            processes.end(self._process)
+            self._processes.end(self._process)
             code = -9  # SIGKILL, which Windows has no name for
         reason = f"with exit code {code}"
         with suppress(ValueError):

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from clalign import tracing
-from clalign.compute.opening import Opening, Rehearse, open_session
+from clalign.compute.opening import Opening, OpenSession, Rehearse, open_session
 from clalign.compute.sessions import nothing_to_check
 from clalign.execution.cpu_helper import CpuHelper
 from clalign.execution.executor import Executor
@@ -76,7 +76,7 @@ class _Quiet(Task[Any], frozen=True):
 
 def serve(
     pipe: Pipe, device: Device, n_devices: int, path: Path, spec: Spec, load: Callable[[Task[Any]], Work],
-    pick_device: Callable[[str], Device],
+    pick_device: Callable[[str], Device], open_it: OpenSession | None = None,
 ) -> None:  # fmt: skip
     """Compute with a device until everything is stored.
 
@@ -94,10 +94,12 @@ def serve(
         Reads the input.
     pick_device : callable
         Returns the processor that helps a card.
+    open_it : callable, optional
+        Opens a device; by default `clalign.compute.opening.open_session`.
     """
     helps = list[Rehearse]()
     try:
-        opening = Opening(lambda: open_session(device, nothing_to_check, partial(pipe.send, "building")))
+        opening = Opening(lambda: (open_it or open_session)(device, nothing_to_check, partial(pipe.send, "building")))
         # The other process ends this one when its job ends: there is nothing to check meanwhile.
         with opening, opening.result(nothing_to_check) as session:
             pipe.ask("open")  # the run says what is needed now
@@ -107,7 +109,7 @@ def serve(
                 )
                 work = load(task)
                 plan = plan_of_part(work, part_of(task, work)).among(n_devices)
-                with CpuHelper(session, pick_device, nothing_to_check, plan.has_host, helps) as helper:
+                with CpuHelper(session, pick_device, nothing_to_check, plan.has_host, helps, open_it) as helper:
                     parent = _Parent(pipe, plan, file)
                     Executor(session, helper, plan, plan.cutter_for(device), parent, parent).compute()
                     recording = tracing.recorded()
