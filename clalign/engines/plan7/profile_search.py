@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -17,7 +17,6 @@ from clalign.databases.reports import InputReport
 from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
 from clalign.engines.plan7.rehearsal import foresight_of, rehearse_domains
-from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
@@ -34,6 +33,9 @@ from clalign.values.hits import Hit
 from clalign.values.local_profiles import Shelves
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
+
+if TYPE_CHECKING:
+    from clalign.engines.plan7.search import AnySearch
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
 
