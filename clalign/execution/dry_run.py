@@ -170,7 +170,7 @@ def _opened(openings: list[Opening[Session]], task: Task[Any]) -> Iterator[Sessi
         raise last
 
 
-def _unit(device: Device, plan: Plan[Any], run: RunFile, rehearsals: list[Rehearse]) -> Rehearsal:
+def _unit(device: Device, plan: Plan, run: RunFile, rehearsals: list[Rehearse]) -> Rehearsal:
     """Return what a device is asked for: memory, and programs."""
     if device.kind == "reference" or not plan.n_rows or not plan.n_cells:
         return Rehearsal(device)
@@ -199,7 +199,7 @@ def _needs(known: list[tuple[Device, Unbuilt]], units: list[Rehearsal], work: Wo
     return found
 
 
-def _first_unit(device: Device, plan: Plan[Any], run: RunFile) -> Rehearsal:
+def _first_unit(device: Device, plan: Plan, run: RunFile) -> Rehearsal:
     """Return what the first units start on a device: of the first, the last and the longest of some queries.
 
     And of the first ones together, where they are started so.

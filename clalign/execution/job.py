@@ -141,7 +141,7 @@ class Work(Protocol):
     def cautions(self) -> Iterable[str]:
         """Return what the user should know before it begins."""
 
-    def plan(self) -> Plan[Any]:
+    def plan(self) -> Plan:
         """Return what is to be computed."""
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
@@ -321,7 +321,7 @@ HELP_SECONDS = 5.0
 """Time before a processor takes part beside cards (s): compiling its programs would take as long."""
 
 
-def stand_by(device: Device, writer: Writer[Any], n_devices: int, rest: Callable[[float], None]) -> None:
+def stand_by(device: Device, writer: Writer, n_devices: int, rest: Callable[[float], None]) -> None:
     """Wait before a processor computes beside cards, whose domains it defines, too: its compilers take turns.
 
     Parameters
@@ -357,7 +357,7 @@ class RunState:
     ) -> None:  # fmt: skip
         self._task, self._work, self._executors, self._n_devices = task, work, executors, n_devices
         self._helps, self._are_workers = helps, are_workers
-        self._writer: Writer[Any] | None = None
+        self._writer: Writer | None = None
         self._beginning = threading.Event()
         self._helpers: dict[str, None] = {}
         self._seconds: Counter[str] = Counter()
@@ -387,7 +387,7 @@ class RunState:
         """Return whether there are unfinished units of which something may be kept when the job is stopped."""
         return self._writer is not None and self._writer.has_begun_units
 
-    def _writer_for(self, device: Device, post: Post) -> Writer[Any]:
+    def _writer_for(self, device: Device, post: Post) -> Writer:
         """Add a device, and wait for the writer."""
         post(partial(self.begin, device))
         while not self._beginning.wait(LISTEN_SECONDS):
@@ -395,7 +395,7 @@ class RunState:
         assert self._writer is not None
         return self._writer
 
-    def begin(self, device: Device) -> Writer[Any]:
+    def begin(self, device: Device) -> Writer:
         """Add a device; return the writer."""
         if self._writer is None:
             self._writer = self._begun(device)
@@ -409,7 +409,7 @@ class RunState:
         self._beginning.set()
         return self._writer
 
-    def _begun(self, device: Device) -> Writer[Any]:
+    def _begun(self, device: Device) -> Writer:
         """Store what is known before anything is computed."""
         task, work, run = self._task, self._work, self._task.run
         store_facts(task, work, self.part)
@@ -460,7 +460,7 @@ def part_of(task: Task[Any], work: Work) -> ShardRows | None:
     return asked.of_database(cast(Parted, work.targets).offsets) if asked is not None else None
 
 
-def plan_of_part(work: Work, part: ShardRows | None) -> Plan[Any]:
+def plan_of_part(work: Work, part: ShardRows | None) -> Plan:
     """Return the plan of a part of the targets; that of all if there is none."""
     plan = work.plan()
     if part is None:

@@ -100,10 +100,10 @@ class BlockCutter(Struct):
     def measure(self, cells: float, seconds: float) -> None:
         """Do nothing: what is computed together is cut smaller than a unit anyway."""
 
-    def shrink(self, batch: Span) -> bool:
-        """Cut half as much from now on; return False if this is one block."""
-        self.wanted = batch.cells // 2
-        return int(np.searchsorted(self.ends, batch.last)) > int(np.searchsorted(self.ends, batch.first, side="right"))
+    def shrink(self, first: int, last: int) -> bool:
+        """Cut half as much from now on; return False if these pairs are one block."""
+        self.wanted = self.batch(first, last).cells // 2
+        return int(np.searchsorted(self.ends, last)) > self._block(first)
 
 
 def cells_before(batch: PairBatch, ends: npt.NDArray[np.int64], check: Check) -> npt.NDArray[np.int64]:

@@ -209,7 +209,7 @@ class AlignmentWork:
         passes = n_passes(training_of(self.task.spec, self.given.alphabet)) if self.known is None else 1
         return found | {n: Phase("pairs", cells * passes, {"query": n})}
 
-    def plan(self) -> Plan[Span]:
+    def plan(self) -> Plan:
         """Return the rounds, and the comparison of pairs with all that follows from it."""
         phases = self._phases()
         return Plan(

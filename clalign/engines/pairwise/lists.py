@@ -33,7 +33,7 @@ Pairs = npt.NDArray[np.int64]
 """Number of the query and row of the target of each pair (int64[n, 2])."""
 
 
-def plan_of_pairs(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Plan[PairRows], list[str]]:
+def plan_of_pairs(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Plan, list[str]]:
     """Return given pairs as what is to be computed, and what to say of them."""
     pairs, repeated = pairs_of(spec, inputs)
     lengths = np.diff(inputs.queries.offsets)[inputs.query_rows[pairs[:, 0]]]
@@ -94,9 +94,9 @@ class PairCutter(Struct):
     def measure(self, cells: float, seconds: float) -> None:
         """Do nothing: their number is what it is."""
 
-    def shrink(self, batch: PairRows) -> bool:
+    def shrink(self, first: int, last: int) -> bool:
         """Cut half as many from now on."""
-        self.most = len(batch) // 2
+        self.most = (last - first) // 2
         return self.most > 0
 
 

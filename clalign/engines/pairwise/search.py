@@ -112,7 +112,7 @@ class PairwiseWork(Struct):
         """Return what the user should know of the input."""
         return self.texts
 
-    def plan(self) -> Plan[Any]:
+    def plan(self) -> Plan:
         """Return every query with all targets, or the given pairs."""
         if self.task.spec.is_pairs:
             plan, texts = plan_of_pairs(self.task.spec, self.inputs)

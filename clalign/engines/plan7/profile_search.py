@@ -105,7 +105,7 @@ class ProfileWork(Struct):
         yield from _cautions(self.task.spec, self.profiles)
         yield from self.searched.left_out.texts
 
-    def plan(self) -> Plan[SequenceBatch]:
+    def plan(self) -> Plan:
         """Return every profile with all sequences; domains of HMMER3 profiles suit the processor."""
         database, lengths = self.searched.database, [hmm.length for hmm in self.profiles]
         shelves = Shelves(self.profiles, self.task.spec.compute_composition)

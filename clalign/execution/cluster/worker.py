@@ -255,18 +255,18 @@ class _DeviceThread:
 
     def __init__(self, job: _Job, device: Device) -> None:
         self._job, self._device = job, device
-        self._plan: Plan[Any] = job.held["plan", 0]
+        self._plan: Plan = job.held["plan", 0]
         self.is_closed = False
         self._max_rows = 0  # of a unit, once memory was too short for one
-        self._units: deque[Unit[Any]] = deque()
-        self._waiting: dict[Unit[Any], _Waiting] = {}
+        self._units: deque[Unit] = deque()
+        self._waiting: dict[Unit, _Waiting] = {}
         self._changed = threading.Condition()
         self.thread = threading.Thread(target=self._run, name=f"computes on {device.id}", daemon=True)
         self.thread.start()
 
     def put(self, search: Any, number: int, first: int, last: int) -> Future[Found | Failure]:
         """Add a unit; return the future of its result."""
-        unit, waiting = Unit(Query[Any].prepared(number, search), first, last), _Waiting()
+        unit, waiting = Unit(Query.prepared(number, search), first, last), _Waiting()
         with self._changed:
             if self.is_closed:
                 waiting.answer.set_result(Failure("again"))
@@ -303,7 +303,7 @@ class _DeviceThread:
             finally:
                 self._job.add_times(*helper.report())
 
-    def take(self) -> Unit[Any] | None:
+    def take(self) -> Unit | None:
         """Return the next unit."""
         with self._changed:
             return self._units.popleft() if self._units else None
@@ -325,12 +325,12 @@ class _DeviceThread:
     def measure(self, cells: float, seconds: float) -> None:
         """Do nothing: the time of a unit is in its result."""
 
-    def shrink(self, unit: Unit[Any]) -> bool:
+    def shrink(self, unit: Unit) -> bool:
         """Let the main process cut units smaller than this one."""
         self._max_rows = max(1, unit.last - unit.first)
         return True
 
-    def give_back(self, units: Sequence[Unit[Any]]) -> None:
+    def give_back(self, units: Sequence[Unit]) -> None:
         """Compute units again, except those that are too large for the memory, which are answered so."""
         with self._changed:
             for unit in reversed(units):
@@ -340,7 +340,7 @@ class _DeviceThread:
                     self._waiting.pop(unit).answer.set_result(Failure("memory"))
             self._max_rows = 0
 
-    def store(self, found: Sequence[Finished[Any]]) -> None:
+    def store(self, found: Sequence[Finished]) -> None:
         """Answer units with their results."""
         for one in found:
             with self._changed:

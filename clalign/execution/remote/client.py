@@ -85,7 +85,7 @@ class DeviceProcess:
     ) -> None:
         self.device, self._check = device, check
         self._received: SimpleQueue[Message | None] = SimpleQueue()
-        self._units: dict[UnitKey, Unit[Any]] = {}
+        self._units: dict[UnitKey, Unit] = {}
         try:
             self._process = processes.take(engine, device.id)
         except OSError as error:
@@ -152,7 +152,7 @@ class DeviceProcess:
             "See: clalign doctor, which tests drivers.",
         )
 
-    def compute(self, access: RunAccess[Any], context: JobContext) -> tuple[str | None, dict[str, float]]:
+    def compute(self, access: RunAccess, context: JobContext) -> tuple[str | None, dict[str, float]]:
         """Let the process compute until everything is stored.
 
         Returns
@@ -189,7 +189,7 @@ class DeviceProcess:
         finally:
             self._give_back(list(self._units), access)
 
-    def _next_unit(self, access: RunAccess[Any]) -> tuple[UnitKey, int] | None:
+    def _next_unit(self, access: RunAccess) -> tuple[UnitKey, int] | None:
         """Return the next unit, and how often rows of its query came back; None if there is none now."""
         while (unit := access.take(prepares=False)) is not None:
             if not unit.is_end:
@@ -198,10 +198,10 @@ class DeviceProcess:
             access.conclude(unit, _nothing)
         return None
 
-    def _store(self, found: Sequence[tuple[UnitKey, BatchResult, Any]], access: RunAccess[Any]) -> None:
+    def _store(self, found: Sequence[tuple[UnitKey, BatchResult, Any]], access: RunAccess) -> None:
         access.store([Finished(self._units.pop(key), result, hits_of) for key, result, hits_of in found])
 
-    def _give_back(self, keys: Sequence[UnitKey], access: RunAccess[Any]) -> None:
+    def _give_back(self, keys: Sequence[UnitKey], access: RunAccess) -> None:
         access.give_back([self._units.pop(key) for key in keys])
 
 

@@ -121,11 +121,11 @@ def serve(
 class _Parent:
     """The process that writes the run, as unit source and result sink of an executor."""
 
-    def __init__(self, pipe: Pipe, plan: Plan[Any], run: RunFile) -> None:
+    def __init__(self, pipe: Pipe, plan: Plan, run: RunFile) -> None:
         self._pipe, self._plan, self._run = pipe, plan, run
-        self._queries: dict[int, Query[Any]] = {}
+        self._queries: dict[int, Query] = {}
 
-    def take(self) -> Unit[Any] | None:
+    def take(self) -> Unit | None:
         """Return the next unit; None if there is none now."""
         answer = self._pipe.ask("take")
         if answer is None:
@@ -133,7 +133,7 @@ class _Parent:
         (number, first, last), n_back = answer
         return Unit(self._query(number, n_back), first, last)
 
-    def _query(self, number: int, n_back: int) -> Query[Any]:
+    def _query(self, number: int, n_back: int) -> Query:
         """Return a query, prepared anew if rows came back: its search may have taken their scores into account."""
         query = self._queries.pop(number, None)
         if query is None or query.n_back != n_back:
@@ -148,7 +148,7 @@ class _Parent:
         """Wait for units; return False if none will come."""
         return bool(self._pipe.ask("wait"))
 
-    def give_back(self, units: Sequence[Unit[Any]]) -> None:
+    def give_back(self, units: Sequence[Unit]) -> None:
         """Give back units that were not computed."""
         self._pipe.send("give back", [unit.key for unit in units])
 
@@ -156,11 +156,11 @@ class _Parent:
         """Use a measured time for the size of later units."""
         self._pipe.send("measure", cells, seconds)
 
-    def shrink(self, unit: Unit[Any]) -> bool:
+    def shrink(self, unit: Unit) -> bool:
         """Make later units smaller than this one; return False if that cannot be."""
         return bool(self._pipe.ask("shrink", unit.key))
 
-    def store(self, found: Sequence[Finished[Any]]) -> None:
+    def store(self, found: Sequence[Finished]) -> None:
         """Send results."""
         self._pipe.send("store", [(one.unit.key, one.packed_result(), one.hits_of) for one in found])
 
