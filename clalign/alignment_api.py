@@ -12,6 +12,7 @@ from clalign.api_inputs import PathLike, Sequences, device_words, inputs_named, 
 from clalign.engines.engine import engine_of_command
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
+from clalign.values.documents import SpecFields
 from clalign.values.row_alignments import RowAlignment
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ def realign(
 
 
 def _changed(
-    name: str, alignment: Alignment, what: Any, output: PathLike | None, device: str, context: JobContext | None,
-    options: dict[str, Any],
+    name: Literal["add", "realign"], alignment: Alignment, what: str | range, output: PathLike | None, device: str,
+    context: JobContext | None, options: SpecFields,
 ) -> RowAlignment:  # fmt: skip
     from clalign.compute.opencl.choice import pick_device
     from clalign.formats.row_alignments import read_rows

@@ -14,6 +14,7 @@ from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import enough_read, show
 from clalign.errors import ExitCode, OptionError
 from clalign.jobs import Event
+from clalign.values.documents import JobRequest
 from clalign.values.typed_numbers import count
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _parted(names: str | None) -> Sequence[str] | None:
     return names.split(",") if names else None
 
 
-def _measured(job: dict[str, Any], arguments: argparse.Namespace, text_of: Callable[[Row | None], str]) -> Document:
+def _measured(job: JobRequest, arguments: argparse.Namespace, text_of: Callable[[Row | None], str]) -> Document:
     """Return the document of a job; each row is shown as soon as it is there."""
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job

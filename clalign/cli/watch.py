@@ -24,13 +24,14 @@ from clalign.common.amounts import rate_text
 from clalign.engines.engine import engine_for
 from clalign.errors import ClalignError, ExitCode, command_for
 from clalign.jobs import Event, WarningContext
+from clalign.values.documents import JobRequest
 
 if TYPE_CHECKING:
     from clalign.engines.engine import Engine
 
 
 def watch(
-    job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, profile: ProfileWish = NO_PROFILE
+    job: JobRequest, place: RunPlace, outputs: Outputs, mode: ProgressMode, profile: ProfileWish = NO_PROFILE
 ) -> int:
     """Run a search or go on with one, and write its outputs.
 
@@ -46,7 +47,7 @@ def watch(
         place.leave()
 
 
-def _watched(job: dict[str, Any], place: RunPlace, outputs: Outputs, mode: ProgressMode, ahead: Ahead) -> int:
+def _watched(job: JobRequest, place: RunPlace, outputs: Outputs, mode: ProgressMode, ahead: Ahead) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
@@ -115,7 +116,7 @@ def _finish(
 
 
 def _follow(
-    job: dict[str, Any], outputs: Outputs, display: Progress, interruptions: Interruptions, ahead: Ahead
+    job: JobRequest, outputs: Outputs, display: Progress, interruptions: Interruptions, ahead: Ahead
 ) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
 
@@ -146,7 +147,7 @@ def _follow(
     return last if last is not None and last.kind in LAST_KINDS else None
 
 
-def _load_ahead(job: dict[str, Any], outputs: Outputs) -> None:
+def _load_ahead(job: JobRequest, outputs: Outputs) -> None:
     """Load what is needed in the end, while the worker is at it."""
     with tracing.span("load modules", "start"):
         importlib.import_module("clalign.engines.export")
@@ -171,7 +172,7 @@ def with_inputs_named(event: Event, run: str) -> Event:
 
 
 def watch_job(
-    job: dict[str, Any],
+    job: JobRequest,
     display: Progress,
     stopped: str,
     take: Callable[[Event], None] = lambda event: None,

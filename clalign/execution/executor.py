@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from clalign.execution.cpu_helper import CpuHelper
 from clalign.execution.run_access import RunAccess
 from clalign.execution.units import Cutter, Finished, Plan, Rows, Scored, Unit, trace_alone
 from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
+from clalign.runs.columns import SqlRow
 from clalign.values.hits import Hit
 
 MIN_IN_FLIGHT = 2
@@ -438,11 +439,11 @@ class _UnitProgress:
     def warn(self, text: str) -> None:
         self._executor.sink.warn(text, is_kept=True)
 
-    def keep(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def keep(self, table: str, rows: Sequence[SqlRow]) -> None:
         if self._executor.run is not None:
             self._executor.run.keep(self._unit, self._cells, table, rows)
 
-    def kept(self, table: str) -> list[tuple[Any, ...]]:
+    def kept(self, table: str) -> list[SqlRow]:
         return [] if self._executor.run is None else self._executor.run.kept(self._unit, table)
 
 

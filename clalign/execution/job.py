@@ -40,6 +40,7 @@ from clalign.jobs import JobContext
 from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of, distinct_names, names_several
+from clalign.values.documents import BegunFacts, JobResult
 from clalign.values.sequences import Column
 from clalign.values.shards import ShardRows, shard_of
 from clalign.values.specs import Spec
@@ -57,8 +58,7 @@ MANY = 2
 IN_PROCESSES = ("gpu", "accelerator")
 """Kinds of devices of which several compute in a process each, for engines that allow it."""
 
-Summary = dict[str, Any]
-SpecOf = TypeVar("SpecOf", bound=Spec)
+SpecOf = TypeVar("SpecOf", bound=Spec, covariant=True)
 
 
 class Task(Struct, Generic[SpecOf], frozen=True):
@@ -135,7 +135,7 @@ class Work(Protocol):
     def report(self) -> InputReport:
         """Of the targets."""
 
-    def store(self) -> dict[str, Any]:
+    def store(self) -> BegunFacts:
         """Store the cards of the queries, if they are not there, and return the facts of the input."""
 
     def cautions(self) -> Iterable[str]:
@@ -147,11 +147,11 @@ class Work(Protocol):
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
         """Return the time and memory of the cells of the plan on devices together."""
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JobResult:
         """Return what the summary has besides."""
 
 
-def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool = False) -> Summary:
+def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool = False) -> JobResult:
     """Compute until everything is in the run file.
 
     Parameters
@@ -184,7 +184,7 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
         raise
 
 
-def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> Summary:
+def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> JobResult:
     run = task.run
     run.set_facts(state="running", error=None)
     try:
@@ -202,7 +202,7 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processe
     return summary
 
 
-def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> Summary:
+def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> JobResult:
     started, run = time.monotonic(), task.run
     cluster = cluster_of(task.spec.to_dict()["device"])
     work, state = _by_devices(task, load, in_processes) if cluster is None else _by_workers(task, load, *cluster)
@@ -269,7 +269,7 @@ def _by_workers(
     return work, state
 
 
-def picks_of(task: Task[Any]) -> list[Callable[[], Device]]:
+def picks_of(task: Task[Spec]) -> list[Callable[[], Device]]:
     """Return what picks each of the devices that are asked for."""
     words = task.spec.to_dict()["device"]
     if task.pick_devices is None or not names_several(words):
@@ -295,7 +295,7 @@ class Given(Struct, frozen=True):
         return self.device
 
 
-def _processes(task: Task[Any], devices: Sequence[Device], executors: LocalExecutors) -> list[Opening[DeviceProcess]]:
+def _processes(task: Task[Spec], devices: Sequence[Device], executors: LocalExecutors) -> list[Opening[DeviceProcess]]:
     """Start opening each device in a process of its own."""
     from clalign.execution.remote.client import DeviceProcess
 
@@ -305,7 +305,7 @@ def _processes(task: Task[Any], devices: Sequence[Device], executors: LocalExecu
     return [Opening(partial(DeviceProcess, engine, device, *given)) for device in devices]
 
 
-def _has_files(task: Task[Any]) -> bool:
+def _has_files(task: Task[Spec]) -> bool:
     """Return whether another process can read the input, too; a pipe is read once."""
     return not task.given and not any(
         path == "-" or (os.path.exists(path) and not os.path.isfile(path)) for path in task.spec.paths
@@ -352,7 +352,7 @@ class RunState:
     """What the executors of a job share: writer, devices, times. It begins with the first device that is opened."""
 
     def __init__(
-        self, task: Task[Any], work: Work, executors: LocalExecutors, n_devices: int, helps: Sequence[Rehearse] = (),
+        self, task: Task[Spec], work: Work, executors: LocalExecutors, n_devices: int, helps: Sequence[Rehearse] = (),
         are_workers: bool = False,
     ) -> None:  # fmt: skip
         self._task, self._work, self._executors, self._n_devices = task, work, executors, n_devices
@@ -426,7 +426,7 @@ class RunState:
             self._helpers[helper] = None
         self._seconds.update(seconds)
 
-    def summary(self, seconds: float) -> Summary:
+    def summary(self, seconds: float) -> JobResult:
         """Return the speed of a run that took this time (s)."""
         writer = self._writer
         assert writer is not None
@@ -444,7 +444,7 @@ class RunState:
         }
 
 
-def store_facts(task: Task[Any], work: Work, part: ShardRows | None) -> None:
+def store_facts(task: Task[Spec], work: Work, part: ShardRows | None) -> None:
     """Store what a run says of itself from the moment on that its computation begins."""
     with tracing.span("describe the queries", "preparing"):
         facts = work.store()
@@ -454,7 +454,7 @@ def store_facts(task: Task[Any], work: Work, part: ShardRows | None) -> None:
     )  # fmt: skip
 
 
-def part_of(task: Task[Any], work: Work) -> ShardRows | None:
+def part_of(task: Task[Spec], work: Work) -> ShardRows | None:
     """Return which part of the targets is asked for; None for all."""
     asked = shard_of(task.spec.to_dict())
     return asked.of_database(cast(Parted, work.targets).offsets) if asked is not None else None

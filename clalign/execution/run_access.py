@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from clalign.compute.sessions import Session
 from clalign.execution.units import Cutter, Finished, Plan, Storing, Unit
 from clalign.execution.writer import Writer
+from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 
@@ -81,10 +81,10 @@ class RunAccess:
         """Report how many cells of a unit are computed, and the time that they took (s)."""
         self._post(partial(self._writer.progress, unit, cells, seconds))
 
-    def keep(self, unit: Unit, cells: float, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def keep(self, unit: Unit, cells: float, table: str, rows: Sequence[SqlRow]) -> None:
         """Keep what is needed to continue a unit after this number of its cells."""
         self._post(partial(self._writer.keep, unit, cells, table, rows))
 
-    def kept(self, unit: Unit, table: str) -> list[tuple[Any, ...]]:
+    def kept(self, unit: Unit, table: str) -> list[SqlRow]:
         """Return what an earlier worker kept of a unit."""
         return self._run.unfinished.kept(table, unit.query.number, unit.first)

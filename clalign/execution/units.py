@@ -14,8 +14,10 @@ from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps
 from clalign.runs.batches import BIN, BatchResult, Kept
+from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.documents import TargetFacts
 from clalign.values.hits import Hit, Scores
 
 PLENTY = 512
@@ -89,7 +91,7 @@ class Search(Protocol[Batch_contra, Details]):
     def start_hits(self, session: Session, scored: Scored[Details]) -> Callable[[], tuple[Hit, ...]]:
         """Start tracing candidates; return a callable that blocks until the hits are there, in the order of rows."""
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, score and E-value of a target, which need not be a hit, from its integer score."""
 
 
@@ -170,10 +172,10 @@ class UnitProgress(Protocol):
     def warn(self, text: str) -> None:
         """Warn the user, and keep the warning with the run."""
 
-    def keep(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def keep(self, table: str, rows: Sequence[SqlRow]) -> None:
         """Keep what is needed to continue, in place of what is kept, in a table of unfinished units."""
 
-    def kept(self, table: str) -> list[tuple[Any, ...]]:
+    def kept(self, table: str) -> list[SqlRow]:
         """Return what an earlier job kept."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TypedDict
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from clalign.execution.planner import Planner
 from clalign.execution.units import Finished, Query, Storing, Unit
 from clalign.jobs import JobContext
 from clalign.runs.batches import BatchResult, pack_scores
+from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, distinct_names
 from clalign.values.profiles import IMPOSSIBLE
@@ -36,6 +37,16 @@ class Share(Struct):
     def gcups(self, seconds: float) -> float:
         """Return its part of the rate of a run that has taken this time (s), in 10^9 cells a second."""
         return rate_of_run(self.cells, seconds)
+
+
+class DevicePart(TypedDict):
+    """What a device has done: its name and id, GCUPS, cells, and their share of all."""
+
+    name: str
+    id: str
+    gcups: float
+    cells: float
+    share: float
 
 
 class Writer:
@@ -68,7 +79,7 @@ class Writer:
         self.shares: dict[str, Share] = {}
         self._midway: dict[Unit, tuple[float, float]] = {}
         self._kept_cells: dict[tuple[int, int], float] = {}
-        self._speeds: dict[str, Any] = {}
+        self._speeds: dict[str, object] = {}
         self._looked = -math.inf
 
     @property
@@ -111,7 +122,7 @@ class Writer:
         """Return what a device has done; it is added if it is new."""
         return self.shares.setdefault(device.id, Share(device))
 
-    def parts(self) -> list[dict[str, Any]]:
+    def parts(self) -> list[DevicePart]:
         """Return ``name``, ``id``, ``gcups``, ``cells`` and ``share`` of all cells for each device."""
         known, seconds = [share for _, share in sorted(self.shares.items())], self.seconds
         total = sum(one.cells for one in known) or 1.0
@@ -126,7 +137,7 @@ class Writer:
             for name, one in zip(distinct_names([one.device for one in known]), known, strict=True)
         ]
 
-    def _speed(self, is_last: bool) -> dict[str, Any]:
+    def _speed(self, is_last: bool) -> dict[str, object]:
         """Return speeds and shares, those of several devices as they were a moment ago."""
         if self.planner.n_executors == 1:
             return {"gcups": self.gcups}
@@ -148,7 +159,7 @@ class Writer:
             self.run.add_message("warning", text)
         self.context.warn(text)
 
-    def keep(self, unit: Unit, cells: float, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def keep(self, unit: Unit, cells: float, table: str, rows: Sequence[SqlRow]) -> None:
         """Keep what is needed to continue a unit after this number of its cells, unless more is kept of it.
 
         Its executor may have given it back since, and another one may have stored it.

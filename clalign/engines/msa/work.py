@@ -53,6 +53,7 @@ from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
 from clalign.stages.pairhmm.refinement import REFINEMENT
 from clalign.values.devices import Device
+from clalign.values.documents import BegunFacts, Card, JobResult
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import PairHmm, PairHmms
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -157,7 +158,7 @@ class AlignmentWork:
         learns = what_to_learn(self.given.lengths, options)[1] and options.emissions == "all"
         return options.most_rounds if learns and self.known is None and self.block_cells[-1] else 0
 
-    def store(self) -> dict[str, Any]:
+    def store(self) -> BegunFacts:
         """Store sequences, pairs and the cards of the phases, if they are not there, and return the facts."""
         run, given = self.task.run, self.given
         facts = {"alphabet": given.alphabet.name, "n_pairs": len(self.batch), "n_targets": len(given)}
@@ -172,7 +173,7 @@ class AlignmentWork:
             run.add_own(PAIRS.name, [packed])
         return facts
 
-    def _cards(self) -> Iterator[dict[str, Any]]:
+    def _cards(self) -> Iterator[Card]:
         n_pairs, n_cells = len(self.batch), int(self.block_cells[-1])
         for number, phase in self._phases().items():
             origin = "pairs" if number == self.n_rounds else "training"
@@ -262,7 +263,7 @@ class AlignmentWork:
         found = estimate(self.given.lengths, self.task.spec, devices, len(self.batch), left)
         return found if rate_of(devices) else msgspec.structs.replace(found, seconds=None)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JobResult:
         """Return what such a run counts besides."""
         return {"n_pairs": len(self.batch), **self.task.run.alignments()[0].facts}
 

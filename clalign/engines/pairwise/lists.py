@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from clalign.errors import InputError
 from clalign.execution.units import ALL, Plan, Scored, UnitProgress
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
+from clalign.values.documents import TargetFacts
 from clalign.values.hits import Domain, Hit, Scores
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
@@ -156,7 +156,7 @@ class PairSearch(Struct, frozen=True):
         """Return no further hits."""
         return tuple
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return nothing: no query has all pairs."""
         return {}
 

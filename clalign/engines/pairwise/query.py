@@ -21,6 +21,7 @@ from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.composition import lambda_factors
+from clalign.values.documents import Card, TargetFacts
 from clalign.values.hits import Domain, Hit, Scores
 from clalign.values.karlin_altschul import Statistics, known_statistics, ungapped_parameters
 from clalign.values.karlin_altschul_fit import MIN_SCORES, fitted_statistics, misfit
@@ -227,7 +228,7 @@ class QuerySearch(Struct):
         rows, counted = self._passing(np.arange(len(scores), dtype=np.int64), scores, self.least_raw)
         return rows[np.sort(best_of(counted, self.database.order[rows], self.spec.top))].astype(np.int64)
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, score and E-value of a target that need not be a hit."""
         (known,) = self.statistics_of(np.array([row], np.int64))
         return {
@@ -375,7 +376,7 @@ def _may_be_fitted(search: QuerySearch) -> bool:
     return search.scoring.is_local and search.length > 0 and ungapped_parameters(search.scoring.matrix) is not None
 
 
-def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> dict[str, Any]:
+def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> Card:
     """Return the card of a query before its search, as plain data."""
     query = inputs.query(number)
     card = {
@@ -403,12 +404,12 @@ def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> di
 
 
 def card_with(
-    card: dict[str, Any],
+    card: Card,
     inputs: PairwiseInputs,
     search: QuerySearch,
     statistics: Statistics | None,
     fitted: Statistics | None,
-) -> dict[str, Any]:
+) -> Card:
     """Return a card with the statistics that are shown and those that were fitted, or None for each."""
     curve = None
     if statistics is not None:

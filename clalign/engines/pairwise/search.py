@@ -20,7 +20,6 @@ where there are none, at the end of each query. In the end the first `top` of ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -46,6 +45,7 @@ from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Storing
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.documents import BegunFacts, Card, JobResult
 from clalign.values.sequences import SequenceDatabase
 
 CARDS_AT_ONCE = 64
@@ -90,11 +90,11 @@ class PairwiseWork(Struct):
         """Of the targets."""
         return self.inputs.target_report
 
-    def store(self) -> dict[str, Any]:
+    def store(self) -> BegunFacts:
         """Store the cards of the queries, and return the facts of the input."""
         run, spec, inputs, check = self.task.run, self.task.spec, self.inputs, self.task.context.check
 
-        def card(number: int) -> dict[str, Any]:
+        def card(number: int) -> Card:
             if number % CARDS_AT_ONCE == 0:
                 check()
             return card_of_query(inputs, number, spec)
@@ -157,7 +157,7 @@ class PairwiseWork(Struct):
 
         return estimate(len(self.inputs.query_rows), self.inputs.queries.n_residues, n_cells, devices)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JobResult:
         """Return what such a run counts besides."""
         in_16_bits, in_32_bits = n_wider(self.task.run)
         return {

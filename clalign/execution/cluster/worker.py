@@ -29,6 +29,7 @@ from clalign.execution.failures import Failure
 from clalign.execution.units import Finished, Plan, Query, Unit
 from clalign.runs.batches import BatchResult
 from clalign.values.devices import Device
+from clalign.values.documents import DeviceFields
 from clalign.values.hits import Hit
 
 END_SECONDS = 2.0
@@ -60,7 +61,7 @@ class Look:
 
     host: str
     cache: str
-    devices: list[dict[str, Any]]
+    devices: list[DeviceFields]
     texts: list[str]
     shards: list[str]
     problem: tuple[str, str] | None = None
@@ -91,7 +92,7 @@ def look(words: str) -> Look:
     return Look(platform.node(), str(shard_folder()), found, texts, have, problem)
 
 
-def unbuilt(device: dict[str, Any], choices: Sequence[ProgramChoice]) -> list[ProgramChoice]:
+def unbuilt(device: DeviceFields, choices: Sequence[ProgramChoice]) -> list[ProgramChoice]:
     """Return those programs that a device of this worker has not compiled yet."""
     with opening.open_session(Device.from_dict(device)) as session:
         return session.unbuilt(choices)
@@ -135,7 +136,7 @@ def read_shard(digest: str) -> bytes | None:
 
 
 def compute(
-    job: str, device: dict[str, Any], rows: Sequence[Rows], drop: Sequence[tuple[Reference, int]], *_after: object
+    job: str, device: DeviceFields, rows: Sequence[Rows], drop: Sequence[tuple[Reference, int]], *_after: object
 ) -> bytes:
     """Compute units; drop payloads that are not needed any more, unless they were sent once more since.
 

@@ -26,10 +26,12 @@ from clalign.execution.units import Finished, Unit
 from clalign.jobs import JobContext, building
 from clalign.jobs.processes import ProcessNotStarted
 from clalign.runs.batches import BatchResult
+from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.documents import DeviceFields, SpecFields
 
-Message = tuple[Any, ...]
+Message = SqlRow
 """A word and what belongs to it; see `DeviceProcess.compute` and `clalign.execution.remote.server`."""
 
 UnitKey = tuple[int, int, int]
@@ -52,8 +54,8 @@ class Order(Struct, frozen=True):
     """
 
     run: str
-    spec: dict[str, Any]
-    device: dict[str, Any]
+    spec: SpecFields
+    device: DeviceFields
     n_devices: int
     is_traced: bool
 
@@ -80,9 +82,7 @@ class DeviceProcess:
         If the process cannot be started, or cannot open the device.
     """
 
-    def __init__(
-        self, engine: str, device: Device, run: Path, spec: dict[str, Any], n_devices: int, check: Check
-    ) -> None:
+    def __init__(self, engine: str, device: Device, run: Path, spec: SpecFields, n_devices: int, check: Check) -> None:
         self.device, self._check = device, check
         self._received: SimpleQueue[Message | None] = SimpleQueue()
         self._units: dict[UnitKey, Unit] = {}

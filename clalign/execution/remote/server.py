@@ -67,7 +67,7 @@ class Pipe:
         return self.receive()
 
 
-class _Quiet(Task[Any], frozen=True):
+class _Quiet(Task[Spec], frozen=True):
     """A run that another process writes, which gives the warnings about the input as well."""
 
     def warn(self, text: str) -> None:
@@ -75,7 +75,7 @@ class _Quiet(Task[Any], frozen=True):
 
 
 def serve(
-    pipe: Pipe, device: Device, n_devices: int, path: Path, spec: Spec, load: Callable[[Task[Any]], Work],
+    pipe: Pipe, device: Device, n_devices: int, path: Path, spec: Spec, load: Callable[[Task[Spec]], Work],
     pick_device: Callable[[str], Device],
 ) -> None:  # fmt: skip
     """Compute with a device until everything is stored.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from clalign.runs.run_file import RunFile
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE, Paths
 from clalign.values.alignments import DomainPath, alignment_text
+from clalign.values.documents import TargetFacts
 from clalign.values.evalues import bits, hmmer2_least_score, hmmer2_pvalue
 from clalign.values.hits import Domain, Hit, Scores
 from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Calibration, Hmm, IntegerProfile, to_integer_profile
@@ -402,7 +403,7 @@ class Hmmer2Search(Struct, frozen=True):
             is_included=self.thresholds.domains.includes(score, evalue),
         )
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, score and E-value of a target that need not be a hit."""
         score = bits(raw)
         return {

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import compress, islice, repeat, starmap
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,7 @@ from clalign.errors import DeviceError
 from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
 from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
+from clalign.values.documents import TargetFacts
 from clalign.values.envelopes import RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
@@ -332,7 +333,7 @@ class Hmmer3Search(Struct, frozen=True):
             log_pvalues, [envelope.accuracy for envelope in envelopes],
         )  # fmt: skip
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, MSV score and its E-value of a target that need not be a hit."""
         score = np.array([raw / INT_SCALE], np.float32)
         msv = self.profile.settings.msv
