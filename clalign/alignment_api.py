@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from clalign.api import Results
 from clalign.api_inputs import PathLike, Sequences, device_words, inputs_named, known_options, path_of, taken
@@ -76,7 +76,7 @@ def accuracy(alignment: Alignment, reference: Alignment, core: bool = False) -> 
 
 def add(
     alignment: Alignment, sequences: Sequences, output: PathLike | None = None, *, device: str = "auto",
-    context: JobContext | None = None, **options: Any,
+    context: JobContext | None = None, **options: object,
 ) -> RowAlignment:  # fmt: skip
     """Add sequences to an alignment, whose columns stay as they are, and return both together.
 
@@ -110,7 +110,7 @@ def add(
 
 def realign(
     alignment: Alignment, columns: range, output: PathLike | None = None, *, device: str = "auto",
-    context: JobContext | None = None, **options: Any,
+    context: JobContext | None = None, **options: object,
 ) -> RowAlignment:  # fmt: skip
     """Align a block of columns (counted from 0) anew, and return the whole alignment; the rest as of `add`."""
     return _changed("realign", alignment, columns, output, device, context, options)

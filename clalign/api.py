@@ -192,7 +192,7 @@ class Results:
 
 def hmmsearch(
     profiles: Profiles, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
-    **options: Any,
+    **options: object,
 ) -> Results:  # fmt: skip
     """Search profiles against sequences: with HMMER2 profiles as hmmsearch 2.3.2, with HMMER3 profiles as 3.3.2.
 
@@ -229,7 +229,7 @@ def hmmsearch(
 
 def hmmscan(
     profiles: Profiles, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
-    **options: Any,
+    **options: object,
 ) -> Results:  # fmt: skip
     """Find the profiles that match each sequence; as `hmmsearch`, but E-values count profiles."""
     return _computed("hmmscan", (profiles, targets), run, context, options)
@@ -237,7 +237,7 @@ def hmmscan(
 
 def sw(
     queries: Sequences, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
-    **options: Any,
+    **options: object,
 ) -> Results:  # fmt: skip
     """Search sequences against sequences with Smith-Waterman.
 
@@ -279,7 +279,7 @@ def align(query: str | Sequence, target: str | Sequence, **options: Any) -> Hit:
 
 def align_many(
     sequences: Sequences | Iterable[PathLike], run: PathLike | None = None, *, context: JobContext | None = None,
-    **options: Any,
+    **options: object,
 ) -> Results:  # fmt: skip
     """Align many sequences with each other by the posterior probabilities of all pairs (FSA).
 
@@ -307,7 +307,7 @@ def align_many(
     return _computed("align", (sequences,), run, context, options)
 
 
-def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: Any) -> list[Hmm]:
+def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: object) -> list[Hmm]:
     """Build a HMMER3 profile from each alignment of a file; needs the package pyhmmer.
 
     Parameters
@@ -326,7 +326,7 @@ def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: Any
     return _written(output, lambda place: build_profiles(path_of(alignment, "alignment"), place, spec, QuietContext()))
 
 
-def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = "auto", **options: Any) -> list[Hmm]:
+def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = "auto", **options: object) -> list[Hmm]:
     """Fit the score statistics of HMMER2 profiles anew.
 
     Parameters
@@ -398,11 +398,10 @@ def merge(
     return open_run(path)
 
 
-def export(run: PathLike, what: str, path: PathLike, **how: Any) -> int:
+def export(run: PathLike, what: str, path: PathLike, *, context: JobContext | None = None, **how: object) -> int:
     """Write the results of a run to a file; see `clalign.engines.export.export`."""
     from clalign.engines.export_source import Choice
 
-    context = how.pop("context", None)
     shape = known_options(how, Choice, "export")
     hits = shape.pop("hits", None)
     return export_run(path_of(run, "run"), what, path_of(path, "path"), hits, context, **shape)

@@ -159,7 +159,7 @@ def written_cell(column: Column, row: object) -> str:
     return "" if found is None else _WRITTEN[column.kind](found)
 
 
-_WRITTEN: dict[Kind, Callable[[Any], str]] = {
+_WRITTEN: dict[Kind, CellOf] = {
     "text": plain,
     "whole number": str,
     "number": lambda value: str(value) if isinstance(value, int) else digits(value),

@@ -41,6 +41,7 @@ from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of, distinct_names, names_several
 from clalign.values.documents import BegunFacts, JobResult
+from clalign.values.profiles import Hmm
 from clalign.values.sequences import Column
 from clalign.values.shards import ShardRows, shard_of
 from clalign.values.specs import Spec
@@ -92,7 +93,7 @@ class Task(Struct, Generic[SpecOf], frozen=True):
     spec: SpecOf
     pick_device: Callable[[str], Device]
     context: JobContext
-    given: Mapping[str, list[Any]] = field(default_factory=dict)
+    given: Mapping[str, list[Hmm]] = field(default_factory=dict)
     pick_devices: Callable[[str], tuple[list[Device], list[str]]] | None = None
     beside: tuple[str, ...] = ()
     foresee: Callable[[Rehearse], None] = lambda rehearse: None

@@ -149,7 +149,7 @@ class Phase(Struct, frozen=True):
 
     stage: str
     n_cells: float
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 Storing = Callable[[RunFile], None]

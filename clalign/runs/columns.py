@@ -59,7 +59,7 @@ def sql_of(name: str, columns: Columns, key: str) -> str:
     return f"CREATE TABLE {name} ({', '.join(listed)})"
 
 
-def _sql_type(kind: Any) -> str:
+def _sql_type(kind: object) -> str:
     """Return the type in SQL of what has a type, or is one of several."""
     if get_origin(kind) is Annotated:
         return _sql_type(get_args(kind)[0])

@@ -212,7 +212,7 @@ class RunConnection(sqlite3.Connection):
         return Count if self._n_rows is None else Annotated[int, Meta(ge=0, lt=self._n_rows)]
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return {bytes: "binary data", type(None): "missing"}.get(type(value)) or f"{str(value)[:60]!r}"
 
 

@@ -61,7 +61,7 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     columns: Columns
     of: Literal["hits", "parts", "batches", "pieces", "unfinished", ""] = ""
     row: Callable[[Any], SqlRow | None] = lambda written: None
-    read: Callable[[Fields, Sequence[Sequence[Any]]], None] = lambda fields, columns: None
+    read: Callable[[Fields, Sequence[SqlRow]], None] = lambda fields, columns: None
 
     @property
     def names(self) -> list[str]:

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -149,10 +149,10 @@ class HitQueries:
         """Return the SQL of being one of the hits that are looked at, of a query or of all."""
         return f"{self._is_chosen} AND {'1' if number is None else f'query = {int(number)}'}"
 
-    def _all(self, question: str, *values: Any) -> list[SqlRow]:
+    def _all(self, question: str, *values: object) -> list[SqlRow]:
         return self._connection.execute(question, values).fetchall()
 
-    def _one(self, question: str, *values: Any) -> SqlRow:
+    def _one(self, question: str, *values: object) -> SqlRow:
         found: SqlRow = self._connection.execute(question, values).fetchone()
         return found
 

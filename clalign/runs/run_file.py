@@ -103,7 +103,7 @@ class RunFile:
         except ClalignError as error:
             raise DamagedRun(self.path, error.message) from None
 
-    def set_facts(self, **facts: Any) -> None:
+    def set_facts(self, **facts: object) -> None:
         """Store facts, as plain data or as their types, in one transaction."""
         rows = [(name, json.dumps(value, default=plain)) for name, value in facts.items()]
         with self.transaction():
@@ -391,7 +391,7 @@ class RunFile:
         return [(*row[:4], parsed(list[str], row[4], "a verification", self.path)) for row in rows]
 
 
-def create_run(path: Path, *, engine: str, is_shared: bool = False, **facts: Any) -> RunFile:
+def create_run(path: Path, *, engine: str, is_shared: bool = False, **facts: object) -> RunFile:
     """Make a new run file of an engine with its first facts; any thread may use one that is shared.
 
     Raises

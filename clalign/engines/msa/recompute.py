@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -162,7 +161,7 @@ def explain_pair(
     return value
 
 
-def _round(log_likelihood: float, model: PairHmm) -> dict[str, Any]:
+def _round(log_likelihood: float, model: PairHmm) -> dict[str, object]:
     gaps = model.gaps
     return {"log_likelihood": log_likelihood, "opens": gaps.opens.tolist(), "extends": gaps.extends.tolist()}
 

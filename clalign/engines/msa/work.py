@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -268,7 +267,7 @@ class AlignmentWork:
         return {"n_pairs": len(self.batch), **self.task.run.alignments()[0].facts}
 
 
-def outcome_of(found: TrainingRound) -> dict[str, Any]:
+def outcome_of(found: TrainingRound) -> dict[str, object]:
     """Return what a round came to as plain data, from which `rounds_of` makes it again."""
     gaps, emissions = found.model.gaps, found.model.emissions
     return {

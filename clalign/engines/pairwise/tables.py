@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from clalign.databases.reports import InputReport
 from clalign.errors import InputError
@@ -25,7 +25,7 @@ def _of_alignment(alignment: Domain) -> SqlRow | None:
     return pair.strand, pair.n_identical, pair.n_positive, pair.n_gaps, pair.n_gap_residues
 
 
-def _read_alignments(fields: Fields, columns: Sequence[Sequence[Any]]) -> None:
+def _read_alignments(fields: Fields, columns: Sequence[SqlRow]) -> None:
     fields["pair"] = [None if values[0] is None else PairFacts(*values) for values in zip(*columns, strict=True)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NotRequired, TypedDict, TypeVar
+from typing import Literal, NotRequired, TypedDict, TypeVar
 
 from clalign.engines.plan7.hmmer3.domain_limits import domain_limits
 from clalign.runs.columns import Share, SqlRow
@@ -29,13 +29,13 @@ def _of_hit(hit: Hit) -> SqlRow | None:
     return *(estimates or (None,) * 5), *(filters or (None,) * 4)
 
 
-def _read_hits(fields: Fields, columns: Sequence[Sequence[Any]]) -> None:
+def _read_hits(fields: Fields, columns: Sequence[SqlRow]) -> None:
     said, scores = columns[: len(_ESTIMATES)], columns[len(_ESTIMATES) :]
     fields["estimates"] = _made(DomainEstimates, said)
     fields["filters"] = _made(FilterScores, scores)
 
 
-def _made(kind: type[Made], columns: Sequence[Sequence[Any]]) -> Iterable[Made | None]:
+def _made(kind: type[Made], columns: Sequence[SqlRow]) -> Iterable[Made | None]:
     """Return things of a kind, None where the first column has no value."""
     if None not in columns[0]:
         return map(kind, *columns)
@@ -48,7 +48,7 @@ def _of_domain(domain: Domain) -> SqlRow | None:
     return *domain.envelope, domain.text.posterior, domain.accuracy
 
 
-def _read_domains(fields: Fields, columns: Sequence[Sequence[Any]]) -> None:
+def _read_domains(fields: Fields, columns: Sequence[SqlRow]) -> None:
     starts, ends, posteriors, fields["accuracy"] = columns
     aligned, texts = fields["target_range"], fields["text"]
     fields["envelope"] = [

@@ -16,7 +16,6 @@ from clalign.execution.cluster.payloads import Reference, Register
 from clalign.execution.cluster.shard_placement import ShardPlacement, WorkersCutter
 from clalign.execution.cluster.shards import Outline, digest_of_shard, packed_shard
 from clalign.execution.units import Plan, Unit
-from clalign.runs.columns import SqlRow
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceDatabase
 
@@ -187,7 +186,7 @@ class Worker:
     look: tasks.Look
     payloads: Payloads
     devices: list[RemoteDevice] = field(default_factory=list)
-    _sent: dict[SqlRow, Any] = field(default_factory=dict)
+    _sent: dict[tuple[object, ...], Any] = field(default_factory=dict)
     _searches: dict[Reference, list[Reference]] = field(default_factory=dict)
     _serials: dict[Reference, int] = field(default_factory=dict)
     _count: Iterator[int] = field(default_factory=itertools.count)

@@ -26,16 +26,19 @@ from clalign.execution.units import Finished, Unit
 from clalign.jobs import JobContext, building
 from clalign.jobs.processes import ProcessNotStarted
 from clalign.runs.batches import BatchResult
-from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.documents import DeviceFields, SpecFields
+from clalign.values.hits import Hit
 
-Message = SqlRow
+Message = tuple[Any, ...]
 """A word and what belongs to it; see `DeviceProcess.compute` and `clalign.execution.remote.server`."""
 
 UnitKey = tuple[int, int, int]
 """A unit in a message: number of its query, first and last row."""
+
+FoundUnit = tuple[UnitKey, BatchResult, Sequence[tuple[int, Hit]]]
+"""The result of a unit in a message, and hits of other queries with their numbers."""
 
 
 class Order(Struct, frozen=True):
@@ -117,7 +120,7 @@ class DeviceProcess:
                 self._received.put(pickle.load(stream))
         self._received.put(None)
 
-    def _send(self, thing: Any) -> None:
+    def _send(self, thing: object) -> None:
         assert self._process.stdin is not None
         with suppress(OSError):  # if it has ended, `_receive` finds that
             pickle.dump(thing, self._process.stdin, pickle.HIGHEST_PROTOCOL)
@@ -198,7 +201,7 @@ class DeviceProcess:
             access.conclude(unit, _nothing)
         return None
 
-    def _store(self, found: Sequence[tuple[UnitKey, BatchResult, Any]], access: RunAccess) -> None:
+    def _store(self, found: Sequence[FoundUnit], access: RunAccess) -> None:
         access.store([Finished(self._units.pop(key), result, hits_of) for key, result, hits_of in found])
 
     def _give_back(self, keys: Sequence[UnitKey], access: RunAccess) -> None:

@@ -55,13 +55,13 @@ class Pipe:
         """Wait for the next message."""
         return self._received.get()
 
-    def send(self, *message: Any) -> None:
+    def send(self, *message: object) -> None:
         """Send a message."""
         with self._sending:
             pickle.dump(message, self._answers, pickle.HIGHEST_PROTOCOL)
             self._answers.flush()
 
-    def ask(self, *message: Any) -> Any:
+    def ask(self, *message: object) -> Any:
         """Send a message and wait for the answer."""
         self.send(*message)
         return self.receive()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -221,7 +220,7 @@ def survivors_at(
     limit: int = 1000,
     offset: int = 0,
     context: JobContext | None = None,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return the targets that passed a stage of a HMMER3 profile, or that it rejected, the best first.
 
     Each has ``row``, ``name``, ``description``, ``length``, ``msv``, ``bias``, ``viterbi``, ``forward`` (bits),
