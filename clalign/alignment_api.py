@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from clalign.api import Results
 from clalign.api_inputs import PathLike, Sequences, device_words, inputs_named, known_options, path_of, taken
 from clalign.engines.engine import engine_of_command
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
+from clalign.values.documents import SpecFields
 from clalign.values.row_alignments import RowAlignment
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def accuracy(alignment: Alignment, reference: Alignment, core: bool = False) -> 
 
 def add(
     alignment: Alignment, sequences: Sequences, output: PathLike | None = None, *, device: str = "auto",
-    context: JobContext | None = None, **options: Any,
+    context: JobContext | None = None, **options: object,
 ) -> RowAlignment:  # fmt: skip
     """Add sequences to an alignment, whose columns stay as they are, and return both together.
 
@@ -109,15 +110,15 @@ def add(
 
 def realign(
     alignment: Alignment, columns: range, output: PathLike | None = None, *, device: str = "auto",
-    context: JobContext | None = None, **options: Any,
+    context: JobContext | None = None, **options: object,
 ) -> RowAlignment:  # fmt: skip
     """Align a block of columns (counted from 0) anew, and return the whole alignment; the rest as of `add`."""
     return _changed("realign", alignment, columns, output, device, context, options)
 
 
 def _changed(
-    name: str, alignment: Alignment, what: Any, output: PathLike | None, device: str, context: JobContext | None,
-    options: dict[str, Any],
+    name: Literal["add", "realign"], alignment: Alignment, what: str | range, output: PathLike | None, device: str,
+    context: JobContext | None, options: SpecFields,
 ) -> RowAlignment:  # fmt: skip
     from clalign.compute.opencl.choice import pick_device
     from clalign.formats.row_alignments import read_rows

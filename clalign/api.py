@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -42,10 +42,12 @@ from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, create_run
 from clalign.runs.run_file import open_run as open_file
 from clalign.values.devices import Device
+from clalign.values.documents import JobResult, SpecFields
 from clalign.values.hit_tables import HitTable
 from clalign.values.hits import Hit
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import Sequence
+from clalign.values.specs import Spec
 
 
 class Query(Struct, frozen=True):
@@ -114,7 +116,7 @@ class Results:
         return spec_of(self.run).command
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JobResult:
         """Times, cells, device and counts of the computation."""
         return dict(self.run.facts.finished or {})
 
@@ -190,7 +192,7 @@ class Results:
 
 def hmmsearch(
     profiles: Profiles, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
-    **options: Any,
+    **options: object,
 ) -> Results:  # fmt: skip
     """Search profiles against sequences: with HMMER2 profiles as hmmsearch 2.3.2, with HMMER3 profiles as 3.3.2.
 
@@ -227,7 +229,7 @@ def hmmsearch(
 
 def hmmscan(
     profiles: Profiles, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
-    **options: Any,
+    **options: object,
 ) -> Results:  # fmt: skip
     """Find the profiles that match each sequence; as `hmmsearch`, but E-values count profiles."""
     return _computed("hmmscan", (profiles, targets), run, context, options)
@@ -235,7 +237,7 @@ def hmmscan(
 
 def sw(
     queries: Sequences, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
-    **options: Any,
+    **options: object,
 ) -> Results:  # fmt: skip
     """Search sequences against sequences with Smith-Waterman.
 
@@ -277,7 +279,7 @@ def align(query: str | Sequence, target: str | Sequence, **options: Any) -> Hit:
 
 def align_many(
     sequences: Sequences | Iterable[PathLike], run: PathLike | None = None, *, context: JobContext | None = None,
-    **options: Any,
+    **options: object,
 ) -> Results:  # fmt: skip
     """Align many sequences with each other by the posterior probabilities of all pairs (FSA).
 
@@ -305,7 +307,7 @@ def align_many(
     return _computed("align", (sequences,), run, context, options)
 
 
-def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: Any) -> list[Hmm]:
+def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: object) -> list[Hmm]:
     """Build a HMMER3 profile from each alignment of a file; needs the package pyhmmer.
 
     Parameters
@@ -324,7 +326,7 @@ def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: Any
     return _written(output, lambda place: build_profiles(path_of(alignment, "alignment"), place, spec, QuietContext()))
 
 
-def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = "auto", **options: Any) -> list[Hmm]:
+def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = "auto", **options: object) -> list[Hmm]:
     """Fit the score statistics of HMMER2 profiles anew.
 
     Parameters
@@ -396,11 +398,10 @@ def merge(
     return open_run(path)
 
 
-def export(run: PathLike, what: str, path: PathLike, **how: Any) -> int:
+def export(run: PathLike, what: str, path: PathLike, *, context: JobContext | None = None, **how: object) -> int:
     """Write the results of a run to a file; see `clalign.engines.export.export`."""
     from clalign.engines.export_source import Choice
 
-    context = how.pop("context", None)
     shape = known_options(how, Choice, "export")
     hits = shape.pop("hits", None)
     return export_run(path_of(run, "run"), what, path_of(path, "path"), hits, context, **shape)
@@ -441,7 +442,7 @@ def example(name: str) -> str:
     return path
 
 
-def _written(output: PathLike | None, write: Any) -> list[Hmm]:
+def _written(output: PathLike | None, write: Callable[[str], object]) -> list[Hmm]:
     from clalign.formats.profiles import load_profiles
 
     with contextlib.ExitStack() as stack:
@@ -453,7 +454,7 @@ def _written(output: PathLike | None, write: Any) -> list[Hmm]:
 
 
 def _computed(
-    name: str, inputs: tuple[Any, ...], run: PathLike | None, context: JobContext | None, options: dict[str, Any]
+    name: str, inputs: tuple[object, ...], run: PathLike | None, context: JobContext | None, options: SpecFields
 ) -> Results:
     """Do what a sub-command does, in a run of its own or in one that is kept."""
     from clalign.compute.opencl.choice import pick_device, pick_devices
@@ -466,7 +467,7 @@ def _computed(
         folder = Scratch()
         undone.callback(folder.remove)
         named = dict(zip(engine.spec.inputs, inputs, strict=True))
-        files, given, read = dict[str, Any](), dict[str, list[Any]](), list[Taken]()
+        files, given, read = dict[str, object](), dict[str, list[Hmm]](), list[Taken]()
         for field, value in named.items():
             several = engine.spec.takes_many(field)
             some = [taken(one, folder, field) for one in (paths_of(value) if several else [value])]
@@ -489,11 +490,11 @@ def _computed(
     return Results(file, folder)
 
 
-def _begun(path: Path, engine: Engine, spec: Any) -> RunFile:
+def _begun(path: Path, engine: Engine, spec: Spec) -> RunFile:
     """Open a run that is there, if it is one of the same search."""
     with contextlib.ExitStack() as undone:
         file = undone.enter_context(open_file(path, writable=True, is_shared=True))
-        if engine_of(file).name != engine.name or spec_of(file).on(spec.device) != spec:
+        if engine_of(file).name != engine.name or spec_of(file).on(spec.to_dict()["device"]) != spec:
             raise OptionError(f"{path} is the run of another search.", "Choose another name, or remove it.")
         check_inputs(file, QuietContext())
         undone.pop_all()

@@ -8,7 +8,7 @@ import os
 import reprlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, ClassVar, TypeAlias, get_args, get_origin, get_type_hints
+from typing import IO, ClassVar, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -18,15 +18,18 @@ from clalign.errors import ClalignError, InputError, OptionError, quoted
 from clalign.formats.scratch import Scratch
 from clalign.formats.writers import fasta_record
 from clalign.values.devices import Device
+from clalign.values.documents import SpecFields
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import Sequence, SequenceDatabase
+
+Kind = TypeVar("Kind")
 
 PathLike: TypeAlias = str | os.PathLike[str]
 Profiles: TypeAlias = PathLike | IO[str] | IO[bytes] | Hmm | Iterable[Hmm]
 Sequences: TypeAlias = PathLike | IO[str] | IO[bytes] | Sequence | SequenceDatabase | Iterable[Sequence]
 
 
-def known_options(options: dict[str, Any], spec: type[Any], command: str) -> dict[str, Any]:
+def known_options(options: SpecFields, spec: type, command: str) -> SpecFields:
     """Return options that are fields of a spec, with values of the types of these fields.
 
     Raises
@@ -46,7 +49,7 @@ def known_options(options: dict[str, Any], spec: type[Any], command: str) -> dic
     return {name: typed(value, hints[name], name) for name, value in options.items()}
 
 
-def typed(value: Any, hint: Any, name: str) -> Any:
+def typed(value: object, hint: type[Kind], name: str) -> Kind:
     """Return the value of an option as its type has it; those of numpy, and paths, are taken as well.
 
     Raises
@@ -63,7 +66,7 @@ def typed(value: Any, hint: Any, name: str) -> Any:
         raise OptionError(f"{name} cannot be {reprlib.repr(value)}.", f"{error}.") from None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple | range):
@@ -71,7 +74,7 @@ def _plain(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def path_of(value: Any, what: str) -> str:
+def path_of(value: object, what: str) -> str:
     """Return a path as text.
 
     Raises
@@ -85,7 +88,7 @@ def path_of(value: Any, what: str) -> str:
     return path
 
 
-def device_words(value: Any) -> str:
+def device_words(value: object) -> str:
     """Return the words for a device, words or a `Device`, or for a list of these.
 
     Raises
@@ -96,13 +99,14 @@ def device_words(value: Any) -> str:
     several = value if isinstance(value, list | tuple) else [value]
     if not several or not all(isinstance(one, Device | str) for one in several):
         raise OptionError(f"device cannot be {reprlib.repr(value)}.", "Give an id, words, a Device, or a list of them.")
-    return ",".join(one.id if isinstance(one, Device) else one for one in several)
+    return ",".join(one.id if isinstance(one, Device) else str(one) for one in several)
 
 
-def paths_of(value: Any) -> list[Any]:
+def paths_of(value: object) -> list[object]:
     """Return the paths of a list of nothing else; any other input as the only one."""
-    is_list = isinstance(value, list | tuple) and all(isinstance(one, str | os.PathLike) for one in value)
-    return list(value) if is_list and value else [value]
+    if isinstance(value, list | tuple) and value and all(isinstance(one, str | os.PathLike) for one in value):
+        return list(value)
+    return [value]
 
 
 class Taken(Struct, frozen=True):
@@ -132,7 +136,7 @@ class Taken(Struct, frozen=True):
         return f"sequence {bisect_right(self.starts, line):,} of {self.name}", None
 
 
-def taken(value: Any, folder: Scratch, name: str) -> Taken:
+def taken(value: object, folder: Scratch, name: str) -> Taken:
     """Return an input as a file.
 
     Raises
@@ -150,8 +154,9 @@ def taken(value: Any, folder: Scratch, name: str) -> Taken:
         copy.write_bytes(text if isinstance(text, bytes) else text.encode())
         return Taken(str(copy), name=name)
     objects = _objects(value, name)
-    if objects and all(isinstance(one, Hmm) for one in objects):
-        return Taken("-", objects, name)
+    profiles = [one for one in objects if isinstance(one, Hmm)]
+    if profiles and len(profiles) == len(objects):
+        return Taken("-", profiles, name)
     starts, line = [], 1
     with copy.open("w", encoding="utf-8") as stream:
         for one in objects:
@@ -167,12 +172,12 @@ def taken(value: Any, folder: Scratch, name: str) -> Taken:
 class WrongInput(OptionError, TypeError):
     """An input that is none of what can be read."""
 
-    def __init__(self, name: str, verb: str, value: Any) -> None:
+    def __init__(self, name: str, verb: str, value: object) -> None:
         hint = "Give a path, an open file, sequences or profiles, or a list of sequences or of profiles."
         super().__init__(f"{name} {verb} a {type(value).__name__}, which cannot be read.", hint)
 
 
-def _objects(value: Any, name: str) -> list[Any]:
+def _objects(value: object, name: str) -> list[object]:
     if isinstance(value, Hmm | Sequence):
         return [value]
     if isinstance(value, SequenceDatabase):

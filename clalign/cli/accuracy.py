@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from clalign.cli.inputs import in_alignments, there
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import show, tell
 from clalign.errors import InputError, OptionError
 
@@ -37,9 +37,9 @@ PREFERRED = (".xml", ".msf")
 _COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "accuracy",
         examples=EXAMPLES,
         description="Compare alignments with a reference alignment of the same sequences, which are found by their"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from clalign.cli.changes import ALIGNMENT_HELP, add_change_options, run_change
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 
 EXAMPLES = (
     "clalign add family.afa new.fasta > larger.afa",
@@ -14,9 +13,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "add",
         examples=EXAMPLES,
         description="Add sequences to a finished alignment. Its columns stay as they are, and new ones come between"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, progress_mode
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.engines.engine import engines
 
@@ -22,9 +21,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "anneal",
         examples=EXAMPLES,
         description="Align the sequences of a finished run with another gap factor, by the probabilities that it keeps:"

@@ -8,7 +8,7 @@ from typing import Any
 
 from clalign.cli.options import add_progress_options, progress_mode
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import enough_read, show
 from clalign.errors import ExitCode, OptionError
 from clalign.values.typed_numbers import count
@@ -23,9 +23,9 @@ EXAMPLES = (
 STOPPED = "Stopped. Nothing was written, because the comparison is not whole."
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "bench",
         examples=EXAMPLES,
         description="Score the same random sequences with the same random profile on several devices. Shows whether the"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
+from clalign.cli.parser import Commands
 from clalign.cli.streams import private_stdout
 from clalign.errors import ExitCode
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the hidden sub-command."""
-    parser: argparse.ArgumentParser = subparsers.add_parser("builder")
+    parser = subparsers.add_parser("builder")
     parser.add_argument("device", help="its id")
     parser.set_defaults(run=run)
 

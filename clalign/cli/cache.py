@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
 
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import show
 from clalign.common.amounts import size_text
 
 EXAMPLES = ("clalign cache", "clalign cache --clear")
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "cache",
         examples=EXAMPLES,
         description="Show where prepared sequences, decoded profiles and compiled kernels are kept, and how much room"

@@ -17,7 +17,7 @@ from clalign.cli.options import (
     tell_of_cpu,
 )
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import Commands, UsageError
 from clalign.cli.streams import enough_read, show
 from clalign.errors import OptionError, OutputError
 from clalign.tools.specs import CalibrateSpec
@@ -37,10 +37,10 @@ MAX_LINES = 40
 """Lines of a histogram that is printed; wider ones have several bits to a line."""
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
     default = CalibrateSpec()
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "calibrate",
         examples=EXAMPLES,
         description="Score random sequences with HMMER2 profiles, fit an extreme value distribution to the scores as"

@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import os
 from pathlib import Path
-from typing import Any
 
 from clalign.cli.inputs import in_alignments, in_files, is_run, there
 from clalign.cli.options import add_device_option, add_fields, add_progress_options, device_of, progress_mode
@@ -17,6 +16,7 @@ from clalign.cli.streams import show
 from clalign.engines.engine import engine_of_command
 from clalign.errors import OptionError
 from clalign.formats.row_forms import FORMS, form_of
+from clalign.values.documents import JobRequest
 
 ENGINE = engine_of_command("align")
 """The engine that changes finished alignments."""
@@ -36,7 +36,7 @@ def add_change_options(parser: CommandParser) -> None:
     add_progress_options(parser)
 
 
-def run_change(arguments: argparse.Namespace, job: dict[str, Any], files: dict[str, str]) -> int:
+def run_change(arguments: argparse.Namespace, job: JobRequest, files: dict[str, str]) -> int:
     """Let a worker change an alignment, and say what it has become.
 
     Parameters

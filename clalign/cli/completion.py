@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import CommandParser, Commands
 from clalign.cli.streams import show
 from clalign.errors import OptionError
 
@@ -38,9 +38,9 @@ NO_FILES = ("NAME", "TEXT", "S", "P", "G", "A,B", "A-B")
 """Words of the help for arguments that are texts, but no names of files."""
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "completion",
         examples=EXAMPLES,
         description="Print the script by which a shell completes the words of clalign: commands, options, choices,"
@@ -112,10 +112,10 @@ def whole_parser() -> argparse.ArgumentParser:
 class _Commands:
     """Adds sub-commands with the words that `clalign` alone has for them."""
 
-    def __init__(self, subparsers: Any, words: dict[str, str]) -> None:
+    def __init__(self, subparsers: Commands, words: dict[str, str]) -> None:
         self._subparsers, self._words = subparsers, words
 
-    def add_parser(self, name: str, **more: Any) -> Any:
+    def add_parser(self, name: str, **more: Any) -> CommandParser:
         return self._subparsers.add_parser(name, **{**more, "help": self._words[name]})
 
 

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
 
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import show, tell
 from clalign.databases.cache_root import write_whole
 from clalign.errors import ClalignError, ExitCode, OutputError
@@ -42,9 +41,9 @@ class NoDesktop(ClalignError):
     exit_code = ExitCode.INPUT
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "desktop",
         examples=EXAMPLES,
         description="Add clalign to your menu, with its icon and file types, so that profiles, sequences and runs open"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import show
 from clalign.common.amounts import rate_text, size_text
 from clalign.values.devices import Device
@@ -18,9 +17,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "devices", examples=EXAMPLES, description="List the devices that clalign can run on, and test new ones."
     )
     group = parser.add_argument_group("Output")

@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 
 import clalign
 from clalign.cli.gui import has_display
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import show
 from clalign.common.amounts import size_text
 from clalign.errors import ClalignError, ExitCode
@@ -74,9 +74,9 @@ class Finding(Struct, frozen=True):
     remedy: str
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "doctor",
         examples=EXAMPLES,
         description="Look at versions, devices, folders and libraries, and say what is missing and how to get it."

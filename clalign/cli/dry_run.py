@@ -10,6 +10,7 @@ from clalign.cli.options import progress_mode
 from clalign.cli.outputs import Outputs
 from clalign.cli.streams import show
 from clalign.errors import ExitCode
+from clalign.values.documents import JobRequest
 
 if TYPE_CHECKING:
     from clalign.cli.run_places import RunPlace
@@ -29,7 +30,7 @@ def add_dry_run_option(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def foretell(job: dict[str, Any], place: RunPlace, outputs: Outputs, arguments: argparse.Namespace) -> int:
+def foretell(job: JobRequest, place: RunPlace, outputs: Outputs, arguments: argparse.Namespace) -> int:
     """Let a worker check a run and print what it would do; return the exit code that a run's checks would give."""
     from clalign.cli.inputs import name_as_given
     from clalign.cli.progress import progress_display

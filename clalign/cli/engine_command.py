@@ -6,7 +6,6 @@ import argparse
 import itertools
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -24,17 +23,17 @@ from clalign.cli.options import (
     tell_of_cpu,
 )
 from clalign.cli.outputs import Outputs, add_outputs, outputs_of
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import Commands, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, command_for
 from clalign.values.specs import Spec, paths_in, with_each
 
 
-def add_parser(subparsers: Any, engine: Engine, name: str) -> None:
+def add_parser(subparsers: Commands, engine: Engine, name: str) -> None:
     """Add a sub-command of an engine."""
     command = engine.command(name)
-    parser: CommandParser = subparsers.add_parser(name, examples=command.examples, description=command.description)
+    parser = subparsers.add_parser(name, examples=command.examples, description=command.description)
     for one in command.inputs:
         several = "+" if engine.spec.takes_many(one.field) else None
         parser.add_argument(one.field, metavar=one.metavar, help=one.help, nargs=several)

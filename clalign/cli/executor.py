@@ -10,10 +10,11 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from clalign import tracing
 from clalign.cli.environment import begin_loading, end_loading, log_level
+from clalign.cli.parser import Commands
 from clalign.cli.streams import private_stdout
 from clalign.cli.worker_loop import Ahead
 from clalign.errors import ExitCode
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from clalign.execution.remote.client import Order
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the hidden sub-command."""
-    parser: argparse.ArgumentParser = subparsers.add_parser("executor")
+    parser = subparsers.add_parser("executor")
     parser.add_argument("engine", help="by its name")
     parser.add_argument("device", help="its id")
     parser.set_defaults(run=run)

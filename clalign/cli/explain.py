@@ -18,7 +18,7 @@ from clalign.cli.options import (
     progress_mode,
     spec_of,
 )
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import Commands, UsageError
 from clalign.cli.streams import show
 from clalign.engines.engine import Engine, engine_of, engine_of_command
 from clalign.errors import InputError, OptionError, several_named
@@ -40,9 +40,9 @@ SEARCH = "hmmsearch"
 ENGINE = engine_of_command(SEARCH)
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "explain",
         examples=EXAMPLES,
         description="Send one sequence through every step of a search, also those it would not have come to, and show"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import asdict
 
 from clalign.cli.options import add_locate_option, locate_inputs
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import Commands, UsageError
 from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.cli.streams import enough_read, tell
 from clalign.errors import OptionError
@@ -28,9 +27,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "export",
         examples=EXAMPLES,
         description="Write what a run has found; with no output named the text, to standard output. Nothing is computed"

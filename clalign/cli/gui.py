@@ -6,9 +6,8 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.errors import InputError
 from clalign.formats.sources import is_plain
 from clalign.tools.painting import NoWindow, missing_libraries
@@ -16,9 +15,9 @@ from clalign.tools.painting import NoWindow, missing_libraries
 EXAMPLES = ("clalign gui", "clalign gui globins.hmm proteins.fasta", "clalign gui search.clalign")
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "gui", examples=EXAMPLES, description="Open the window, with files if any are named."
     )
     parser.add_argument("files", metavar="FILES", nargs="*", help="profiles, sequences or runs")

@@ -11,7 +11,7 @@ from typing import Any
 from clalign.cli.inputs import in_alignments, there
 from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, tell_of_cpu
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import CommandParser, Commands
 from clalign.cli.streams import show
 from clalign.formats.scratch import Scratch
 from clalign.tools.specs import BuildSpec
@@ -44,9 +44,9 @@ SWITCHES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "hmmbuild",
         examples=EXAMPLES,
         description="Build a HMMER3 profile from each alignment of a file: the numbers are those of hmmbuild. Needs the"

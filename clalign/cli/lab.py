@@ -6,14 +6,15 @@ import argparse
 import contextlib
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clalign.cli.inputs import in_files, there
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import CommandParser, Commands, UsageError
 from clalign.cli.streams import enough_read, show
 from clalign.errors import ExitCode, OptionError
 from clalign.jobs import Event
+from clalign.values.documents import JobRequest
 from clalign.values.typed_numbers import count
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "lab",
         examples=EXAMPLES,
         description="Measure a published experiment on a device: a ladder of kernels, or work-groups that wait for each"
@@ -163,7 +164,7 @@ def _parted(names: str | None) -> Sequence[str] | None:
     return names.split(",") if names else None
 
 
-def _measured(job: dict[str, Any], arguments: argparse.Namespace, text_of: Callable[[Row | None], str]) -> Document:
+def _measured(job: JobRequest, arguments: argparse.Namespace, text_of: Callable[[Row | None], str]) -> Document:
     """Return the document of a job; each row is shown as soon as it is there."""
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job

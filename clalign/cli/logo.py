@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from itertools import islice
-from typing import Any
 
 from clalign.cli.inputs import there
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.errors import InputError, OptionError
 from clalign.tools.painting import ENDINGS, check_ending, painter_of, writing
 from clalign.values.profile_logo import HEIGHT_MODES
@@ -25,9 +24,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "logo",
         examples=EXAMPLES,
         description="Draw a HMMER2 or HMMER3 profile as a logo: letters as high as a node's information or their"

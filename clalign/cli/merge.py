@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from clalign.cli.engine_command import check_run
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 
 EXAMPLES = (
     "clalign merge parts/*.clalign -o whole.clalign",
@@ -15,9 +14,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "merge",
         examples=EXAMPLES,
         description="Make one run of those of all parts of a search (--shard 1/3, --shard 2/3, ...): what one search of"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from clalign.cli.explain import number_of
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import show
 from clalign.errors import OptionError, command_for
 
@@ -19,9 +18,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "note",
         examples=EXAMPLES,
         description="Write a note beside a hit, as the window does, or print the one that is there. It is one line, and"

@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from clalign.cli.streams import show
 from clalign.cli.suggestions import is_taken_apart, suggestion, whole_option
@@ -208,6 +208,15 @@ class CommandParser(argparse.ArgumentParser):
             message = message.replace(theirs, ours)
         message = message.removeprefix("argument ")
         raise UsageError(self.prog, message)
+
+
+class Commands(Protocol):
+    """Where a sub-command is added."""
+
+    def add_parser(
+        self, name: str, *, examples: Sequence[str] = (), description: str | None = None, **more: Any
+    ) -> CommandParser:
+        """Return a new parser; `more` is what `argparse.ArgumentParser` takes."""
 
 
 class OneCommand:

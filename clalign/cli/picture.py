@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.values.typed_numbers import number
 
 EXAMPLES = (
@@ -18,12 +17,12 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
     from clalign.engines.pictures import KINDS
     from clalign.tools.painting import WIDTH
 
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "picture",
         examples=EXAMPLES,
         description="Draw the hits of a run as a picture, or write the numbers behind it as a table. Nothing is"

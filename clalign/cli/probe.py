@@ -9,13 +9,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from clalign.cli.parser import Commands
 from clalign.cli.streams import private_stdout
 from clalign.jobs.processes import end_when_left, settle_child
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the hidden sub-command."""
-    parser: argparse.ArgumentParser = subparsers.add_parser("probe")
+    parser = subparsers.add_parser("probe")
     parser.add_argument("what", choices=["list", "test", "window", "display"])
     parser.add_argument("device", nargs="?", default="")
     parser.set_defaults(run=run)

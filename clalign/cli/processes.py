@@ -22,6 +22,7 @@ from clalign.cli.streams import tell
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
 from clalign.jobs.processes import ProcessNotStarted
+from clalign.values.documents import JobRequest
 
 LAST_KINDS = ("finished", "cancelled", "failed")
 """A worker's last event is one of these; one that ends without them was lost."""
@@ -65,7 +66,7 @@ class WorkerProcess:
         A worker that was started already.
     """
 
-    def __init__(self, job: dict[str, Any], ahead: starting.WorkerAhead | None = None) -> None:
+    def __init__(self, job: JobRequest, ahead: starting.WorkerAhead | None = None) -> None:
         self._process = (ahead.take() if ahead is not None else None) or _started()
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._log: collections.deque[str] = collections.deque(maxlen=KEPT_LINES)
@@ -195,7 +196,7 @@ def _started() -> subprocess.Popen[str]:
         raise ProcessNotStarted("a worker process", error) from error
 
 
-def run_job(job: dict[str, Any]) -> dict[str, Any]:
+def run_job(job: JobRequest) -> dict[str, Any]:
     """Run a short job in a worker and return what it finished with.
 
     Raises

@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from msgspec import Struct
 
 from clalign import tracing
 from clalign.cli.parser import CommandParser
 from clalign.errors import ClalignError, OutputError
+from clalign.values.documents import JobRequest
 
 if TYPE_CHECKING:
     from clalign.jobs import Job
@@ -59,7 +60,7 @@ def profile_wish(arguments: argparse.Namespace) -> ProfileWish:
 
 
 @contextmanager
-def profiled(job: dict[str, Any], wish: ProfileWish, say: Callable[[str], None]) -> Iterator[None]:
+def profiled(job: JobRequest, wish: ProfileWish, say: Callable[[str], None]) -> Iterator[None]:
     """Record this process and the worker of a job, as far as that is wished for; tell of it when the block ends.
 
     Parameters
@@ -140,7 +141,7 @@ def record_start() -> None:
 
 
 @contextmanager
-def worker_profiled(request: dict[str, Any], job: Job, came: int | None = None) -> Iterator[None]:
+def worker_profiled(request: JobRequest, job: Job, came: int | None = None) -> Iterator[None]:
     """Record a worker if its job asks for it (``trace``), and write that when the block ends.
 
     The entry has the ``path`` of the file, where none may be yet, and where the parent records, too, ``since`` when

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import Any
 
 from clalign.cli.changes import ALIGNMENT_HELP, add_change_options, run_change
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.errors import OptionError
 
 EXAMPLES = (
@@ -16,9 +15,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "realign",
         examples=EXAMPLES,
         description="Align the residues of a block of columns anew, by themselves, and put them back; everything"

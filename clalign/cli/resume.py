@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clalign.cli.dry_run import add_dry_run_option, foretell
 from clalign.cli.engine_command import refuse_several
@@ -18,7 +18,7 @@ from clalign.cli.options import (
     locate_inputs,
     progress_mode,
 )
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import Commands, UsageError
 from clalign.cli.profiling import add_profile_options, profile_wish
 from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.errors import InputError
@@ -34,9 +34,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "resume",
         examples=EXAMPLES,
         description="Continue a search from its run file. The results are those of a search that never stopped."

@@ -7,9 +7,8 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
 
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import Commands, UsageError
 from clalign.cli.streams import show, tell
 from clalign.common.amounts import size_text
 from clalign.errors import InputError
@@ -25,9 +24,9 @@ EXAMPLES = (
 ACTIONS = ("list", "name", "compare", "delete")
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "runs",
         examples=EXAMPLES,
         description="List the runs that the window has made, or those of a folder; give a run a name, which is kept in"

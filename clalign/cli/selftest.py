@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import show
 from clalign.errors import DeviceNotFound, ExitCode
 
 EXAMPLES = ("clalign selftest", "clalign selftest --device gpu")
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "selftest",
         examples=EXAMPLES,
         description="Search the bundled examples and compare with their stored answers. The exit code is 8 if any"

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from clalign.cli.options import add_progress_options, progress_mode, spec_of
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import Commands, UsageError
 from clalign.cli.streams import show
 from clalign.engines.engine import Engine, engine_of_command, engines
 from clalign.errors import OptionError, named, quoted
@@ -108,9 +108,9 @@ class Planned(Struct, frozen=True):
         )  # fmt: skip
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "shard",
         examples=EXAMPLES,
         description="Plan a search in parts, for computers that know nothing of each other: an array job of a"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import TextIO
 
 from clalign.cli.changes import ALIGNMENT_HELP
 from clalign.cli.inputs import guide_tree_of, in_alignments, in_files, there
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import CommandParser, UsageError
+from clalign.cli.parser import Commands, UsageError
 from clalign.errors import OptionError
 
 EXAMPLES = (
@@ -27,9 +27,9 @@ DISTANCE_HELP = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "tree",
         examples=EXAMPLES,
         description="Measure how far the sequences of an alignment are from each other, and join neighbors to a tree.",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import show
 from clalign.errors import ExitCode
 from clalign.jobs import Event
@@ -15,9 +14,9 @@ from clalign.jobs import Event
 EXAMPLES = ("clalign tune", "clalign tune --device gpu", "clalign tune --device gpu --reset")
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "tune",
         examples=EXAMPLES,
         description="Try the kernels of the profile search and of Smith-Waterman in different sizes on a device and"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from clalign.cli.options import add_locate_option, add_progress_options, locate_inputs, progress_mode
-from clalign.cli.parser import CommandParser
+from clalign.cli.parser import Commands
 from clalign.cli.streams import show
 from clalign.errors import ExitCode
 from clalign.values.typed_numbers import count
@@ -17,9 +16,9 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
-    parser: CommandParser = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "verify",
         examples=EXAMPLES,
         description="Compute hits of a run, and as many sequences that are no hits, again on the reference, from the"

@@ -24,6 +24,7 @@ from clalign.common.amounts import rate_text
 from clalign.engines.engine import engine_for
 from clalign.errors import ClalignError, ExitCode, command_for
 from clalign.jobs import Event, WarningContext
+from clalign.values.documents import JobRequest
 
 if TYPE_CHECKING:
     from clalign.cli.starting import WorkerAhead
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def watch(
-    job: dict[str, Any],
+    job: JobRequest,
     place: RunPlace,
     outputs: Outputs,
     mode: ProgressMode,
@@ -53,7 +54,7 @@ def watch(
 
 
 def _watched(
-    job: dict[str, Any],
+    job: JobRequest,
     place: RunPlace,
     outputs: Outputs,
     mode: ProgressMode,
@@ -128,7 +129,7 @@ def _finish(
 
 
 def _follow(
-    job: dict[str, Any],
+    job: JobRequest,
     outputs: Outputs,
     display: Progress,
     interruptions: Interruptions,
@@ -164,7 +165,7 @@ def _follow(
     return last if last is not None and last.kind in LAST_KINDS else None
 
 
-def _load_ahead(job: dict[str, Any], outputs: Outputs) -> None:
+def _load_ahead(job: JobRequest, outputs: Outputs) -> None:
     """Load what is needed in the end, while the worker is at it."""
     with tracing.span("load modules", "start"):
         importlib.import_module("clalign.engines.export")
@@ -189,7 +190,7 @@ def with_inputs_named(event: Event, run: str) -> Event:
 
 
 def watch_job(
-    job: dict[str, Any],
+    job: JobRequest,
     display: Progress,
     stopped: str,
     take: Callable[[Event], None] = lambda event: None,

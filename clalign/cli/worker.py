@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from clalign import tracing
 from clalign.cli.environment import begin_loading, log_level
+from clalign.cli.parser import Commands
 from clalign.cli.profiling import record_start, worker_profiled
 from clalign.cli.starting import forget_mark
 from clalign.cli.streams import private_stdout
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
     from clalign.values.specs import Spec
 
 
-def add_parser(subparsers: Any) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the hidden sub-command."""
-    parser: argparse.ArgumentParser = subparsers.add_parser("worker")
+    parser = subparsers.add_parser("worker")
     parser.add_argument("engine", nargs="?", help="of the run that the job will be")
     parser.add_argument("--device", default="", help="that it will be computed on")
     parser.add_argument("--stay", action="store_true", help="wait for another job when one is finished")

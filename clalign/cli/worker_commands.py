@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from clalign.errors import ClalignError, ExitCode
 from clalign.jobs import Event, Job
 from clalign.jobs.processes import GRACE_SECONDS
+from clalign.values.documents import JobRequest
 
 BUILD_PATIENCE = 0.7
 """So many seconds a job that is to stop is left to its compiler."""
@@ -35,7 +36,7 @@ class Order(NamedTuple):
         What it becomes; None if it is no job.
     """
 
-    request: dict[str, Any]
+    request: JobRequest
     job: Job | None
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from msgspec.structs import replace
 
-from clalign.engines.columns import Column, in_files
+from clalign.engines.columns import CellOf, Column, Kind, in_files
 from clalign.engines.engine import engine_of
 from clalign.engines.export import write_lines, write_table
 from clalign.engines.export_source import Choice, Source
@@ -168,7 +168,7 @@ Row = tuple[Architecture, int, Clans]
 """An architecture, how many sequences have it, and the clans."""
 
 
-def _of(kind: Any, name: str, unit: str, meaning: str, value: Callable[[Row], Any]) -> Column:
+def _of(kind: Kind, name: str, unit: str, meaning: str, value: CellOf) -> Column:
     return in_files(name, kind, unit, meaning, value)
 
 

@@ -21,6 +21,10 @@ Sets = dict[str, tuple[str, tuple[str, ...]]]
 """Columns that are shown together: words and keys, by the name of the set."""
 
 
+CellOf = Callable[[Any], Any]
+"""Returns what a column says of a row, of the type that its `Kind` names; rows are objects of the engine's own."""
+
+
 class Column(Struct, frozen=True):
     """A column of tables of hits.
 
@@ -60,7 +64,7 @@ class Column(Struct, frozen=True):
     filter: str = ""
     file: str = ""
     meaning: str = ""
-    value: Callable[[Any], Any] = lambda row: None
+    value: CellOf = lambda row: None
 
     @property
     def is_right(self) -> bool:
@@ -73,10 +77,7 @@ class Column(Struct, frozen=True):
         return self.first == "large" or (self.kind != "text" and not self.first)
 
 
-Value = Callable[[Any], Any]
-
-
-def in_files(name: str, kind: Kind, unit: str, meaning: str, value: Value) -> Column:
+def in_files(name: str, kind: Kind, unit: str, meaning: str, value: CellOf) -> Column:
     """Return a column of files alone."""
     return Column(name, kind=kind, unit=unit, file=name, meaning=meaning, value=value)
 
@@ -144,7 +145,7 @@ def table_of(columns: Iterable[Column], names: str) -> tuple[Column, ...]:
     return tuple(known[name] for name in names.split())
 
 
-def table_lines(table: Iterable[Column], rows: Iterable[Any]) -> Iterable[str]:
+def table_lines(table: Iterable[Column], rows: Iterable[object]) -> Iterable[str]:
     """Yield the lines of a file; the first is its header."""
     columns = [(column.value, _WRITTEN[column.kind]) for column in table]
     yield "\t".join(column.file for column in table)
@@ -152,13 +153,13 @@ def table_lines(table: Iterable[Column], rows: Iterable[Any]) -> Iterable[str]:
         yield "\t".join("" if (found := value(row)) is None else written(found) for value, written in columns)
 
 
-def written_cell(column: Column, row: Any) -> str:
+def written_cell(column: Column, row: object) -> str:
     """Return what a file says of a row in a column."""
     found = column.value(row)
     return "" if found is None else _WRITTEN[column.kind](found)
 
 
-_WRITTEN: dict[Kind, Callable[[Any], str]] = {
+_WRITTEN: dict[Kind, CellOf] = {
     "text": plain,
     "whole number": str,
     "number": lambda value: str(value) if isinstance(value, int) else digits(value),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace, _ArgumentGroup
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from msgspec import Struct, field
 
 from clalign.engines.exports import Export
+from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec
 
 Files = tuple[tuple[Export, str], ...]
@@ -69,7 +69,7 @@ class Command(Struct, frozen=True, kw_only=True):
     examples: tuple[str, ...]
     inputs: tuple[Input, ...]
     outputs: tuple[Export, ...]
-    preset: Mapping[str, Any] = field(default_factory=dict)
+    preset: Mapping[str, object] = field(default_factory=dict)
     later: tuple[Export, ...] = ()
     has_hits: bool = True
     found: str = "targets"
@@ -78,8 +78,8 @@ class Command(Struct, frozen=True, kw_only=True):
     keeps_words: bool = False
     add_options: Callable[[Mapping[str, _ArgumentGroup]], None] = lambda groups: None
     written: Callable[[Files, Namespace, tuple[str, ...]], Files] = lambda files, given, inputs: files
-    values: Callable[[dict[str, Any], Namespace], dict[str, Any]] = lambda values, given: values
-    files: Callable[[Mapping[str, Any]], dict[str, str]] = lambda given: {}
-    conflict: Callable[[Mapping[str, Any], Spec], str | None] = lambda given, spec: None
+    values: Callable[[SpecFields, Namespace], SpecFields] = lambda values, given: values
+    files: Callable[[SpecFields], dict[str, str]] = lambda given: {}
+    conflict: Callable[[SpecFields, Spec], str | None] = lambda given, spec: None
     check: Callable[[Spec], None] = lambda spec: None
     has_several: Callable[[Spec], bool] = lambda spec: False

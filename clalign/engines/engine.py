@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clalign.runs.declarations import Declaration
     from clalign.runs.run_file import RunFile
     from clalign.values.devices import Device
-    from clalign.values.documents import Explanation, JobResult, StageCounts
+    from clalign.values.documents import DeviceTest, Explanation, JobResult, StageCounts, Verification
     from clalign.values.scores_of_all import ScoresOfAll
     from clalign.values.specs import Spec
 
@@ -46,7 +46,7 @@ ENTRY_POINTS = "clalign.engines"
 Picker = Callable[[str], "Device"]
 """Returns the device for the user's words."""
 
-Verify = Callable[["RunFile", "list[int] | None", "int | None", "Device", "JobContext"], "JobResult"]
+Verify = Callable[["RunFile", "list[int] | None", "int | None", "Device", "JobContext"], "Verification"]
 """Computes results of a run again and compares them; see `Engine.verify`."""
 
 Explain = Callable[["RunFile", int, "int | str", Picker, "JobContext"], "Explanation"]
@@ -131,7 +131,7 @@ class EngineParts(Struct, frozen=True, kw_only=True):
     explanation_lines: LazyImport[Callable[[Explanation], Iterable[str]]] | None = None
     explain_files: LazyImport[Callable[[Spec, int, int | str, Picker, JobContext], Explanation]] | None = None
     choices: LazyImport[Callable[[RunFile], list[tuple[str, str]]]] | None = None
-    self_test: LazyImport[Callable[[Device, JobContext], JobResult]] | None = None
+    self_test: LazyImport[Callable[[Device, JobContext], DeviceTest]] | None = None
     begin_again: LazyImport[Callable[[Path, Path, float], None]] | None = None
     changes: AlignmentChanges | None = None
 
@@ -242,7 +242,7 @@ class Engine(Struct, frozen=True, kw_only=True):
 
     def verify(
         self, run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
-    ) -> JobResult:
+    ) -> Verification:
         """Compute results again on a device, normally the reference, and compare them.
 
         Parameters
@@ -255,11 +255,6 @@ class Engine(Struct, frozen=True, kw_only=True):
             How many of each; None for some, and fewer where they would take long.
         device : Device
         context : JobContext
-
-        Returns
-        -------
-        dict
-            ``checked`` (``hits`` and ``others``), ``differing``, ``details``, ``device`` and ``complete``.
         """
         return self._present(self.parts.verify, "verified").get()(run, hits, sample, device, context)
 
@@ -286,7 +281,7 @@ class Engine(Struct, frozen=True, kw_only=True):
             return self.parts.choices.get()(run)
         return [(card["name"], card["accession"]) for card in run.cards()]
 
-    def self_test(self, device: Device, context: JobContext) -> JobResult:
+    def self_test(self, device: Device, context: JobContext) -> DeviceTest:
         """Return whether a device computes what is known to be right."""
         return self._present(self.parts.self_test, "used for tests of devices").get()(device, context)
 

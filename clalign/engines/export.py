@@ -13,11 +13,12 @@ from clalign.engines.engine import engine_of, spec_of
 from clalign.engines.export_source import OTHER_EXPORT, Begun, Choice, Source
 from clalign.engines.exports import Export
 from clalign.errors import OptionError
-from clalign.formats.tables import PARTIAL, Card, Provenance
+from clalign.formats.tables import PARTIAL, Provenance
 from clalign.formats.writers import BESIDE, SafeCells, fasta_record, has_neighbors, whole_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import open_run
 from clalign.runs.side_files import check_output
+from clalign.values.documents import Card
 from clalign.values.hits import Hit
 from clalign.values.sequences import SequenceDatabase
 

@@ -20,7 +20,7 @@ from clalign.engines.exports import Shape
 from clalign.engines.run_sources import as_given
 from clalign.errors import DamagedRun, OptionError
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.tables import Card, Provenance
+from clalign.formats.tables import Provenance
 from clalign.formats.taxonomy import species_rule
 from clalign.formats.writers import AlignedRow
 from clalign.jobs import JobContext
@@ -28,6 +28,7 @@ from clalign.runs.hit_rows import HITS_AT_ONCE, unwritable
 from clalign.runs.inputs import input_of, known_checksums
 from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import RunFile
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
 from clalign.values.species import SpeciesRule

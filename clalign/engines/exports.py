@@ -45,7 +45,7 @@ class Shape(Struct, frozen=True):
     listed: int | None = None
 
     @property
-    def given(self) -> dict[str, Any]:
+    def given(self) -> dict[str, str | int | bool | None]:
         """The fields that are not as usual."""
         usual = Shape()
         return {name: value for name in OPTIONS if (value := getattr(self, name)) != getattr(usual, name)}

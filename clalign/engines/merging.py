@@ -22,6 +22,7 @@ from clalign.runs.merging import add_results, cards_of
 from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.runs.side_files import remove_run
 from clalign.values.devices import Device
+from clalign.values.documents import JobResult
 from clalign.values.shards import FLAG, Shard, ShardRows
 from clalign.values.specs import Spec, flag_of
 
@@ -30,8 +31,6 @@ OWN_FACTS = ("spec", "state", "shard", "finished", "error", "device", "command",
 
 SHOWN = 5
 """So many missing parts are named."""
-
-Summary = dict[str, Any]
 
 
 class Part(Struct, frozen=True):
@@ -72,7 +71,7 @@ class Merging(Struct, frozen=True):
     locate: Sequence[str] = ()
 
 
-def merge_runs(paths: Sequence[Path], output: Path, how: Merging) -> Summary:
+def merge_runs(paths: Sequence[Path], output: Path, how: Merging) -> JobResult:
     """Make one run file of those of all parts of a search: what a run of the whole would hold.
 
     What a search computes at its end, such as fitted statistics and the first hits of a query, is computed once more
@@ -263,7 +262,7 @@ def _messages(parts: Sequence[Part]) -> list[str]:
     return sorted(set.union(*texts) - every)
 
 
-def _concluded(run: RunFile, merged: list[MergedPart], how: Merging) -> Summary:
+def _concluded(run: RunFile, merged: list[MergedPart], how: Merging) -> JobResult:
     spec = spec_of(run)
     summary = engine_of(run).compute(Task(run, spec.on(how.device), how.pick_device, how.context))
     names = ", ".join(dict.fromkeys(one["device"] for one in merged))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clalign.engines.columns import Column, in_files
+from clalign.engines.columns import CellOf, Column, Kind, in_files
 from clalign.engines.export import write_lines, write_table
 from clalign.engines.export_source import Source
 from clalign.errors import DamagedRun
@@ -21,6 +20,7 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.runs.hit_columns import AlignedParts, read_aligned_parts
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
+from clalign.values.documents import Card
 from clalign.values.similarity_orders import order_alike
 
 Floats = npt.NDArray[np.float64]
@@ -144,7 +144,7 @@ def read_overview(path: str | Path, context: JobContext | None = None) -> Overvi
         return overview(run.cards_without_curves(), HitQueries(run.connection), context or QuietContext())
 
 
-def overview(cards: list[dict[str, Any]], hits: HitQueries, context: JobContext) -> Overview:
+def overview(cards: list[Card], hits: HitQueries, context: JobContext) -> Overview:
     """Return the overview of some hits, given the cards of the queries."""
     found = hits.scores_of_all()
     context.check()
@@ -164,7 +164,7 @@ def overview(cards: list[dict[str, Any]], hits: HitQueries, context: JobContext)
 
 def _line(
     number: int,
-    card: dict[str, Any],
+    card: Card,
     scores: Floats,
     evalues: Floats,
     significant: npt.NDArray[np.bool_],
@@ -187,7 +187,7 @@ def _identities(n_queries: int, parts: AlignedParts) -> list[float]:
         return [float(share) for share in 100.0 * equal / columns]
 
 
-def _coverages(cards: list[dict[str, Any]], parts: AlignedParts) -> list[float]:
+def _coverages(cards: list[Card], parts: AlignedParts) -> list[float]:
     """Return the share of each query that is aligned to any of its hits, in percent."""
     found = np.zeros(len(cards))
     queries, starts, ends = parts.queries, parts.starts, parts.ends
@@ -222,7 +222,7 @@ def _matrix(found: Any, hits: HitQueries, context: JobContext) -> HitMatrix:
     )  # fmt: skip
 
 
-def _of(kind: Any, name: str, unit: str, meaning: str, value: Callable[[QueryLine], Any]) -> Column:
+def _of(kind: Kind, name: str, unit: str, meaning: str, value: CellOf) -> Column:
     return in_files(name, kind, unit, meaning, value)
 
 

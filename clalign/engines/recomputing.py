@@ -52,7 +52,7 @@ class Pieces(Struct, frozen=True):
         Returns the same in another process, which has opened the run; a function of a module, or a partial of one.
     """
 
-    pieces: Sequence[Any]
+    pieces: Sequence[object]
     work: Sequence[float]
     cells: float
     check: Check
@@ -117,7 +117,7 @@ class _Process:
                 self.answers.close()
                 raise ProcessNotStarted("a process that checks results", error) from error
 
-    def ask(self, piece: Any) -> None:
+    def ask(self, piece: object) -> None:
         """Give it a piece; one that has ended is noticed at `answer`."""
         with suppress(OSError):
             self.answers.send(piece)
@@ -139,7 +139,7 @@ class _Process:
         self.answers.close()
 
 
-def _in_order(processes: list[_Process], pieces: Sequence[Any], context: JobContext) -> Iterator[Findings]:
+def _in_order(processes: list[_Process], pieces: Sequence[object], context: JobContext) -> Iterator[Findings]:
     """Yield what is found of each piece, in their order, while each process computes the next that nobody has."""
     waiting, done, given = deque(enumerate(pieces)), dict[int, Findings](), dict[Any, tuple[int, _Process]]()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 from msgspec.structs import replace
@@ -251,7 +251,7 @@ def _best(source: Source, n_hits: int) -> tuple[Source, str]:
     return engine.source(source.run, replace(source.choice, hits=ids), source.context), words
 
 
-def _short(column: Column, row: Any) -> str:
+def _short(column: Column, row: object) -> str:
     if column.kind == "number":
         value = column.value(row)
         return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any, TextIO
 
-from clalign.engines.columns import Column, Kind, table_lines, written_cell
+from clalign.engines.columns import CellOf, Column, Kind, table_lines, written_cell
 from clalign.engines.export import write_lines, write_table
 from clalign.engines.export_source import Source
 from clalign.errors import OptionError, OutputError
@@ -24,7 +24,7 @@ _TYPES: dict[Kind, str] = {
     "text": "string", "whole number": "int64", "number": "float64", "percent": "float64", "picture": "int64",
 }  # fmt: skip
 
-_VALUES: dict[Kind, Callable[[Any], Any]] = {
+_VALUES: dict[Kind, CellOf] = {
     "text": plain, "whole number": int, "number": float, "percent": float, "picture": int,
 }  # fmt: skip
 
@@ -92,7 +92,7 @@ def write_parquet(source: Source, stream: TextIO, table: str) -> int:
     return count
 
 
-def _columns(columns: Iterable[Column], rows: list[Any]) -> dict[str, list[Any]]:
+def _columns(columns: Iterable[Column], rows: list[object]) -> dict[str, list[object]]:
     return {
         column.file: [None if (value := column.value(row)) is None else _VALUES[column.kind](value) for row in rows]
         for column in columns

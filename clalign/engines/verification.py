@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from clalign.jobs import JobContext, building
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.documents import Verification
 from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.sequences import SequenceDatabase
 
@@ -73,7 +74,7 @@ class Findings(Struct):
 def judge(
     run: RunFile, device: Device, context: JobContext, compute: Callable[[Findings, Session], None],
     things: tuple[str, str] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> Verification:  # fmt: skip
     """Let `compute` compute results again on a device, and keep what it finds, also if it is stopped on the way.
 
     `things` are what is computed where there are no hits: one, and several.

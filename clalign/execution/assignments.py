@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -47,7 +46,7 @@ class WorkerStats(Struct, eq=False):
     gives_way: bool = False
     n_lent: int = 0
     n_together: int = 1
-    units: list[Unit[Any]] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)
     since: float = 0.0
     _cells: float = 0.0
     _seconds: float = 0.0
@@ -63,13 +62,13 @@ class WorkerStats(Struct, eq=False):
         """Time from one unit to the next (s); 0 before the first delivery."""
         return self._seconds / self._count if self._count else 0.0
 
-    def take(self, unit: Unit[Any], now: float) -> None:
+    def take(self, unit: Unit, now: float) -> None:
         """Add a unit."""
         if not self.units:
             self.since = now
         self.units.append(unit)
 
-    def deliver(self, found: Sequence[tuple[Unit[Any], float]], now: float) -> None:
+    def deliver(self, found: Sequence[tuple[Unit, float]], now: float) -> None:
         """Remove delivered units, given with their cells; each of them counts for an equal part of the time."""
         seconds = max((now - self.since) / max(1, len(found)), 1e-6)
         for unit, cells in found:
@@ -93,7 +92,7 @@ class WorkerStats(Struct, eq=False):
         """Return whether it seems to hang, with units or without."""
         return now - self.since > max(LOST_SECONDS, LATE * self.unit_seconds)
 
-    def gain(self, unit: Unit[Any], other: WorkerStats, now: float) -> float:
+    def gain(self, unit: Unit, other: WorkerStats, now: float) -> float:
         """Return the seconds by which another, idle executor would deliver one of this executor's units earlier."""
         waited = now - self.since
         if unit.is_end:  # the processor may be at it for a card: it would have to do the same twice
@@ -119,12 +118,12 @@ class Assignments:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self._workers: dict[int, WorkerStats] = {}
-        self._holders: dict[Unit[Any], list[WorkerStats]] = {}  # of each unit that is not stored
+        self._holders: dict[Unit, list[WorkerStats]] = {}  # of each unit that is not stored
 
     def __len__(self) -> int:
         return len(self._holders)
 
-    def __contains__(self, unit: Unit[Any]) -> bool:
+    def __contains__(self, unit: Unit) -> bool:
         return unit in self._holders
 
     def of(self, cutter: object) -> WorkerStats:
@@ -134,12 +133,12 @@ class Assignments:
             found = self._workers[id(cutter)] = WorkerStats()
         return found
 
-    def assign(self, unit: Unit[Any], worker: WorkerStats) -> None:
+    def assign(self, unit: Unit, worker: WorkerStats) -> None:
         """Assign a unit, which another executor may have as well."""
         worker.take(unit, self.clock())
         self._holders.setdefault(unit, []).append(worker)
 
-    def take_back(self, units: Iterable[Unit[Any]], worker: WorkerStats) -> list[Unit[Any]]:
+    def take_back(self, units: Iterable[Unit], worker: WorkerStats) -> list[Unit]:
         """Take units back from an executor; return those that no executor has now and that are not stored."""
         left = []
         for unit in units:
@@ -154,13 +153,13 @@ class Assignments:
                     left.append(unit)
         return left
 
-    def revoke(self, unit: Unit[Any]) -> None:
+    def revoke(self, unit: Unit) -> None:
         """Take a unit away from all executors that have it."""
         for worker in self._holders.pop(unit):
             if unit in worker.units:
                 worker.units.remove(unit)
 
-    def remove(self, unit: Unit[Any]) -> None:
+    def remove(self, unit: Unit) -> None:
         """Remove a unit that is stored; who computes it as well finds out when it delivers it."""
         del self._holders[unit]
 
@@ -184,7 +183,7 @@ class Assignments:
         limit, now = worker.rate * MUCH_SLOWER, self.clock()
         return limit > 0 and any(one.rate > limit and not one.is_late(now) for one in self._workers.values())
 
-    def overdue(self, worker: WorkerStats, fits: Callable[[Unit[Any]], bool]) -> Unit[Any] | None:
+    def overdue(self, worker: WorkerStats, fits: Callable[[Unit], bool]) -> Unit | None:
         """Return the unit that an idle executor may deliver earlier than its holder, by the largest gain of time.
 
         A unit that does not fit the executor is returned only if its holder is late.
@@ -197,7 +196,7 @@ class Assignments:
                     found, most = unit, gain
         return found
 
-    def _may_be_copied(self, unit: Unit[Any], now: float) -> bool:
+    def _may_be_copied(self, unit: Unit, now: float) -> bool:
         """Return whether a unit is not stored, and one executor alone has it, or several that all seem to hang."""
         holders = self._holders.get(unit, [])
         return len(holders) == 1 or (bool(holders) and all(unit in one.units and one.is_lost(now) for one in holders))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -21,7 +21,6 @@ from clalign.errors import DeviceError
 from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
 from clalign.execution.executor import MAX_ROWS_TOGETHER, MAX_TOGETHER
 from clalign.execution.job import (
-    Summary,
     Targets,
     Task,
     Work,
@@ -34,6 +33,8 @@ from clalign.execution.job import (
 from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of
+from clalign.values.documents import DeviceFields, JobResult
+from clalign.values.specs import Spec
 
 if TYPE_CHECKING:
     from clalign.execution.cluster.device_query import Unbuilt
@@ -68,7 +69,7 @@ class _FirstLaunch(Rehearsal):
         raise _Started
 
 
-def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
+def foresee_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
     """Check everything that a run checks before it computes, and return what it will take.
 
     Parameters
@@ -129,7 +130,7 @@ def foresee_run(task: Task[Any], load: Callable[[Task[Any]], Work]) -> Summary:
     }
 
 
-def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, Unbuilt]], int]:
+def _at_workers(task: Task[Spec], stack: ExitStack) -> tuple[list[tuple[Device, Unbuilt]], int]:
     """Return the devices of workers of a cluster, if it is asked for and has any, and the workers on this machine.
 
     The latter are not started: they have its devices.
@@ -153,7 +154,7 @@ def _at_workers(task: Task[Any], stack: ExitStack) -> tuple[list[tuple[Device, U
     return found, 0
 
 
-def _opened(openings: list[Opening[Session]], task: Task[Any]) -> Iterator[Session]:
+def _opened(openings: list[Opening[Session]], task: Task[Spec]) -> Iterator[Session]:
     """Yield the devices that can be opened, and warn of others; raise the error of the last one if there are none."""
     n_opened, last = 0, None
     for opening in openings:
@@ -170,7 +171,7 @@ def _opened(openings: list[Opening[Session]], task: Task[Any]) -> Iterator[Sessi
         raise last
 
 
-def _unit(device: Device, plan: Plan[Any], run: RunFile, rehearsals: list[Rehearse]) -> Rehearsal:
+def _unit(device: Device, plan: Plan, run: RunFile, rehearsals: list[Rehearse]) -> Rehearsal:
     """Return what a device is asked for: memory, and programs."""
     if device.kind == "reference" or not plan.n_rows or not plan.n_cells:
         return Rehearsal(device)
@@ -183,7 +184,7 @@ def _unit(device: Device, plan: Plan[Any], run: RunFile, rehearsals: list[Rehear
     return unit
 
 
-def _needs(known: list[tuple[Device, Unbuilt]], units: list[Rehearsal], work: Work) -> list[dict[str, Any]]:
+def _needs(known: list[tuple[Device, Unbuilt]], units: list[Rehearsal], work: Work) -> list[DeviceFields]:
     """Return what devices need; those of workers are asked at the same time what they have compiled."""
     targets = RESIDUE_BYTES * work.targets.n_residues + SEQUENCE_BYTES * len(work.targets)
     found = []
@@ -199,7 +200,7 @@ def _needs(known: list[tuple[Device, Unbuilt]], units: list[Rehearsal], work: Wo
     return found
 
 
-def _first_unit(device: Device, plan: Plan[Any], run: RunFile) -> Rehearsal:
+def _first_unit(device: Device, plan: Plan, run: RunFile) -> Rehearsal:
     """Return what the first units start on a device: of the first, the last and the longest of some queries.
 
     And of the first ones together, where they are started so.
@@ -231,7 +232,7 @@ def _whatever_happens() -> suppress:
     return suppress(Exception)
 
 
-def _host_bytes(devices: list[dict[str, Any]], n_workers: int) -> float:
+def _host_bytes(devices: list[DeviceFields], n_workers: int) -> float:
     """Return the memory of the host that inputs and program take, which are there now, and what comes upon that."""
     n_times = max(1, n_workers)
     most = PROGRAM_BYTES
@@ -245,17 +246,17 @@ def _host_bytes(devices: list[dict[str, Any]], n_workers: int) -> float:
     return most + n_workers * PROGRAM_BYTES
 
 
-def _n_compilers(device: dict[str, Any]) -> int:
+def _n_compilers(device: DeviceFields) -> int:
     most = MAX_COMPILERS if device["kind"] == "cpu" else MAX_BUILDERS
     return max(1, min(most, os.cpu_count() or 1, int(device["new"]) - FEW_NEW))
 
 
-def _build_seconds(device: dict[str, Any]) -> float:
+def _build_seconds(device: DeviceFields) -> float:
     kind, n_new = str(device["kind"]), int(device["new"])
     if not n_new:
         return 0.0
     return LAST_SECONDS.get(kind, 0.0) + BUILD_SECONDS.get(kind, 0.0) * n_new / _n_compilers(device)
 
 
-def _compiling_bytes(device: dict[str, Any]) -> float:
+def _compiling_bytes(device: DeviceFields) -> float:
     return COMPILING_BYTES * _n_compilers(device) if device["kind"] == "cpu" and device["new"] else 0.0

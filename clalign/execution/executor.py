@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Generic, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -15,8 +15,9 @@ from clalign.compute.sessions import Session, Steps
 from clalign.errors import OutOfDeviceMemory
 from clalign.execution.cpu_helper import CpuHelper
 from clalign.execution.run_access import RunAccess
-from clalign.execution.units import Batch, Cutter, Finished, Plan, Scored, Unit, trace_alone
+from clalign.execution.units import Cutter, Finished, Plan, Rows, Scored, Unit, trace_alone
 from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
+from clalign.runs.columns import SqlRow
 from clalign.values.hits import Hit
 
 MIN_IN_FLIGHT = 2
@@ -49,54 +50,54 @@ PACKERS = 4
 """Threads that compress scores: on fast devices that takes longer than to compute them."""
 
 
-class UnitSource(Protocol[Batch]):
+class UnitSource(Protocol):
     """Where an executor gets its units."""
 
-    def take(self) -> Unit[Batch] | None:
+    def take(self) -> Unit | None:
         """Return the next unit; None if there is none now."""
 
     def wait(self) -> bool:
         """Wait for units; return False if none will come."""
 
-    def give_back(self, units: Sequence[Unit[Batch]]) -> None:
+    def give_back(self, units: Sequence[Unit]) -> None:
         """Take back units that the executor has not computed."""
 
     def measure(self, cells: float, seconds: float) -> None:
         """Use a measured time for the size of later units."""
 
-    def shrink(self, unit: Unit[Batch]) -> bool:
+    def shrink(self, unit: Unit) -> bool:
         """Make later units smaller than this one, for which memory was short; return False if that cannot be."""
 
 
-class ResultSink(Protocol[Batch]):
+class ResultSink(Protocol):
     """Where the results of an executor go."""
 
-    def store(self, found: Sequence[Finished[Batch]]) -> None:
+    def store(self, found: Sequence[Finished]) -> None:
         """Store the results of units."""
 
     def warn(self, text: str, is_kept: bool) -> None:
         """Warn the user; a warning that matters later on is kept with the run."""
 
 
-class _Scoring(Struct, Generic[Batch], frozen=True):
-    units: list[Unit[Batch]]
-    batch: Batch
-    wait: Callable[[], Sequence[Scored[Any]]]
+class _Scoring(Struct, frozen=True):
+    units: list[Unit]
+    batch: Rows
+    wait: Callable[[], Sequence[Scored[object]]]
     progress: _UnitProgress
     cells: float
 
 
-class _Found(Struct, Generic[Batch], frozen=True):
-    unit: Unit[Batch]
-    batch: Batch
-    scored: Scored[Any]
+class _Found(Struct, frozen=True):
+    unit: Unit
+    batch: Rows
+    scored: Scored[object]
     cells: float
     seconds: float
     packed: Future[tuple[PackedScores, Kept]]
 
 
-class _Tracing(Struct, Generic[Batch]):
-    found: list[_Found[Batch]]
+class _Tracing(Struct):
+    found: list[_Found]
     steps: Steps[list[tuple[Hit, ...]]]
     is_ready: Callable[[], bool]
     is_helped: bool
@@ -107,18 +108,18 @@ class _Tracing(Struct, Generic[Batch]):
         return [job.unit.query.number for job in self.found]
 
 
-class _Gathered(Generic[Batch]):
+class _Gathered:
     """Units whose candidates wait for more, in the order in which they were scored."""
 
     def __init__(self, max_cells: float) -> None:
         self.max_cells = max_cells
-        self.found: list[_Found[Batch]] = []
+        self.found: list[_Found] = []
         self._cells, self._rows, self._since = 0.0, 0, 0.0
 
     def __len__(self) -> int:
         return len(self.found)
 
-    def add(self, job: _Found[Batch]) -> None:
+    def add(self, job: _Found) -> None:
         if not self.found:
             self._since = time.perf_counter()
         self.found.append(job)
@@ -138,7 +139,7 @@ class _Gathered(Generic[Batch]):
     def is_due(self) -> bool:
         return bool(self.found) and (self.is_much or time.perf_counter() - self._since >= GATHER_SECONDS)
 
-    def take(self) -> list[_Found[Batch]]:
+    def take(self) -> list[_Found]:
         """Take units out, as many as have not too many cells, and at least one."""
         cells, n = 0.0, 0
         while n < len(self.found):
@@ -152,7 +153,7 @@ class _Gathered(Generic[Batch]):
         return taken
 
 
-class Executor(Generic[Batch]):
+class Executor:
     """Computes units until no more come.
 
     Parameters
@@ -171,8 +172,8 @@ class Executor(Generic[Batch]):
     """
 
     def __init__(
-        self, session: Session, helper: CpuHelper, plan: Plan[Batch], cutter: Cutter[Batch], source: UnitSource[Batch],
-        sink: ResultSink[Batch], run: RunAccess[Batch] | None = None,
+        self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, source: UnitSource,
+        sink: ResultSink, run: RunAccess | None = None,
     ) -> None:  # fmt: skip
         self.session = session
         self.helper = helper
@@ -182,13 +183,13 @@ class Executor(Generic[Batch]):
         self.sink = sink
         self.run = run
         self._n_lent = 0
-        self._held: list[Unit[Batch]] = []
-        self._current: Sequence[Unit[Batch]] = ()  # what is computed if memory runs short
+        self._held: list[Unit] = []
+        self._current: Sequence[Unit] = ()  # what is computed if memory runs short
         self._waited_since = 0.0
         self._seconds_a_cell = 0.0
         self._max_cells = MAX_GATHERED_CELLS
         self._max_together = MAX_TOGETHER if plan.start_many is not None else 1
-        self._taken: Unit[Batch] | None = None
+        self._taken: Unit | None = None
 
     def compute(self) -> None:
         """Compute until no units come any more; with smaller units where the device's memory is short."""
@@ -219,9 +220,9 @@ class Executor(Generic[Batch]):
         return bool(self._current) and self.source.shrink(self._current[0])
 
     def _compute(self, tracer: Session, packer: ThreadPoolExecutor) -> None:
-        scoring: deque[_Scoring[Batch]] = deque()
-        groups: deque[_Tracing[Batch]] = deque()
-        gathered = _Gathered[Batch](self._max_cells)
+        scoring: deque[_Scoring] = deque()
+        groups: deque[_Tracing] = deque()
+        gathered = _Gathered(self._max_cells)
         self._waited_since = time.perf_counter()
         while True:
             self.session.check()
@@ -243,13 +244,13 @@ class Executor(Generic[Batch]):
             # Nothing is to be waited for while there is something to score; what took long is stored before the next.
             self._advance(groups, is_pressing=(unit is None and not scoring) or gathered.is_much)
 
-    def _is_enough(self, scoring: Sequence[_Scoring[Batch]]) -> bool:
+    def _is_enough(self, scoring: Sequence[_Scoring]) -> bool:
         """Return whether the device has enough to do."""
         if len(scoring) < MIN_IN_FLIGHT or len(scoring) >= MAX_IN_FLIGHT:
             return len(scoring) >= MIN_IN_FLIGHT
         return sum(job.cells for job in scoring) * self._seconds_a_cell >= SECONDS_IN_FLIGHT or not self._seconds_a_cell
 
-    def _take(self) -> Unit[Batch] | None:
+    def _take(self) -> Unit | None:
         """Return the next unit: one that was taken before and did not fit others, or one of the source."""
         unit, self._taken = self._taken, None
         if unit is None:
@@ -258,7 +259,7 @@ class Executor(Generic[Batch]):
                 self._held.append(unit)
         return unit
 
-    def _with_others(self, unit: Unit[Batch], tracer: Session) -> list[Unit[Batch]]:
+    def _with_others(self, unit: Unit, tracer: Session) -> list[Unit]:
         """Return a unit with others of the same rows that can be started together with it; conclude what ends."""
         units, rows = [unit], unit.last - unit.first
         most = min(self._max_together, MAX_ROWS_TOGETHER // max(1, rows))
@@ -279,10 +280,10 @@ class Executor(Generic[Batch]):
         return units
 
     @staticmethod
-    def _cells(unit: Unit[Batch], batch: Batch) -> float:
+    def _cells(unit: Unit, batch: Rows) -> float:
         return float(batch.n_cells(unit.query.search.length))
 
-    def _started(self, units: list[Unit[Batch]]) -> _Scoring[Batch]:
+    def _started(self, units: list[Unit]) -> _Scoring:
         unit, plan = units[0], self.plan
         batch = self.cutter.batch(unit.first, unit.last)
         self._current = (unit,)
@@ -294,7 +295,7 @@ class Executor(Generic[Batch]):
                 wait = _of_one(plan.start(unit.query.search, self.session, batch, progress))
         return _Scoring(units, batch, wait, progress, sum(self._cells(one, batch) for one in units))
 
-    def _scored(self, job: _Scoring[Batch], packer: ThreadPoolExecutor) -> list[_Found[Batch]]:
+    def _scored(self, job: _Scoring, packer: ThreadPoolExecutor) -> list[_Found]:
         """Wait for the scores of units that were started together."""
         self._current = (job.units[0],)
         before = self.session.kernel_seconds
@@ -322,9 +323,7 @@ class Executor(Generic[Batch]):
             if self.run is not None:
                 self.run.lend(n)
 
-    def _sort_in(
-        self, job: _Found[Batch], gathered: _Gathered[Batch], groups: deque[_Tracing[Batch]], tracer: Session
-    ) -> None:
+    def _sort_in(self, job: _Found, gathered: _Gathered, groups: deque[_Tracing], tracer: Session) -> None:
         """Let what may be a hit in a unit wait for more, or have it traced alone; results keep their order."""
         if job.scored.candidate_cells == 0 and not gathered and not groups:
             self._deliver([job], [()])
@@ -336,7 +335,7 @@ class Executor(Generic[Batch]):
             groups.append(self._traced(gathered.take(), tracer))
         groups.append(self._traced([job], tracer))
 
-    def _traced(self, found: list[_Found[Batch]], tracer: Session) -> _Tracing[Batch]:
+    def _traced(self, found: list[_Found], tracer: Session) -> _Tracing:
         """Start tracing what may be a hit in some units."""
         self._set_current(found)
         session = self.helper.helper_for(tracer) if any(job.scored.suits_host for job in found) else tracer
@@ -348,10 +347,10 @@ class Executor(Generic[Batch]):
         self._step(group)
         return group
 
-    def _set_current(self, found: Sequence[_Found[Batch]]) -> None:
+    def _set_current(self, found: Sequence[_Found]) -> None:
         self._current = [job.unit for job in found if job.scored.candidate_cells != 0]
 
-    def _step(self, group: _Tracing[Batch]) -> None:
+    def _step(self, group: _Tracing) -> None:
         """Take the next step with a group of units."""
         self._set_current(group.found)
         try:
@@ -360,7 +359,7 @@ class Executor(Generic[Batch]):
         except StopIteration as end:
             group.hits = end.value
 
-    def _advance(self, groups: deque[_Tracing[Batch]], is_pressing: bool) -> None:
+    def _advance(self, groups: deque[_Tracing], is_pressing: bool) -> None:
         """Take steps with each group that need not wait, and with the first if it must; store what is done."""
         until = time.perf_counter() + STEP_SECONDS
         for group in groups:
@@ -374,7 +373,7 @@ class Executor(Generic[Batch]):
             self._deliver(group.found, group.hits or [])
 
     @staticmethod
-    def _must_step(group: _Tracing[Batch], groups: deque[_Tracing[Batch]], is_pressing: bool) -> bool:
+    def _must_step(group: _Tracing, groups: deque[_Tracing], is_pressing: bool) -> bool:
         """Return whether the host is to wait for a group: what is traced alone is stored before more is begun."""
         job = group.found[0]
         is_alone = job.scored.candidate_cells is None
@@ -382,9 +381,9 @@ class Executor(Generic[Batch]):
             is_pressing or (is_alone and (len(groups) >= MIN_IN_FLIGHT or bool(job.scored.hits_of)))
         )
 
-    def _deliver(self, found: Sequence[_Found[Batch]], hits_of: Sequence[tuple[Hit, ...]]) -> None:
+    def _deliver(self, found: Sequence[_Found], hits_of: Sequence[tuple[Hit, ...]]) -> None:
         """Have units stored together, each with its hits."""
-        results: list[Finished[Batch]] = []
+        results: list[Finished] = []
         for job, hits in zip(found, hits_of, strict=True):
             unit, scored = job.unit, job.scored
             packed = job.packed.result()  # the scores are made there
@@ -396,7 +395,7 @@ class Executor(Generic[Batch]):
             results.append(Finished(unit, result, scored.hits_of))
         self.sink.store(results)
 
-    def _conclude(self, unit: Unit[Batch], tracer: Session) -> None:
+    def _conclude(self, unit: Unit, tracer: Session) -> None:
         """Compute the end of a query."""
         assert self.run is not None
         self._current = ()
@@ -409,7 +408,7 @@ class Executor(Generic[Batch]):
         self._lend(-(session is not tracer))  # not before: other executors would take what seems to take too long
 
 
-def _of_one(wait: Callable[[], Scored[Any]]) -> Callable[[], Sequence[Scored[Any]]]:
+def _of_one(wait: Callable[[], Scored[object]]) -> Callable[[], Sequence[Scored[object]]]:
     """Return a callable that waits for the scores of a single unit and returns them in a list."""
     return lambda: [wait()]
 
@@ -417,7 +416,7 @@ def _of_one(wait: Callable[[], Scored[Any]]) -> Callable[[], Sequence[Scored[Any
 class _UnitProgress:
     """Reports the progress of one unit, and keeps what is needed to continue it; see `UnitProgress`."""
 
-    def __init__(self, executor: Executor[Any], unit: Unit[Any]) -> None:
+    def __init__(self, executor: Executor, unit: Unit) -> None:
         self._executor, self._unit = executor, unit
         self._began = 0.0, 0.0
         self._cells = 0.0
@@ -440,14 +439,14 @@ class _UnitProgress:
     def warn(self, text: str) -> None:
         self._executor.sink.warn(text, is_kept=True)
 
-    def keep(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def keep(self, table: str, rows: Sequence[SqlRow]) -> None:
         if self._executor.run is not None:
             self._executor.run.keep(self._unit, self._cells, table, rows)
 
-    def kept(self, table: str) -> list[tuple[Any, ...]]:
+    def kept(self, table: str) -> list[SqlRow]:
         return [] if self._executor.run is None else self._executor.run.kept(self._unit, table)
 
 
-def _packed(scored: Scored[Any]) -> tuple[PackedScores, Kept]:
+def _packed(scored: Scored[object]) -> tuple[PackedScores, Kept]:
     with tracing.span("pack scores", "storing"):
         return pack_scores(scored.scores.values, scored.bin_width), scored.kept()

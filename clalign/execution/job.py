@@ -40,6 +40,8 @@ from clalign.jobs import JobContext
 from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of, distinct_names, names_several
+from clalign.values.documents import BegunFacts, JobResult
+from clalign.values.profiles import Hmm
 from clalign.values.sequences import Column
 from clalign.values.shards import ShardRows, shard_of
 from clalign.values.specs import Spec
@@ -57,8 +59,7 @@ MANY = 2
 IN_PROCESSES = ("gpu", "accelerator")
 """Kinds of devices of which several compute in a process each, for engines that allow it."""
 
-Summary = dict[str, Any]
-SpecOf = TypeVar("SpecOf", bound=Spec)
+SpecOf = TypeVar("SpecOf", bound=Spec, covariant=True)
 
 
 class Task(Struct, Generic[SpecOf], frozen=True):
@@ -94,7 +95,7 @@ class Task(Struct, Generic[SpecOf], frozen=True):
     spec: SpecOf
     pick_device: Callable[[str], Device]
     context: JobContext
-    given: Mapping[str, list[Any]] = field(default_factory=dict)
+    given: Mapping[str, list[Hmm]] = field(default_factory=dict)
     pick_devices: Callable[[str], tuple[list[Device], list[str]]] | None = None
     open_session: OpenSession | None = None
     beside: tuple[str, ...] = ()
@@ -138,23 +139,23 @@ class Work(Protocol):
     def report(self) -> InputReport:
         """Of the targets."""
 
-    def store(self) -> dict[str, Any]:
+    def store(self) -> BegunFacts:
         """Store the cards of the queries, if they are not there, and return the facts of the input."""
 
     def cautions(self) -> Iterable[str]:
         """Return what the user should know before it begins."""
 
-    def plan(self) -> Plan[Any]:
+    def plan(self) -> Plan:
         """Return what is to be computed."""
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
         """Return the time and memory of the cells of the plan on devices together."""
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JobResult:
         """Return what the summary has besides."""
 
 
-def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool = False) -> Summary:
+def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool = False) -> JobResult:
     """Compute until everything is in the run file.
 
     Parameters
@@ -187,7 +188,7 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
         raise
 
 
-def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> Summary:
+def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> JobResult:
     run = task.run
     run.set_facts(state="running", error=None)
     try:
@@ -205,7 +206,7 @@ def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processe
     return summary
 
 
-def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> Summary:
+def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> JobResult:
     started, run = time.monotonic(), task.run
     cluster = cluster_of(task.spec.to_dict()["device"])
     work, state = _by_devices(task, load, in_processes) if cluster is None else _by_workers(task, load, *cluster)
@@ -271,7 +272,7 @@ def _by_workers(
     return work, state
 
 
-def picks_of(task: Task[Any]) -> list[Callable[[], Device]]:
+def picks_of(task: Task[Spec]) -> list[Callable[[], Device]]:
     """Return what picks each of the devices that are asked for."""
     words = task.spec.to_dict()["device"]
     if task.pick_devices is None or not names_several(words):
@@ -298,7 +299,7 @@ class Given(Struct, frozen=True):
 
 
 def _processes(
-    task: Task[Any], devices: Sequence[Device], executors: LocalExecutors, processes: Processes
+    task: Task[Spec], devices: Sequence[Device], executors: LocalExecutors, processes: Processes
 ) -> list[Opening[DeviceProcess]]:
     """Start opening each device in a process of its own."""
     from clalign.execution.remote.client import DeviceProcess
@@ -308,7 +309,7 @@ def _processes(
     return [Opening(partial(DeviceProcess, processes, engine, device, *given)) for device in devices]
 
 
-def _has_files(task: Task[Any]) -> bool:
+def _has_files(task: Task[Spec]) -> bool:
     """Return whether another process can read the input, too; a pipe is read once."""
     return not task.given and not any(
         path == "-" or (os.path.exists(path) and not os.path.isfile(path)) for path in task.spec.paths
@@ -324,7 +325,7 @@ HELP_SECONDS = 5.0
 """Time before a processor takes part beside cards (s): compiling its programs would take as long."""
 
 
-def stand_by(device: Device, writer: Writer[Any], n_devices: int, rest: Callable[[float], None]) -> None:
+def stand_by(device: Device, writer: Writer, n_devices: int, rest: Callable[[float], None]) -> None:
     """Wait before a processor computes beside cards, whose domains it defines, too: its compilers take turns.
 
     Parameters
@@ -355,12 +356,12 @@ class RunState:
     """What the executors of a job share: writer, devices, times. It begins with the first device that is opened."""
 
     def __init__(
-        self, task: Task[Any], work: Work, executors: LocalExecutors, n_devices: int, helps: Sequence[Rehearse] = (),
+        self, task: Task[Spec], work: Work, executors: LocalExecutors, n_devices: int, helps: Sequence[Rehearse] = (),
         are_workers: bool = False,
     ) -> None:  # fmt: skip
         self._task, self._work, self._executors, self._n_devices = task, work, executors, n_devices
         self._helps, self._are_workers = helps, are_workers
-        self._writer: Writer[Any] | None = None
+        self._writer: Writer | None = None
         self._beginning = threading.Event()
         self._helpers: dict[str, None] = {}
         self._seconds: Counter[str] = Counter()
@@ -393,7 +394,7 @@ class RunState:
         """Return whether there are unfinished units of which something may be kept when the job is stopped."""
         return self._writer is not None and self._writer.has_begun_units
 
-    def _writer_for(self, device: Device, post: Post) -> Writer[Any]:
+    def _writer_for(self, device: Device, post: Post) -> Writer:
         """Add a device, and wait for the writer."""
         post(partial(self.begin, device))
         while not self._beginning.wait(LISTEN_SECONDS):
@@ -401,7 +402,7 @@ class RunState:
         assert self._writer is not None
         return self._writer
 
-    def begin(self, device: Device) -> Writer[Any]:
+    def begin(self, device: Device) -> Writer:
         """Add a device; return the writer."""
         if self._writer is None:
             self._writer = self._begun(device)
@@ -415,7 +416,7 @@ class RunState:
         self._beginning.set()
         return self._writer
 
-    def _begun(self, device: Device) -> Writer[Any]:
+    def _begun(self, device: Device) -> Writer:
         """Store what is known before anything is computed."""
         task, work, run = self._task, self._work, self._task.run
         store_facts(task, work, self.part)
@@ -432,7 +433,7 @@ class RunState:
             self._helpers[helper] = None
         self._seconds.update(seconds)
 
-    def summary(self, seconds: float) -> Summary:
+    def summary(self, seconds: float) -> JobResult:
         """Return the speed of a run that took this time (s)."""
         writer = self._writer
         assert writer is not None
@@ -450,7 +451,7 @@ class RunState:
         }
 
 
-def store_facts(task: Task[Any], work: Work, part: ShardRows | None) -> None:
+def store_facts(task: Task[Spec], work: Work, part: ShardRows | None) -> None:
     """Store what a run says of itself from the moment on that its computation begins."""
     with tracing.span("describe the queries", "preparing"):
         facts = work.store()
@@ -460,13 +461,13 @@ def store_facts(task: Task[Any], work: Work, part: ShardRows | None) -> None:
     )  # fmt: skip
 
 
-def part_of(task: Task[Any], work: Work) -> ShardRows | None:
+def part_of(task: Task[Spec], work: Work) -> ShardRows | None:
     """Return which part of the targets is asked for; None for all."""
     asked = shard_of(task.spec.to_dict())
     return asked.of_database(cast(Parted, work.targets).offsets) if asked is not None else None
 
 
-def plan_of_part(work: Work, part: ShardRows | None) -> Plan[Any]:
+def plan_of_part(work: Work, part: ShardRows | None) -> Plan:
     """Return the plan of a part of the targets; that of all if there is none."""
     plan = work.plan()
     if part is None:

@@ -95,10 +95,10 @@ class Pace:
         if self._measured[0] >= MIN_CELLS / 4:
             self.rate = self._measured[0] / max(self._measured[1], 1e-6)
 
-    def shrink(self, batch: SequenceBatch) -> bool:
-        """Halve the largest batch, relative to this one; return False if it is a single sequence."""
-        if len(batch) <= 1:
+    def shrink(self, first: int, last: int) -> bool:
+        """Halve the largest batch, relative to these rows; return False if they are a single sequence."""
+        if last - first <= 1:
             return False
-        self.residue_limit = max(1, batch.n_cells(1) // 2)
+        self.residue_limit = max(1, self.batch(first, last).n_cells(1) // 2)
         self._cutter.resize(self.residue_limit, exactly=True)
         return True

@@ -11,13 +11,12 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic
 
 from clalign import tracing
 from clalign.compute.batching import gaps
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.execution.assignments import END_SECONDS, Assignments, WorkerStats
-from clalign.execution.units import ALL, Batch, Choosing, Cutter, Plan, Query, Unit
+from clalign.execution.units import ALL, Choosing, Cutter, Plan, Query, Unit
 from clalign.runs.run_file import RunFile
 from clalign.values.profiles import IMPOSSIBLE
 
@@ -86,7 +85,7 @@ class QueryGroups:
         self._group_of.pop(id(cutter), None)
 
 
-class Planner(Generic[Batch]):
+class Planner:
     """Hands out the units of a plan; called by the writer and, in their threads, by all executors.
 
     Parameters
@@ -98,12 +97,12 @@ class Planner(Generic[Batch]):
         Returns the time in seconds.
     """
 
-    def __init__(self, plan: Plan[Batch], n_executors: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, plan: Plan, n_executors: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
         self.plan, self.n_executors = plan, n_executors
         self._n_resting = 0
         self._unopened = QueryGroups(plan.queries, plan.groups)
-        self._open: dict[Query[Batch], None] = {}  # queries with rows that no executor has, in order of opening
-        self._ends: deque[Query[Batch]] = deque()
+        self._open: dict[Query, None] = {}  # queries with rows that no executor has, in order of opening
+        self._ends: deque[Query] = deque()
         self._assignments = Assignments(clock)
         self._ended = 0.0
         self._is_through = False  # all queries were opened
@@ -112,7 +111,7 @@ class Planner(Generic[Batch]):
         self._max_out = MAX_OUT if plan.start_many is None else min(MAX_SMALL_OUT, max(MAX_OUT, few))
         self._changed = threading.Condition()
 
-    def let_give_way(self, cutter: Cutter[Batch]) -> None:
+    def let_give_way(self, cutter: Cutter) -> None:
         """Let an executor wait from now on while its device helps others."""
         with self._changed:
             self._assignments.of(cutter).gives_way = True
@@ -126,13 +125,13 @@ class Planner(Generic[Batch]):
     def _n_at_work(self) -> int:
         return max(1, self.n_executors - self._n_resting)
 
-    def lend(self, n: int, cutter: Cutter[Batch]) -> None:
+    def lend(self, n: int, cutter: Cutter) -> None:
         """Count more, or fewer, tasks that the processor computes for an executor with a graphics card."""
         with self._changed:
             self._assignments.of(cutter).n_lent += n
             self._changed.notify_all()
 
-    def take(self, run: RunFile, cutter: Cutter[Batch], prepares: bool = True) -> Unit[Batch] | None:
+    def take(self, run: RunFile, cutter: Cutter, prepares: bool = True) -> Unit | None:
         """Return the next unit for an executor; None if there is none just now.
 
         Parameters
@@ -148,7 +147,7 @@ class Planner(Generic[Batch]):
             unit = self._unit(run, cutter)
         return self._prepared(unit, run, cutter) if prepares or (unit is not None and unit.is_end) else unit
 
-    def take_end(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
+    def take_end(self, run: RunFile, cutter: Cutter) -> Unit | None:
         """Return the end of a query, for an executor that computes no rows; begin with the next query."""
         with self._changed:
             if not self._ends and not self._open:
@@ -158,7 +157,7 @@ class Planner(Generic[Batch]):
                 self._assignments.assign(unit, self._assignments.of(cutter))
         return self._prepared(unit, run, cutter)
 
-    def _prepared(self, unit: Unit[Batch] | None, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
+    def _prepared(self, unit: Unit | None, run: RunFile, cutter: Cutter) -> Unit | None:
         """Prepare the query of a unit and return the unit; take the unit back if that fails."""
         if unit is not None:
             try:
@@ -169,7 +168,7 @@ class Planner(Generic[Batch]):
                 raise
         return unit
 
-    def take_several(self, run: RunFile, cutter: Cutter[Batch], seconds: float, most: int) -> list[Unit[Batch]]:
+    def take_several(self, run: RunFile, cutter: Cutter, seconds: float, most: int) -> list[Unit]:
         """Return at most `most` units, which take an executor about `seconds` together; maybe none.
 
         Near the end of the job they are half of what is due to it, or a single one.
@@ -178,7 +177,7 @@ class Planner(Generic[Batch]):
             worker = self._assignments.of(cutter)
             n = min(most, max(1, int(seconds / worker.unit_seconds))) if worker.unit_seconds else 1
             due = self._n_rows_left * self._assignments.share(worker) / 2 if self._n_at_work > 1 else math.inf
-        units: list[Unit[Batch]] = []
+        units: list[Unit] = []
         while len(units) < n and (not units or sum(unit.last - unit.first for unit in units) < due):
             unit = self.take(run, cutter)
             if unit is None:
@@ -196,7 +195,7 @@ class Planner(Generic[Batch]):
     def _n_open_rows(self) -> int:
         return sum(end - first for query in self._open for first, end in query.ranges)
 
-    def _unit(self, run: RunFile, cutter: Cutter[Batch]) -> Unit[Batch] | None:
+    def _unit(self, run: RunFile, cutter: Cutter) -> Unit | None:
         worker = self._assignments.of(cutter)
         if worker.gives_way and self._assignments.is_lent():
             return None
@@ -207,8 +206,8 @@ class Planner(Generic[Batch]):
             self._assignments.assign(unit, worker)
         return unit
 
-    def _overdue(self, run: RunFile, cutter: Cutter[Batch], worker: WorkerStats) -> Unit[Batch] | None:
-        def fits(unit: Unit[Batch]) -> bool:
+    def _overdue(self, run: RunFile, cutter: Cutter, worker: WorkerStats) -> Unit | None:
+        def fits(unit: Unit) -> bool:
             return unit.is_end or cutter.end(unit.first, unit.last) == unit.last
 
         unit = self._assignments.overdue(worker, fits)
@@ -218,14 +217,14 @@ class Planner(Generic[Batch]):
         self._reopen(unit)
         return self._cut(run, cutter, worker)
 
-    def _end(self, worker: WorkerStats) -> Unit[Batch] | None:
+    def _end(self, worker: WorkerStats) -> Unit | None:
         if not self._ends:
             return None
         if self._assignments.leaves_ends(worker) and self._assignments.clock() - self._ended < END_SECONDS:
             return None
         return Unit(self._ends.popleft())
 
-    def _cut(self, run: RunFile, cutter: Cutter[Batch], worker: WorkerStats) -> Unit[Batch] | None:
+    def _cut(self, run: RunFile, cutter: Cutter, worker: WorkerStats) -> Unit | None:
         query = None if self._is_too_much() else self._chosen(run, cutter)
         if query is None:
             return self._end(worker)  # looking for a query may have found one
@@ -251,7 +250,7 @@ class Planner(Generic[Batch]):
             return 1.0
         return min(1.0, max(MIN_SHARE, self._n_open_rows * self._assignments.share(worker) / 2 / n_rows))
 
-    def _prepare(self, query: Query[Batch], run: RunFile) -> None:
+    def _prepare(self, query: Query, run: RunFile) -> None:
         """Prepare a query unless it is prepared; other executors take units meanwhile."""
         with query.making:
             if query.lacks_search:
@@ -263,7 +262,7 @@ class Planner(Generic[Batch]):
                     query.lacks_search = True
                     raise
 
-    def _chosen(self, run: RunFile, cutter: Cutter[Batch]) -> Query[Batch] | None:
+    def _chosen(self, run: RunFile, cutter: Cutter) -> Query | None:
         """Return a query of which rows came back, or the one that this executor is at; then a new one, then any.
 
         An executor that has some of the rows at hand gets a query that lacks these.
@@ -276,10 +275,10 @@ class Planner(Generic[Batch]):
             return self._next(run) or first
         return self._open_query(None) or self._open_query(cutter) or self._next(run, cutter) or first
 
-    def _open_query(self, owner: Cutter[Batch] | None) -> Query[Batch] | None:
+    def _open_query(self, owner: Cutter | None) -> Query | None:
         return next((query for query in self._open if query.owner is owner), None)
 
-    def _next(self, run: RunFile, cutter: Cutter[Batch] | None = None) -> Query[Batch] | None:
+    def _next(self, run: RunFile, cutter: Cutter | None = None) -> Query | None:
         """Open the next query that lacks rows; return None if there is none, or one that lacks only its end.
 
         Where queries depend on those before them, none is opened before everything of these is stored.
@@ -294,7 +293,7 @@ class Planner(Generic[Batch]):
             n_left = sum(end - first for first, end in ranges)
             is_new = n_left == n_rows - first_row > 0
             n_hits = 0 if is_new else run.n_hits(None if number == ALL else number)
-            query = Query[Batch](number, ranges, None, n_left, n_hits, (IMPOSSIBLE, 0) if is_new else None)
+            query = Query(number, ranges, None, n_left, n_hits, (IMPOSSIBLE, 0) if is_new else None)
             if not ranges:
                 self._add_end(query)
                 return None
@@ -328,7 +327,7 @@ class Planner(Generic[Batch]):
         with self._changed:
             return not self._is_left and not self._assignments
 
-    def delivered(self, found: Sequence[tuple[Unit[Batch], float]], cutter: Cutter[Batch]) -> None:
+    def delivered(self, found: Sequence[tuple[Unit, float]], cutter: Cutter) -> None:
         """Record that an executor has computed units, each with its cells, at the same time.
 
         They will be stored, except those that are already.
@@ -336,12 +335,12 @@ class Planner(Generic[Batch]):
         with self._changed:
             self._assignments.of(cutter).deliver(found, self._assignments.clock())
 
-    def is_wanted(self, unit: Unit[Batch]) -> bool:
+    def is_wanted(self, unit: Unit) -> bool:
         """Return whether a unit is not stored yet: another executor may have been faster."""
         with self._changed:
             return unit in self._assignments
 
-    def stored(self, unit: Unit[Batch]) -> None:
+    def stored(self, unit: Unit) -> None:
         """Record that a unit is stored; after the last one of a query its end is to be computed."""
         query = unit.query
         with self._changed:
@@ -353,11 +352,11 @@ class Planner(Generic[Batch]):
             if was_full or self._ends or not self._assignments:  # otherwise no executor can do more than before
                 self._changed.notify_all()
 
-    def _add_end(self, query: Query[Batch]) -> None:
+    def _add_end(self, query: Query) -> None:
         self._ends.append(query)
         self._ended = self._assignments.clock()
 
-    def give_back(self, units: Iterable[Unit[Batch]], cutter: Cutter[Batch]) -> None:
+    def give_back(self, units: Iterable[Unit], cutter: Cutter) -> None:
         """Take back units that an executor has not computed; its measured speed is forgotten."""
         with self._changed:
             worker = self._assignments.of(cutter)
@@ -365,12 +364,12 @@ class Planner(Generic[Batch]):
             worker.reset()
             self._unopened.leave(cutter)
 
-    def _take_back(self, units: Iterable[Unit[Batch]], worker: WorkerStats) -> None:
+    def _take_back(self, units: Iterable[Unit], worker: WorkerStats) -> None:
         for unit in self._assignments.take_back(units, worker):
             self._reopen(unit)
         self._changed.notify_all()
 
-    def _reopen(self, unit: Unit[Batch]) -> None:
+    def _reopen(self, unit: Unit) -> None:
         query = unit.query
         if unit.is_end:
             self._ends.appendleft(query)

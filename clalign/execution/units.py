@@ -14,8 +14,10 @@ from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps
 from clalign.runs.batches import BIN, BatchResult, Kept
+from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.documents import TargetFacts
 from clalign.values.hits import Hit, Scores
 
 PLENTY = 512
@@ -34,12 +36,12 @@ class Rows(Protocol):
         """Return the number of cells with a query of this length."""
 
 
-Batch = TypeVar("Batch", bound=Rows)
 Batch_contra = TypeVar("Batch_contra", bound=Rows, contravariant=True)
 Details = TypeVar("Details")
+Details_co = TypeVar("Details_co", covariant=True)
 
 
-class Scored(Struct, Generic[Details], frozen=True):
+class Scored(Struct, Generic[Details_co], frozen=True):
     """The scores of a batch, and what is needed to trace its hits.
 
     Attributes
@@ -63,7 +65,7 @@ class Scored(Struct, Generic[Details], frozen=True):
     """
 
     found: Scores | Callable[[], Scores]
-    details: Details
+    details: Details_co
     bin_width: int = BIN
     suits_host: bool = False
     hits_of: Sequence[tuple[int, Hit]] = ()
@@ -89,11 +91,15 @@ class Search(Protocol[Batch_contra, Details]):
     def start_hits(self, session: Session, scored: Scored[Details]) -> Callable[[], tuple[Hit, ...]]:
         """Start tracing candidates; return a callable that blocks until the hits are there, in the order of rows."""
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, score and E-value of a target, which need not be a hit, from its integer score."""
 
 
-class Cutter(Protocol[Batch]):
+AnySearch = Search[Any, Any]
+"""A search of any engine: which batches it takes, and what it needs later, is between it and its plan."""
+
+
+class Cutter(Protocol):
     """Cuts rows into units of a size that suits a device."""
 
     def end(self, first: int, last: int, share: float = 1.0) -> int:
@@ -102,14 +108,14 @@ class Cutter(Protocol[Batch]):
         `share` is relative to the size that suits the device.
         """
 
-    def batch(self, first: int, last: int) -> Batch:
+    def batch(self, first: int, last: int) -> Rows:
         """Return the rows of a unit."""
 
     def measure(self, cells: float, seconds: float) -> None:
         """Use the time that a unit took for the size of later ones."""
 
-    def shrink(self, batch: Batch) -> bool:
-        """Cut smaller units than this batch, for which memory was short; return False if that cannot be."""
+    def shrink(self, first: int, last: int) -> bool:
+        """Cut smaller units than these rows, for which memory was short; return False if that cannot be."""
 
 
 class Choosing(ABC):
@@ -124,7 +130,7 @@ class Choosing(ABC):
         """Return the rows that suit the device best, within one of some ranges."""
 
     @abstractmethod
-    def has_some_of(self, query: Query[Any]) -> bool:
+    def has_some_of(self, query: Query) -> bool:
         """Return whether the device has some of the rows at hand that no executor has of a query."""
 
 
@@ -143,7 +149,7 @@ class Phase(Struct, frozen=True):
 
     stage: str
     n_cells: float
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 Storing = Callable[[RunFile], None]
@@ -166,36 +172,34 @@ class UnitProgress(Protocol):
     def warn(self, text: str) -> None:
         """Warn the user, and keep the warning with the run."""
 
-    def keep(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def keep(self, table: str, rows: Sequence[SqlRow]) -> None:
         """Keep what is needed to continue, in place of what is kept, in a table of unfinished units."""
 
-    def kept(self, table: str) -> list[tuple[Any, ...]]:
+    def kept(self, table: str) -> list[SqlRow]:
         """Return what an earlier job kept."""
 
 
 def start_in_silence(
-    search: Search[Batch, Details], session: Session, batch: Batch, progress: UnitProgress
-) -> Callable[[], Scored[Details]]:
+    search: AnySearch, session: Session, batch: Rows, progress: UnitProgress
+) -> Callable[[], Scored[object]]:
     """Start scoring a batch without reports of progress."""
     del progress
     return search.start_scoring(session, batch)
 
 
-def trace_alone(
-    session: Session, units: Sequence[tuple[Search[Any, Any], Scored[Any]]]
-) -> Steps[list[tuple[Hit, ...]]]:
+def trace_alone(session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]) -> Steps[list[tuple[Hit, ...]]]:
     """Trace the candidates of one unit after the other, which may take long."""
     waits = [search.start_hits(session, scored) for search, scored in units]
     yield lambda: False
     return [wait() for wait in waits]
 
 
-def nothing_concluded(run: RunFile, number: int, search: Search[Any, Any], session: Session) -> Storing:
+def nothing_concluded(run: RunFile, number: int, search: AnySearch, session: Session) -> Storing:
     """Return a callable that stores nothing."""
     return lambda run: None
 
 
-class Plan(Struct, Generic[Batch], frozen=True):
+class Plan(Struct, frozen=True):
     """What is to be computed: each query with all rows.
 
     Callables that get a run only read it, in any thread.
@@ -237,19 +241,19 @@ class Plan(Struct, Generic[Batch], frozen=True):
     queries: Sequence[int]
     n_rows: int
     n_cells: float
-    search_of: Callable[[RunFile, int], Search[Batch, Any]]
-    cutter_for: Callable[[Device], Cutter[Batch]]
+    search_of: Callable[[RunFile, int], AnySearch]
+    cutter_for: Callable[[Device], Cutter]
     concluded: Callable[[RunFile, int, Any, Session], Storing] = nothing_concluded
     has_host: bool = False
     phases: Mapping[int, Phase] | None = None
     is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
     first_row: int = 0
-    start: Callable[[Any, Session, Batch, UnitProgress], Callable[[], Scored[Any]]] = start_in_silence
-    start_many: Callable[[Sequence[Any], Session, Batch], Callable[[], Sequence[Scored[Any]]]] | None = None
+    start: Callable[[Any, Session, Any, UnitProgress], Callable[[], Scored[object]]] = start_in_silence
+    start_many: Callable[[Sequence[Any], Session, Any], Callable[[], Sequence[Scored[object]]]] | None = None
     trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[list[tuple[Hit, ...]]]] = trace_alone
     groups: Sequence[int] = (0,)
 
-    def among(self, n_devices: int) -> Plan[Batch]:
+    def among(self, n_devices: int) -> Plan:
         """Return the plan for one of several devices.
 
         Units are started one by one unless there are plenty: other devices cannot help with units started together.
@@ -260,7 +264,7 @@ class Plan(Struct, Generic[Batch], frozen=True):
 
 
 @dataclass(eq=False, slots=True)
-class Query(Generic[Batch]):
+class Query:
     """A query that is being computed.
 
     Attributes
@@ -287,27 +291,27 @@ class Query(Generic[Batch]):
 
     number: int
     ranges: list[tuple[int, int]]
-    owner: Cutter[Batch] | None
+    owner: Cutter | None
     n_left: int
     n_hits: int
     best: tuple[int, int] | None
-    search: Search[Batch, Any] = field(init=False)
+    search: AnySearch = field(init=False)
     lacks_search: bool = True
     n_back: int = 0
     making: Lock = field(default_factory=Lock)
 
     @classmethod
-    def prepared(cls, number: int, search: Search[Batch, Any], n_back: int = 0) -> Query[Batch]:
+    def prepared(cls, number: int, search: AnySearch, n_back: int = 0) -> Query:
         """Return a query for an executor in another process, which gets its rows from the planner of this one."""
         query = cls(number, [], None, 0, 0, None, n_back=n_back)
         query.search, query.lacks_search = search, False
         return query
 
 
-class Unit(Struct, Generic[Batch], frozen=True):
+class Unit(Struct, frozen=True):
     """A unit of work: rows `first` to `last` with a query, or no rows for what is left at the end of the query."""
 
-    query: Query[Batch]
+    query: Query
     first: int = 0
     last: int = 0
 
@@ -322,10 +326,10 @@ class Unit(Struct, Generic[Batch], frozen=True):
         return self.query.number, self.first, self.last
 
 
-class Finished(Struct, Generic[Batch], frozen=True):
+class Finished(Struct, frozen=True):
     """The result of a unit; `hits_of` are hits of other queries, with their numbers."""
 
-    unit: Unit[Batch]
+    unit: Unit
     result: BatchResult
     hits_of: Sequence[tuple[int, Hit]] = ()
 

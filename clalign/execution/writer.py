@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Generic
+from typing import TypedDict
 
 from msgspec import Struct
 
 from clalign import tracing
 from clalign.common.amounts import rate_of_run
 from clalign.execution.planner import Planner
-from clalign.execution.units import Batch, Finished, Query, Storing, Unit
+from clalign.execution.units import Finished, Query, Storing, Unit
 from clalign.jobs import JobContext
 from clalign.runs.batches import BatchResult, pack_scores
+from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, distinct_names
 from clalign.values.profiles import IMPOSSIBLE
@@ -38,7 +39,17 @@ class Share(Struct):
         return rate_of_run(self.cells, seconds)
 
 
-class Writer(Generic[Batch]):
+class DevicePart(TypedDict):
+    """What a device has done: its name and id, GCUPS, cells, and their share of all."""
+
+    name: str
+    id: str
+    gcups: float
+    cells: float
+    share: float
+
+
+class Writer:
     """Stores what executors have computed, in the thread that opened the run.
 
     Of a unit that two executors have computed the first result is stored.
@@ -58,7 +69,7 @@ class Writer(Generic[Batch]):
         Of the devices of this job, by their ids.
     """
 
-    def __init__(self, run: RunFile, planner: Planner[Batch], context: JobContext) -> None:
+    def __init__(self, run: RunFile, planner: Planner, context: JobContext) -> None:
         self.run = run
         self.planner = planner
         self.context = context
@@ -66,9 +77,9 @@ class Writer(Generic[Batch]):
         self._cells_before, self._began = self.done_cells, time.monotonic()
         self._cells_of = {number: run.work_done(number)[0] for number in planner.plan.phases or ()}
         self.shares: dict[str, Share] = {}
-        self._midway: dict[Unit[Batch], tuple[float, float]] = {}
+        self._midway: dict[Unit, tuple[float, float]] = {}
         self._kept_cells: dict[tuple[int, int], float] = {}
-        self._speeds: dict[str, Any] = {}
+        self._speeds: dict[str, object] = {}
         self._looked = -math.inf
 
     @property
@@ -111,7 +122,7 @@ class Writer(Generic[Batch]):
         """Return what a device has done; it is added if it is new."""
         return self.shares.setdefault(device.id, Share(device))
 
-    def parts(self) -> list[dict[str, Any]]:
+    def parts(self) -> list[DevicePart]:
         """Return ``name``, ``id``, ``gcups``, ``cells`` and ``share`` of all cells for each device."""
         known, seconds = [share for _, share in sorted(self.shares.items())], self.seconds
         total = sum(one.cells for one in known) or 1.0
@@ -126,7 +137,7 @@ class Writer(Generic[Batch]):
             for name, one in zip(distinct_names([one.device for one in known]), known, strict=True)
         ]
 
-    def _speed(self, is_last: bool) -> dict[str, Any]:
+    def _speed(self, is_last: bool) -> dict[str, object]:
         """Return speeds and shares, those of several devices as they were a moment ago."""
         if self.planner.n_executors == 1:
             return {"gcups": self.gcups}
@@ -135,7 +146,7 @@ class Writer(Generic[Batch]):
             self._speeds, self._looked = {"gcups": self.gcups, "devices": self.parts()}, now
         return self._speeds
 
-    def progress(self, unit: Unit[Batch], cells: float, seconds: float) -> None:
+    def progress(self, unit: Unit, cells: float, seconds: float) -> None:
         """Record the cells and seconds of an unfinished unit, unless another executor is further with it."""
         if not self.planner.is_wanted(unit) or cells < self._midway.get(unit, (0.0, 0.0))[0]:
             return
@@ -148,7 +159,7 @@ class Writer(Generic[Batch]):
             self.run.add_message("warning", text)
         self.context.warn(text)
 
-    def keep(self, unit: Unit[Batch], cells: float, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def keep(self, unit: Unit, cells: float, table: str, rows: Sequence[SqlRow]) -> None:
         """Keep what is needed to continue a unit after this number of its cells, unless more is kept of it.
 
         Its executor may have given it back since, and another one may have stored it.
@@ -159,12 +170,12 @@ class Writer(Generic[Batch]):
             self.run.unfinished.keep(table, *place, rows)
             self._kept_cells[place] = cells
 
-    def forget(self, units: Iterable[Unit[Batch]]) -> None:
+    def forget(self, units: Iterable[Unit]) -> None:
         """Drop the progress of units that are not computed any more."""
         for unit in units:
             self._midway.pop(unit, None)
 
-    def store(self, found: Sequence[Finished[Batch]], device: Device) -> None:
+    def store(self, found: Sequence[Finished], device: Device) -> None:
         """Store what a device found in some units, unless another one was faster; each unit wholly or not at all."""
         wanted = [one for one in found if self.planner.is_wanted(one.unit)]
         for first in range(0, len(wanted), MAX_UNITS_AT_ONCE):
@@ -176,7 +187,7 @@ class Writer(Generic[Batch]):
             for one in some:
                 self._count(one, device)
 
-    def _count(self, found: Finished[Batch], device: Device) -> None:
+    def _count(self, found: Finished, device: Device) -> None:
         """Count a unit that is stored, and report the progress."""
         unit, result, hits_of = found.unit, found.result, found.hits_of
         self.forget([unit])
@@ -194,7 +205,7 @@ class Writer(Generic[Batch]):
         self._report(number)
         self.context.partial(query=number, n_hits=query.n_hits, n_scored=plan.n_rows - plan.first_row - query.n_left)
 
-    def conclude(self, unit: Unit[Batch], storing: Storing) -> None:
+    def conclude(self, unit: Unit, storing: Storing) -> None:
         """Store the end of a query, and its best target, for queries without hits."""
         query = unit.query
         if not self.planner.is_wanted(unit):
@@ -206,7 +217,7 @@ class Writer(Generic[Batch]):
                 self.run.set_best(query.number, query.search.described(*best))
         self.planner.stored(unit)
 
-    def _best_of(self, query: Query[Batch]) -> tuple[int, int]:
+    def _best_of(self, query: Query) -> tuple[int, int]:
         """Return the highest score of a query and its row, from all stored scores: an earlier job stored some."""
         best = IMPOSSIBLE, 0
         for first, _, values in self.run.scores(query.number):

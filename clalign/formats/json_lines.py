@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from clalign.formats.pairwise_rows import percent
-from clalign.formats.tables import Card, envelope_of
+from clalign.formats.tables import envelope_of
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit, covered
 
 PARTIAL = '{"partial": true}'
@@ -50,7 +50,7 @@ def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, Domain]], is_si
     )
 
 
-def _estimates(hit: Hit) -> dict[str, Any] | None:
+def _estimates(hit: Hit) -> dict[str, object] | None:
     said = hit.estimates
     if said is None:
         return None
@@ -63,7 +63,7 @@ def _estimates(hit: Hit) -> dict[str, Any] | None:
     }
 
 
-def _filters(hit: Hit) -> dict[str, Any] | None:
+def _filters(hit: Hit) -> dict[str, object] | None:
     scores = hit.filters
     names = ("msv", "bias", "viterbi", "forward")
     return None if scores is None else {name: _finite(getattr(scores, name)) for name in names}
@@ -74,7 +74,7 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _shares(card: Card, hit: Hit, domains: Sequence[Domain]) -> dict[str, Any]:
+def _shares(card: Card, hit: Hit, domains: Sequence[Domain]) -> dict[str, object]:
     """Return how much of both sides some domains cover together, and how many columns are equal, in percent."""
     n_columns = sum(len(domain.states) for domain in domains)
     n_identical = sum(domain.n_identical for domain in domains)
@@ -85,7 +85,7 @@ def _shares(card: Card, hit: Hit, domains: Sequence[Domain]) -> dict[str, Any]:
     }
 
 
-def _domain(card: Card, hit: Hit, number: int, domain: Domain) -> dict[str, Any]:
+def _domain(card: Card, hit: Hit, number: int, domain: Domain) -> dict[str, object]:
     envelope = envelope_of(card, domain)
     return {
         "number": number,

@@ -10,8 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from clalign.formats.tables import Card, plain
+from clalign.formats.tables import plain
 from clalign.values.alphabets import ALPHABETS
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit, PairFacts, covered
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
@@ -216,7 +217,7 @@ def _species_cell(row: PairRow, species: SpeciesRule) -> str:
     return plain(species.of(row.hit.name, row.hit.accession, row.hit.description)) or NOT_KNOWN
 
 
-def json_object(card: Card, hit: Hit, note: str = "") -> dict[str, Any]:
+def json_object(card: Card, hit: Hit, note: str = "") -> dict[str, object]:
     """Return a target with its alignments, and with a note if there is one, for a JSON line; positions count from 1."""
     rows = [PairRow(card, hit, domain) for domain in hit.domains]
     known = bool(rows) and rows[0].has_statistics
@@ -231,7 +232,7 @@ def json_object(card: Card, hit: Hit, note: str = "") -> dict[str, Any]:
     }
 
 
-def _json_alignment(row: PairRow) -> dict[str, Any]:
+def _json_alignment(row: PairRow) -> dict[str, object]:
     domain, pair = row.domain, row.pair
     query, middle, target = row.rows
     return {

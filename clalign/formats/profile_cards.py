@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from clalign.values.axes import MINUS
-
-Card = dict[str, Any]
+from clalign.values.documents import Card
 
 
 def format_words(card: Card) -> str:

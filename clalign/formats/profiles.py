@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any
 
 from clalign.errors import InputError, quoted
 from clalign.formats import hmmer2, hmmer3
 from clalign.formats.hmmer3_binary import read_hmmer3_binary
 from clalign.formats.recognize import HMMER3_BINARY, identify
 from clalign.formats.sources import LONGEST_PROFILE_LINE, RawReader, TextReader, decoded, opened
+from clalign.values.documents import Card
 from clalign.values.profiles import Hmm, Hmmer3Settings
 
 MAX_NODES = 16_000_000
@@ -114,7 +114,7 @@ def repeated_names(profiles: list[Hmm]) -> list[str]:
     return list(repeated)
 
 
-def profile_card(hmm: Hmm) -> dict[str, Any]:
+def profile_card(hmm: Hmm) -> Card:
     """Return what is shown of a model, as plain data for JSON."""
     cutoffs = {
         "ga": hmm.cutoffs.gathering,

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
-
-Card = dict[str, Any]
-"""The card of a profile, as a run file keeps it."""
 
 PARTIAL = "# partial: yes"
 """Ends every table of a search that has not searched everything; whole ones that have a footer end with `OK`."""
@@ -84,7 +81,7 @@ class Provenance(Struct, frozen=True):
         """Return what files say that have a place for comments, but none for a last line of what is partial."""
         return [*self.lines(), *(["partial: yes"] if self.partial else [])]
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return all of it by name, for a file of its own."""
         query, target = self.sides
         return {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.formats.tables import plain
 from clalign.formats.writers import AlignedRow
+from clalign.values.documents import Card
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, RowNotes, RowTexts
 
 Scores = npt.NDArray[np.float32]
@@ -24,7 +24,7 @@ POSTERIOR = "PP"
 
 
 def traced_rows(
-    card: dict[str, Any], rows: Callable[[], Iterable[AlignedRow]], check: Callable[[], None] = lambda: None
+    card: Card, rows: Callable[[], Iterable[AlignedRow]], check: Callable[[], None] = lambda: None
 ) -> tuple[RowAlignment, Scores]:
     """Return hits, or domains, aligned to their query, and their scores in bits (float32[n_rows]).
 
@@ -128,9 +128,7 @@ def _unlike(names: Sequence[str]) -> list[str]:
     return list(told())
 
 
-def _notes(
-    card: dict[str, Any], names: Sequence[str], accessions: Sequence[str], line: Bytes, matches: Integers
-) -> RowNotes:
+def _notes(card: Card, names: Sequence[str], accessions: Sequence[str], line: Bytes, matches: Integers) -> RowNotes:
     said = [(tag, plain(str(card[key]))) for tag, key in (("ID", "name"), ("AC", "accession"), ("DE", "description"))
             if card.get(key)]  # fmt: skip
     of_rows = [(name, "AC", said) for name, said in zip(names, accessions, strict=True) if said not in ("", "-")]

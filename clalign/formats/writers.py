@@ -12,12 +12,13 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
 from msgspec import Struct
 
 from clalign.common.escapes import escaped
 from clalign.errors import OutputError
+from clalign.values.documents import Card
 
 FASTA_WIDTH = 60
 
@@ -428,7 +429,7 @@ def annotation_text(symbols: str, inserts: list[int]) -> str:
 
 
 def stockholm_lines(
-    card: dict[str, Any], rows: Callable[[], Iterable[AlignedRow]], comments: Iterable[str] = ()
+    card: Card, rows: Callable[[], Iterable[AlignedRow]], comments: Iterable[str] = ()
 ) -> Iterator[str]:
     """Yield the lines of a Stockholm alignment of domains to their profile.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
 from clalign.errors import DamagedRun
+from clalign.runs.columns import SqlRow
 from clalign.values.hits import Hit, Scores
 from clalign.values.profiles import IMPOSSIBLE
 
@@ -23,7 +23,7 @@ NO_SCORE = -1e5
 
 MAX_BINS = 2**20
 
-Kept = Mapping[str, tuple[Any, ...] | list[tuple[Any, ...]]]
+Kept = Mapping[str, SqlRow | list[SqlRow]]
 
 MAX_ROWS = 2**28
 """Sequences of a batch: none has more residues (`clalign.compute.batching.MAX_RESIDUES`)."""
@@ -148,9 +148,9 @@ class BatchResult(Struct, frozen=True):
 
 def rows_of(
     results: Iterable[BatchResult],
-) -> tuple[dict[str, list[tuple[Any, ...]]], list[tuple[int, int, int]]]:
+) -> tuple[dict[str, list[SqlRow]], list[tuple[int, int, int]]]:
     """Return what is written of finished batches: rows by their tables, and what their queries' histograms gain."""
-    rows, counted = dict[str, list[tuple[Any, ...]]](), list[tuple[int, int, int]]()
+    rows, counted = dict[str, list[SqlRow]](), list[tuple[int, int, int]]()
     for result in results:
         packed, key = result.packed or pack_scores(result.scores.values), (result.query, result.first)
         batch = *key, result.last, result.cells, result.seconds, result.device, packed.blob

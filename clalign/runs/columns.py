@@ -19,6 +19,9 @@ from clalign.values.checked import Line, check_as
 Columns = Mapping[str, Any]
 """Types of columns by their names."""
 
+SqlRow = tuple[Any, ...]
+"""Values of a row, of the types that the columns of its table declare."""
+
 Truth = Literal[0, 1]
 Sign = Literal[-1, 1]
 Share = Annotated[float, Meta(ge=0, le=1.01)]
@@ -56,7 +59,7 @@ def sql_of(name: str, columns: Columns, key: str) -> str:
     return f"CREATE TABLE {name} ({', '.join(listed)})"
 
 
-def _sql_type(kind: Any) -> str:
+def _sql_type(kind: object) -> str:
     """Return the type in SQL of what has a type, or is one of several."""
     if get_origin(kind) is Annotated:
         return _sql_type(get_args(kind)[0])
@@ -68,7 +71,7 @@ def _sql_type(kind: Any) -> str:
 
 
 @cache
-def row_type(kinds: tuple[Any, ...]) -> type[Struct]:
+def row_type(kinds: SqlRow) -> type[Struct]:
     """Return the type of a row whose columns have some types."""
     made = defstruct("Row", [(f"column_{place}", kind) for place, kind in enumerate(kinds)], array_like=True)
     with contextlib.suppress(ValidationError):

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Meta
 
 from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, RunBusy
-from clalign.runs.columns import all_fit, row_type
+from clalign.runs.columns import SqlRow, all_fit, row_type
 from clalign.runs.declarations import Declaration, declaration_of
 from clalign.runs.facts import RunFacts, facts_of, parsed
 from clalign.runs.ownership import taken
@@ -67,7 +67,7 @@ KINDS["note"] = Line | None
 """Types by the names of columns, which mean the same in every table and question."""
 
 
-Columns = dict[str, tuple[Any, ...]]
+Columns = dict[str, SqlRow]
 """Columns of an answer by their names."""
 
 
@@ -107,7 +107,7 @@ class RunConnection(sqlite3.Connection):
             self._last_facts = stored, found
         return self._last_facts[1]
 
-    def insert(self, table: str, rows: Iterable[tuple[Any, ...]], how: str = "INSERT") -> None:
+    def insert(self, table: str, rows: Iterable[SqlRow], how: str = "INSERT") -> None:
         """Write whole rows into a table."""
         rows = iter(rows)
         if (first := next(rows, None)) is not None:
@@ -152,7 +152,7 @@ class RunConnection(sqlite3.Connection):
             self._is_sized = True
         return self._steps_left < 0
 
-    def checked(self, cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    def checked(self, cursor: sqlite3.Cursor, row: SqlRow) -> SqlRow:
         """Return a row if its values are such as its columns hold.
 
         Raises
@@ -173,7 +173,7 @@ class RunConnection(sqlite3.Connection):
                     raise DamagedRun(self.path, f"its {name} is {_shown(value)}") from None
         return row
 
-    def _kinds(self, described: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    def _kinds(self, described: Sequence[SqlRow]) -> SqlRow:
         """Return the types of the columns of an answer; that of one of which none is known is `Any`."""
         return tuple(
             self._row_kind() if column[0] == "row" else self.declared_kinds.get(column[0], KINDS.get(column[0], Any))
@@ -193,7 +193,7 @@ class RunConnection(sqlite3.Connection):
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
             yield self._columns(cursor, rows)
 
-    def _columns(self, cursor: sqlite3.Cursor, rows: list[tuple[Any, ...]]) -> Columns:
+    def _columns(self, cursor: sqlite3.Cursor, rows: list[SqlRow]) -> Columns:
         described = cursor.description
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(described)
         if not all(map(all_fit, self._kinds(described), columns)):
@@ -212,7 +212,7 @@ class RunConnection(sqlite3.Connection):
         return Count if self._n_rows is None else Annotated[int, Meta(ge=0, lt=self._n_rows)]
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return {bytes: "binary data", type(None): "missing"}.get(type(value)) or f"{str(value)[:60]!r}"
 
 

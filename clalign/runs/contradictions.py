@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clalign.runs.batches import BIN, unpack_scores
 from clalign.runs.connection import RunConnection
-from clalign.runs.declarations import Card
+from clalign.values.documents import Card
 from clalign.values.profiles import IMPOSSIBLE
 
 Batch = tuple[int, int, bytes]

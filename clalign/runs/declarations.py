@@ -12,12 +12,11 @@ from msgspec import Struct, field
 
 from clalign import runs
 from clalign.errors import OptionError
-from clalign.runs.columns import Columns, sql_of
+from clalign.runs.columns import Columns, SqlRow, sql_of
 from clalign.runs.facts import Asked, BegunRun, Best
 from clalign.values.checked import Count, Place
+from clalign.values.documents import Card, SpecFields
 from clalign.values.hits import Hit
-
-Card = dict[str, Any]
 
 KEYS: dict[str, Columns] = {
     "hits": {"hit": Count},
@@ -61,8 +60,8 @@ class EngineTable(Struct, frozen=True, kw_only=True):
     name: str
     columns: Columns
     of: Literal["hits", "parts", "batches", "pieces", "unfinished", ""] = ""
-    row: Callable[[Any], tuple[Any, ...] | None] = lambda written: None
-    read: Callable[[Fields, Sequence[Sequence[Any]]], None] = lambda fields, columns: None
+    row: Callable[[Any], SqlRow | None] = lambda written: None
+    read: Callable[[Fields, Sequence[SqlRow]], None] = lambda fields, columns: None
 
     @property
     def names(self) -> list[str]:
@@ -147,7 +146,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     begun: type[BegunRun] = BegunRun
     asked: type[Asked] = Asked
     order: Callable[[Card, Hit], tuple[float, str | None]] = by_score
-    judge: Callable[[Card, dict[str, Any]], Judge | None] = lambda card, spec: None
+    judge: Callable[[Card, SpecFields], Judge | None] = lambda card, spec: None
     unsound: Callable[[Card, Hit], str | None] = lambda card, hit: None
     values: Mapping[str, str] = field(default_factory=dict)
     identical: str = ""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from clalign.runs.connection import RunConnection
 from clalign.runs.facts import best_of
 from clalign.runs.hit_rows import HITS_AT_ONCE, HitRows, row_of
 from clalign.runs.schema import TABLES
+from clalign.values.documents import Card, TargetFacts
 from clalign.values.hits import Hit
 from clalign.values.sequences import SequenceDatabase
 
@@ -23,16 +23,15 @@ _LOOSE = {
 }
 
 
-def alike(stored: Any, again: Any) -> bool:
+def alike(stored: object, again: object) -> bool:
     """Return whether two values, perhaps of nested plain data, are the same but for rounding; NULL is not a number."""
     if isinstance(stored, dict) and isinstance(again, dict):
         return all(alike(stored[key], again[key]) for key in stored.keys() & again.keys())
     if isinstance(stored, list | tuple) and isinstance(again, list | tuple):
         return len(stored) == len(again) and all(map(alike, stored, again))
-    numbers = [math.nan if value is None else value for value in (stored, again)]
-    if all(isinstance(value, float | int) for value in numbers):
-        both_nan = all(math.isnan(value) for value in numbers)
-        return both_nan or math.isclose(*numbers, rel_tol=LIKE_ROUNDING)
+    one, other = (math.nan if value is None else value for value in (stored, again))
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=LIKE_ROUNDING)
     return bool(stored == again)
 
 
@@ -73,9 +72,7 @@ def unequal_hits(
             yield f"There are {n:,} {what}."
 
 
-def unequal_query(
-    connection: RunConnection, number: int, again: Mapping[str, Any], best: Mapping[str, Any] | None
-) -> Iterator[str]:
+def unequal_query(connection: RunConnection, number: int, again: Card, best: TargetFacts | None) -> Iterator[str]:
     """Yield what is kept of a query and is otherwise now.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from msgspec import Meta, Struct
 
@@ -27,6 +27,7 @@ from clalign.values.checked import (
     parsed_as,
 )
 from clalign.values.devices import Device
+from clalign.values.documents import Card, SpecFields, TargetFacts
 from clalign.values.shards import ShardRows
 
 RunState = Literal["new", "running", "stopped", "failed", "done"]
@@ -93,7 +94,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
     engine: str
     state: RunState = "new"
-    spec: dict[str, Any] | None = None
+    spec: SpecFields | None = None
     created: Moment = 0.0
     name: str | None = None
     command: str | None = None
@@ -125,7 +126,7 @@ class BegunRun(RunFacts, frozen=True, kw_only=True):
     They are written together. Engines declare subclasses with the facts of their own, which have no default.
     """
 
-    spec: dict[str, Any]
+    spec: SpecFields
     created: Moment
     state: RunState
     database: InputReport
@@ -164,7 +165,7 @@ class Best(TypedDict):
     score: Number
 
 
-def parsed(kind: type[Kind], text: Any, what: str, path: Path) -> Kind:
+def parsed(kind: type[Kind], text: object, what: str, path: Path) -> Kind:
     """Return what a JSON text of a run file says, as an instance of a type.
 
     Raises
@@ -178,9 +179,9 @@ def parsed(kind: type[Kind], text: Any, what: str, path: Path) -> Kind:
         raise DamagedRun(path, f"{what}: {error}") from None
 
 
-def best_of(text: str, kind: type[Best], path: Path) -> Best | None:
+def best_of(text: str, kind: type[Best], path: Path) -> TargetFacts | None:
     """Return the best target of a query, as its engine declares it, None if it is not known; see `parsed`."""
-    return None if text == "null" else parsed(kind, text, "a best target", path)
+    return None if text == "null" else cast(TargetFacts, parsed(kind, text, "a best target", path))
 
 
 def facts_of(
@@ -219,7 +220,7 @@ def facts_of(
     return found
 
 
-def card_of(path: Path, text: str, kinds: Mapping[str, type]) -> dict[str, Any]:
+def card_of(path: Path, text: str, kinds: Mapping[str, type]) -> Card:
     """Return the card of a query; `kinds` are those that its engine declares, by their origins.
 
     Raises
@@ -227,7 +228,7 @@ def card_of(path: Path, text: str, kinds: Mapping[str, type]) -> dict[str, Any]:
     DamagedRun
         If it is none.
     """
-    data = parsed(dict[str, Any], text, "a card", path)
+    data = parsed(Card, text, "a card", path)
     origin = data.get("origin")
     kind = kinds.get(origin) if isinstance(origin, str) else None
     if kinds and kind is None:

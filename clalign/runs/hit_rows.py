@@ -9,11 +9,13 @@ from itertools import compress, islice, repeat
 from typing import Any, NamedTuple, TypeVar
 
 from clalign.errors import DamagedRun, RunBusy
+from clalign.runs.columns import SqlRow
 from clalign.runs.connection import Columns, RunConnection
 from clalign.runs.declarations import KEYS, EngineTable, Fields, Judge
 from clalign.runs.facts import card_of
 from clalign.runs.schema import ORDER, TABLES
 from clalign.values.alignments import AlignmentText
+from clalign.values.documents import Card, SpecFields
 from clalign.values.hits import Domain, Hit, covered
 
 MAX_CARDS = 1024
@@ -32,7 +34,7 @@ _PART = ", ".join(f"parts.{name}" for name in TABLES["parts"][0])
 class _Query(NamedTuple):
     """What is needed of a query to read its hits."""
 
-    card: dict[str, Any]
+    card: Card
     judge: Judge | None
 
 
@@ -74,11 +76,11 @@ class HitRows:
         self._queries: dict[int, _Query] = {}
         self._stamp: tuple[int, int] | None = None
         self._is_scan = False
-        self._spec: dict[str, Any] = {}
-        self._last_card: tuple[str | None, dict[str, Any]] = None, {}
+        self._spec: SpecFields = {}
+        self._last_card: tuple[str | None, Card] = None, {}
         self._counts: dict[int, int] = {}
 
-    def card(self, query: int) -> dict[str, Any]:
+    def card(self, query: int) -> Card:
         """Return the card of a query; empty if there is none."""
         found = self._connection.execute("SELECT card FROM queries WHERE id = ?", (query,)).fetchone()
         if not found:
@@ -300,7 +302,7 @@ def _judged(judges: Iterable[tuple[Judge | None, int, bool]], found: Columns) ->
     ]
 
 
-def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) -> Iterator[tuple[Any, ...]]:
+def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) -> Iterator[SqlRow]:
     """Yield what is written in a table of an engine of some hits or parts, whose keys come with them."""
     for key, thing in things:
         values = table.row(thing)
@@ -345,7 +347,7 @@ def unwritable(hit: Hit, query_length: int) -> str | None:
     return None
 
 
-def row_of(number: int, query: int, hit: Hit, order: tuple[float, str | None]) -> tuple[Any, ...]:
+def row_of(number: int, query: int, hit: Hit, order: tuple[float, str | None]) -> SqlRow:
     """Return the row of a hit in its table."""
     best = hit.best_domain
     return (

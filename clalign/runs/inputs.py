@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from clalign.databases import cache
 from clalign.databases.packed import VERSION as PACKING
@@ -48,7 +48,7 @@ class Facts(Protocol):
     def facts(self) -> RunFacts:
         """What the run says of itself."""
 
-    def set_facts(self, **facts: Any) -> None:
+    def set_facts(self, **facts: object) -> None:
         """Store facts."""
 
 

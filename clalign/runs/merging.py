@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.runs.schema import TABLES
+from clalign.values.documents import Card
 
 COUNTED = "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count"
 
 
-def cards_of(run: RunFile) -> Iterator[dict[str, Any]]:
+def cards_of(run: RunFile) -> Iterator[Card]:
     """Yield the cards of the queries one by one, for they may be millions."""
     return (run.card(number) for number in range(run.n_queries()))
 
@@ -44,9 +45,7 @@ def add_results(made: RunFile, part: RunFile, check: Callable[[], None]) -> None
         connection.executemany(COUNTED, _rows(part, "histogram", bins, shift, check))
 
 
-def _rows(
-    part: RunFile, table: str, columns: list[str], shift: int, check: Callable[[], None]
-) -> Iterator[tuple[Any, ...]]:
+def _rows(part: RunFile, table: str, columns: list[str], shift: int, check: Callable[[], None]) -> Iterator[SqlRow]:
     """Yield the rows of a table, its hits numbered anew."""
     key = "id" if table == "hits" else "hit"
     place = columns.index(key) if key in columns else None

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -133,7 +133,7 @@ class ListedHit(NamedTuple):
     hit: Hit
 
 
-def condition_sql(condition: Condition, sql: Mapping[str, str]) -> tuple[str, list[Any]]:
+def condition_sql(condition: Condition, sql: Mapping[str, str]) -> tuple[str, list[object]]:
     """Return the SQL of a condition and its values; `sql` is that of what is compared, by its key."""
     key, operator, value, is_negated = condition
     if key == "best":
@@ -322,6 +322,6 @@ def first_query(connection: RunConnection) -> int | None:
     return found
 
 
-def _count(connection: RunConnection, conditions: Sequence[tuple[str, Sequence[Any]]]) -> int:
+def _count(connection: RunConnection, conditions: Sequence[tuple[str, Sequence[object]]]) -> int:
     question = f"SELECT count(*) FROM hits WHERE {' AND '.join(one for one, _ in conditions) or 1}"
     return int(connection.execute(question, [value for _, given in conditions for value in given]).fetchone()[0])

@@ -9,12 +9,13 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.errors import DamagedRun, OptionError, several_named
+from clalign.runs.columns import SqlRow
 from clalign.runs.connection import RunConnection
 from clalign.runs.facts import RunFacts
 from clalign.runs.schema import ORDER
@@ -148,11 +149,11 @@ class HitQueries:
         """Return the SQL of being one of the hits that are looked at, of a query or of all."""
         return f"{self._is_chosen} AND {'1' if number is None else f'query = {int(number)}'}"
 
-    def _all(self, question: str, *values: Any) -> list[tuple[Any, ...]]:
+    def _all(self, question: str, *values: object) -> list[SqlRow]:
         return self._connection.execute(question, values).fetchall()
 
-    def _one(self, question: str, *values: Any) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = self._connection.execute(question, values).fetchone()
+    def _one(self, question: str, *values: object) -> SqlRow:
+        found: SqlRow = self._connection.execute(question, values).fetchone()
         return found
 
     def of_query(self, number: int) -> list[HitKey]:
@@ -198,7 +199,7 @@ class HitQueries:
         It is not a number where they are some of it is not known how many.
         """
         which = "1" if number is None else f"id = {int(number)}"
-        counts = dict(self._all(
+        counts: dict[int, int] = dict(self._all(
             "SELECT id, (SELECT coalesce(sum(last - first), 0) FROM batches WHERE query = id) AS count FROM queries"
             f" WHERE {which} ORDER BY id"
         ))  # fmt: skip

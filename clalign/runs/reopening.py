@@ -8,17 +8,17 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from clalign.errors import OutputError
 from clalign.runs.run_file import RunFile, open_run
 from clalign.runs.side_files import check_free, remove_run
+from clalign.values.documents import SpecFields
 
 FORGOTTEN = ("alignments", "alignment_rows", "messages", "verifications")
 """Tables that say what came of the end."""
 
 
-def copy_without_end(run: RunFile, path: Path, query: int, tables: Sequence[str], spec: dict[str, Any]) -> None:
+def copy_without_end(run: RunFile, path: Path, query: int, tables: Sequence[str], spec: SpecFields) -> None:
     """Write a copy of a run whose last query is to be concluded once more; the run itself stays as it is.
 
     Parameters

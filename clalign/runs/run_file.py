@@ -26,9 +26,10 @@ from clalign.errors import ClalignError, DamagedRun, OutputError, RunExists
 from clalign.runs import notes
 from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments, read_rows, write_alignment
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, unpack_scores
+from clalign.runs.columns import SqlRow
 from clalign.runs.connection import RunConnection, check_sqlite, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
-from clalign.runs.facts import Best, RunFacts, RunState, best_of, card_of, parsed
+from clalign.runs.facts import RunFacts, RunState, best_of, card_of, parsed
 from clalign.runs.hit_rows import HitRows
 from clalign.runs.opening import PATIENCE, open_sound
 from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
@@ -36,6 +37,7 @@ from clalign.runs.side_files import check_free
 from clalign.runs.unfinished import Unfinished
 from clalign.values.checked import plain
 from clalign.values.devices import without_cluster
+from clalign.values.documents import Card, TargetFacts
 from clalign.values.hits import Hit
 from clalign.values.specs import Spec
 
@@ -101,7 +103,7 @@ class RunFile:
         except ClalignError as error:
             raise DamagedRun(self.path, error.message) from None
 
-    def set_facts(self, **facts: Any) -> None:
+    def set_facts(self, **facts: object) -> None:
         """Store facts, as plain data or as their types, in one transaction."""
         rows = [(name, json.dumps(value, default=plain)) for name, value in facts.items()]
         with self.transaction():
@@ -112,7 +114,7 @@ class RunFile:
         """What became of the run."""
         return self.facts.state
 
-    def set_cards(self, cards: Iterable[dict[str, Any]]) -> None:
+    def set_cards(self, cards: Iterable[Card]) -> None:
         """Store the cards of the queries, which must hold name, accession, description and length."""
         rows = (  # one by one: of a million queries there is no room for all
             (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card), "null")
@@ -127,37 +129,37 @@ class RunFile:
         """Return the number of queries."""
         return int(self.connection.execute("SELECT count(*) FROM queries").fetchone()[0])
 
-    def cards(self) -> list[dict[str, Any]]:
+    def cards(self) -> list[Card]:
         """Return the cards of the queries."""
         return list(self._cards("SELECT id, card FROM queries ORDER BY id"))
 
-    def _cards(self, question: str) -> Iterator[dict[str, Any]]:
+    def _cards(self, question: str) -> Iterator[Card]:
         """Yield cards, whose numbers must have no gap."""
         for place, (number, card) in enumerate(self.connection.execute(question)):
             if place != number:
                 raise DamagedRun(self.path, f"its query {place} is missing")
             yield card_of(self.path, card, self.connection.declared.cards)
 
-    def cards_without_curves(self) -> list[dict[str, Any]]:
+    def cards_without_curves(self) -> list[Card]:
         """Return the cards of queries without the curves of their scores, which are long."""
         return list(self._cards("SELECT id, json_remove(card, '$.curve') AS card FROM queries ORDER BY id"))
 
-    def card(self, query: int) -> dict[str, Any]:
+    def card(self, query: int) -> Card:
         """Return the card of one query."""
         return self._hits.card(query)
 
-    def set_card(self, query: int, card: dict[str, Any]) -> None:
+    def set_card(self, query: int, card: Card) -> None:
         """Store the card of one query anew."""
         self._hits.forget_cards()
         with self.transaction():
             self.connection.execute("UPDATE queries SET card = ? WHERE id = ?", (json.dumps(card), query))
 
-    def set_best(self, query: int, best: dict[str, Any] | None) -> None:
+    def set_best(self, query: int, best: TargetFacts | None) -> None:
         """Store the best target of a query (``name``, ``score``, ``evalue``), whether reported or not."""
         with self.transaction():
             self.connection.execute("UPDATE queries SET best = ? WHERE id = ?", (json.dumps(best), query))
 
-    def best(self, query: int) -> Best | None:
+    def best(self, query: int) -> TargetFacts | None:
         """Return the best target of a query, if it is known already."""
         found = self.connection.execute("SELECT best FROM queries WHERE id = ?", (query,)).fetchone()
         return best_of(found[0], self.connection.declared.best, self.path) if found else None
@@ -213,7 +215,7 @@ class RunFile:
     def _own(self, name: str) -> EngineTable:
         return {table.name: table for table in self.connection.declared.needed().tables}[name]
 
-    def own_batches(self, table: str, query: int | None = None) -> Iterator[tuple[Any, ...]]:
+    def own_batches(self, table: str, query: int | None = None) -> Iterator[SqlRow]:
         """Yield what a table of the engine says of the batches of a query, or of all: first and last row, its values.
 
         Batches of which it says nothing are left out.
@@ -224,9 +226,7 @@ class RunFile:
             f" WHERE {'1' if query is None else f'query = {int(query)}'} ORDER BY query, first"
         ))  # fmt: skip
 
-    def own_pieces(
-        self, table: str, query: int, columns: Sequence[str], piece: int | None = None
-    ) -> Iterator[tuple[Any, ...]]:
+    def own_pieces(self, table: str, query: int, columns: Sequence[str], piece: int | None = None) -> Iterator[SqlRow]:
         """Yield what a table of the engine says in some columns of the pieces of a query, or of one: number and values.
 
         They come in the order of their numbers.
@@ -241,12 +241,12 @@ class RunFile:
         """What is kept of batches that are not finished."""
         return Unfinished(self.connection)
 
-    def add_own(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    def add_own(self, table: str, rows: Iterable[SqlRow]) -> None:
         """Write rows, after those that are there, into a table of the engine whose rows are only numbered."""
         with self.transaction():
             self.connection.insert(self._own(table).name, ((None, *row) for row in rows))
 
-    def own(self, table: str) -> list[tuple[Any, ...]]:
+    def own(self, table: str) -> list[SqlRow]:
         """Return the rows of such a table."""
         return self.connection.execute(
             f"SELECT {', '.join(self._own(table).names)} FROM {table} ORDER BY number"
@@ -391,7 +391,7 @@ class RunFile:
         return [(*row[:4], parsed(list[str], row[4], "a verification", self.path)) for row in rows]
 
 
-def create_run(path: Path, *, engine: str, is_shared: bool = False, **facts: Any) -> RunFile:
+def create_run(path: Path, *, engine: str, is_shared: bool = False, **facts: object) -> RunFile:
     """Make a new run file of an engine with its first facts; any thread may use one that is shared.
 
     Raises

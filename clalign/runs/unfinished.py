@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from clalign.runs.columns import SqlRow
 from clalign.runs.connection import RunConnection, unwritable
 from clalign.runs.declarations import EngineTable
 
@@ -37,7 +37,7 @@ class Unfinished:
         count = "SELECT count(*) FROM {}"
         return any(self._connection.execute(count.format(own.name)).fetchone()[0] for own in self._tables())
 
-    def keep(self, name: str, query: int, first: int, rows: Sequence[tuple[Any, ...]]) -> None:
+    def keep(self, name: str, query: int, first: int, rows: Sequence[SqlRow]) -> None:
         """Write rows, without their keys, of a batch in place of those that are there.
 
         Raises
@@ -55,7 +55,7 @@ class Unfinished:
         except sqlite3.OperationalError as error:
             raise unwritable(self._connection.path, error) from error
 
-    def kept(self, name: str, query: int, first: int) -> list[tuple[Any, ...]]:
+    def kept(self, name: str, query: int, first: int) -> list[SqlRow]:
         """Return the rows of a batch, without their keys."""
         for own in self._tables():
             if own.name == name:

@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from clalign.errors import DeviceNotFound
 from clalign.values.checked import check_as
+from clalign.values.documents import DeviceFields
 
 DeviceKind = Literal["gpu", "cpu", "accelerator", "reference"]
 Health = Literal["ready", "not tested", "needs linker", "self-test failed", "not usable"]
@@ -93,12 +94,12 @@ class Device:
             return self.maker
         return "avx512" if self.opencl_version.endswith(tuple(f"-{name}" for name in AVX512_PROCESSORS)) else ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> DeviceFields:
         """Return the device as plain data."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Device:
+    def from_dict(cls, data: DeviceFields) -> Device:
         """Return the device that `to_dict` described."""
         return check_as(cls, data)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from clalign.errors import OptionError
 from clalign.values.checked import Count
+from clalign.values.documents import SpecFields
 from clalign.values.specs import INPUT, option
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def shard_option() -> Any:
     )  # fmt: skip
 
 
-def shard_of(spec: Mapping[str, Any]) -> Shard | None:
+def shard_of(spec: SpecFields) -> Shard | None:
     """Return the part that a spec, as plain data, names; None for all."""
     text = spec.get("shard")
     return Shard.parse(text) if text else None

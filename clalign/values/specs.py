@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, get_origin, get_type_hints
 from clalign.errors import OptionError
 from clalign.values.checked import ValidationError, check_as
 from clalign.values.devices import cluster_of, without_cluster
+from clalign.values.documents import SpecFields
 
 REPORT = "Reporting"
 INPUT = "Input"
@@ -72,12 +73,12 @@ class Spec(ABC):
         names = [name for name in (*self.inputs, *self.more_files) if getattr(self, name) is not None]
         return dataclasses.replace(self, **{name: with_each(getattr(self, name), place_of) for name in names})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> SpecFields:
         """Return the spec as plain data."""
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
+    def from_dict(cls, data: SpecFields) -> Self:
         """Return the spec that `to_dict` described.
 
         Raises

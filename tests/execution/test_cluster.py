@@ -388,7 +388,7 @@ def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(mon
     hmms = [hmm for path in device_runs.LIBRARIES["hmmer3"] for hmm in load_library(str(path))[0]]
     library = [shelf_of(hmms * 4), shelf_of(hmms * 2)]
     profiles = [shelf.profile(place) for shelf in library for place in range(len(shelf))]
-    plan = Plan[Any]((), 0, 0.0, lambda run, number: None, lambda device: None)  # type: ignore[arg-type, return-value]
+    plan = Plan((), 0, 0.0, lambda run, number: None, lambda device: None)  # type: ignore[arg-type, return-value]
     payloads = worker_clients.Payloads(SimpleNamespace(client=None), plan)  # type: ignore[arg-type]
     client = worker_clients.Worker("one", "one", None, payloads)  # type: ignore[arg-type]
     sent, dropped = list[Any](), list[Any]()
@@ -471,7 +471,7 @@ def test_rows_of_a_query_are_looked_for_again_when_some_come_back_or_a_shard_com
     bounds = placement.outline.rows.tolist()
     cutter, query = (
         shard_placement.WorkersCutter(None, "one", placement),
-        Query[Any](0, [(0, bounds[1])], None, 40, 0, None),
+        Query(0, [(0, bounds[1])], None, 40, 0, None),
     )  # type: ignore[arg-type]
     placement.hold(1, "one")
     assert not cutter.has_some_of(query)

@@ -37,7 +37,7 @@ class Simulated:
 
     def __init__(self, cells: list[float], rate: float, hangs_at: float = float("inf")) -> None:
         self.cells, self.rate, self.hangs_at = cells, rate, hangs_at
-        self.held: list[Unit[Any]] = []
+        self.held: list[Unit] = []
         self.is_at_work = False
 
     def end(self, first: int, last: int, share: float = 1.0) -> int:
@@ -48,7 +48,7 @@ class Simulated:
             end += 1
         return end
 
-    def seconds(self, unit: Unit[Any]) -> float:
+    def seconds(self, unit: Unit) -> float:
         return sum(self.cells[unit.first : unit.last]) / self.rate
 
 
@@ -57,8 +57,8 @@ def simulated(
 ) -> tuple[float, float]:
     """Return when everything was stored, and the cells that were computed for nothing; the first device may hang."""
     now, events, wasted = [0.0], list[tuple[float, int]](), 0.0
-    plan = Plan[Any](range(n_queries), len(cells), 1.0, lambda run, number: number, lambda device: None)
-    planner: Planner[Any] = Planner(plan, len(rates), lambda: now[0])
+    plan = Plan(range(n_queries), len(cells), 1.0, lambda run, number: number, lambda device: None)
+    planner: Planner = Planner(plan, len(rates), lambda: now[0])
     all_of_them = [Simulated(cells, rate, hangs_at if not n else float("inf")) for n, rate in enumerate(rates)]
     run: Any = New()
     heapq.heapify(events)

@@ -68,8 +68,8 @@ n_twice, n_together = [0], [0]
 def planner_of(
     n_queries: int, n_rows: int, n_executors: int = 1, clock: Callable[[], float] = time.monotonic,
     groups: Sequence[int] = (0,),
-) -> Planner[Any]:  # fmt: skip
-    plan = Plan[Any](range(n_queries), n_rows, 1.0, lambda run, number: number, lambda device: None, groups=groups)
+) -> Planner:  # fmt: skip
+    plan = Plan(range(n_queries), n_rows, 1.0, lambda run, number: number, lambda device: None, groups=groups)
     return Planner(plan, n_executors, clock)
 
 
@@ -86,7 +86,7 @@ def test_every_row_is_stored_once(n_queries: int, n_rows: int, sizes: list[int],
     groups = [0, *sorted(chance.sample(range(1, n_queries), chance.randrange(n_queries)) if n_queries else [])]
     planner, cutters = planner_of(n_queries, n_rows, len(sizes), lambda: clock[0], groups), [Step(n) for n in sizes]
     rows, ends = Counter[tuple[int, int]](), Counter[int]()
-    held: list[tuple[Unit[Any], Any]] = []
+    held: list[tuple[Unit, Any]] = []
     n_failures = 9
     while True:
         clock[0] += chance.choice([0.0, 0.1, 20.0])
@@ -137,14 +137,14 @@ def test_as_many_units_are_given_together_as_take_so_long_but_fewer_near_the_end
     run, clock = Begun({}, set()), [0.0]
     planner, cutter = planner_of(1, 400, 2, lambda: clock[0]), Step(10)
 
-    def done(units: list[Unit[Any]]) -> int:
+    def done(units: list[Unit]) -> int:
         clock[0] += 0.1 * len(units)
         planner.delivered([(unit, 1.0) for unit in units], cutter)
         for unit in units:
             planner.stored(unit)
         return len(units)
 
-    def taken(seconds: float = 0.45) -> list[Unit[Any]]:
+    def taken(seconds: float = 0.45) -> list[Unit]:
         return [unit for unit in planner.take_several(run, cutter, seconds, 8) if not unit.is_end]  # type: ignore[arg-type]
 
     assert done(taken()) == 1, "nothing is known of it"
@@ -164,7 +164,7 @@ def test_as_many_units_are_given_together_as_take_so_long_but_fewer_near_the_end
 def test_who_delivers_several_units_together_is_late_when_none_of_them_comes() -> None:
     clock = [0.0]
     assignments, cutter = Assignments(lambda: clock[0]), Step(1)
-    stats, units = assignments.of(cutter), [Unit(Query[Any](0, [], None, 8, 0, None), row, row + 1) for row in range(8)]
+    stats, units = assignments.of(cutter), [Unit(Query(0, [], None, 8, 0, None), row, row + 1) for row in range(8)]
     for unit in units:
         assignments.assign(unit, stats)
     clock[0] = 1.6
@@ -175,7 +175,7 @@ def test_who_delivers_several_units_together_is_late_when_none_of_them_comes() -
     assert stats.gain(units[4], stats, 1.6) == stats.gain(units[7], stats, 1.6) == pytest.approx(1.6 - 0.4)
 
 
-def taken_by(planner: Planner[Any], run: Any, cutter: Any) -> Unit[Any]:
+def taken_by(planner: Planner, run: Any, cutter: Any) -> Unit:
     unit = planner.take(run, cutter)
     assert unit is not None
     return unit
@@ -263,7 +263,7 @@ def test_the_writer_counts_what_is_done() -> None:
 
 def test_a_search_is_made_anew_once_rows_come_back() -> None:
     """It may have taken note of their scores, which would count twice."""
-    plan = Plan[Any](range(1), 10, 1.0, lambda run, number: object(), lambda device: None)
+    plan = Plan(range(1), 10, 1.0, lambda run, number: object(), lambda device: None)
     planner, run, cutter = Planner(plan, 1), Begun({}, set()), Step(4)
     unit = taken_by(planner, run, cutter)
     first = unit.query.search
@@ -284,7 +284,7 @@ def test_others_take_units_while_a_search_is_made() -> None:
             was_released.append(is_released.wait(10))
         return number
 
-    planner: Planner[Any] = Planner(Plan(range(2), 10, 1.0, search_of, lambda device: None), 2)
+    planner: Planner = Planner(Plan(range(2), 10, 1.0, search_of, lambda device: None), 2)
     run: Any = Begun({}, set())
     slow = threading.Thread(target=planner.take, args=(run, Step(4)))
     slow.start()
@@ -303,7 +303,7 @@ def test_what_cannot_be_searched_is_not_lost() -> None:
             raise fault
         return number
 
-    planner: Planner[Any] = Planner(Plan(range(1), 10, 1.0, search_of, lambda device: None))
+    planner: Planner = Planner(Plan(range(1), 10, 1.0, search_of, lambda device: None))
     run: Any = Begun({}, set())
     with pytest.raises(OSError, match="disk"):
         planner.take(run, Step(10))
@@ -320,7 +320,7 @@ def test_who_cannot_prepare_a_query_gives_back_what_it_has_of_others() -> None:
             raise faults.pop()
         return number
 
-    planner: Planner[Any] = Planner(Plan(range(2), 10, 1.0, search_of, lambda device: None))
+    planner: Planner = Planner(Plan(range(2), 10, 1.0, search_of, lambda device: None))
     run: Any = Begun({}, set())
     cutter = Step(10)
     unit = taken_by(planner, run, cutter)
@@ -436,7 +436,7 @@ def test_two_that_hang_at_the_same_thing_are_done_without() -> None:
 
 def test_ends_can_be_had_alone_and_the_last_one_is_known() -> None:
     run: Any = Begun({}, set())
-    plan = Plan[Any](
+    plan = Plan(
         (0, 1), 10, 1.0, lambda run, number: number, lambda device: None, phases={n: Phase("", 1.0) for n in (0, 1)},
         is_needed=lambda run, number: number == 0,
     )  # fmt: skip
@@ -461,7 +461,7 @@ def test_no_phase_begins_before_the_end_of_the_one_before() -> None:
     clock, given = [0.0], Begun({}, set())
     run: Any = given
     phases = {number: Phase(f"round {number}", 8.0) for number in range(2)}
-    plan = Plan[Any](range(2), 8, 16.0, lambda run, number: number, lambda device: None, phases=phases)
+    plan = Plan(range(2), 8, 16.0, lambda run, number: number, lambda device: None, phases=phases)
     planner, fast, slow = Planner(plan, 2, lambda: clock[0]), Step(6), Step(2)
     parts = [(fast, taken_by(planner, run, fast)), (slow, taken_by(planner, run, slow))]
     for cutter, unit in parts:

@@ -17,9 +17,9 @@ from clalign.engines.plan7.exports.source import (
     profile_queries,
 )
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.formats.tables import Card
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult, RunFile, create_run
+from clalign.values.documents import Card
 from clalign.values.hits import Hit, Scores
 
 OTHERS = 3

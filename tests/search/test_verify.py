@@ -30,6 +30,7 @@ from clalign.engines.pairwise import verify as pairwise_verify
 from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7 import verify
+from clalign.engines.plan7.hmmer3 import agreement
 from clalign.engines.plan7.hmmer3.survivors import Survivors, pack_survivors
 from clalign.engines.plan7.verify import verify_run
 from clalign.engines.verification import Findings, Item, spread
@@ -89,7 +90,7 @@ def test_a_planted_difference_is_found(run: RunFile, damage: str) -> None:
      ((20.0, np.inf), False)],
 )  # fmt: skip
 def test_scores_of_long_targets_may_differ_by_a_share_of_them(numbers: tuple[float, ...], close: bool) -> None:
-    assert close(*numbers) is close
+    assert agreement.close(*numbers) is close
 
 
 def test_other_profiles_are_refused(run: RunFile, files: tuple[Path, Path]) -> None:

@@ -6,12 +6,12 @@ import base64
 import time
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.jobs import JobContext
+from clalign.values.documents import JobResult
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, offsets_of
 
 SECONDS = 0.5
@@ -47,7 +47,7 @@ class MergesTold:
         self._last = time.monotonic()
 
 
-def told_alignment(value: dict[str, Any], lengths: npt.NDArray[np.int64]) -> MultipleAlignment:
+def told_alignment(value: JobResult, lengths: npt.NDArray[np.int64]) -> MultipleAlignment:
     """Return the alignment that was told.
 
     Parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from clalign.formats.row_writers import write_rows
 from clalign.formats.writers import whole_file
 from clalign.jobs import JobContext
 from clalign.values.devices import Device
+from clalign.values.documents import JobResult
 from clalign.values.row_alignments import Bytes, RowAlignment, RowNotes, RowTexts, is_residue
 
 OUTDATED = ("Accuracy", "SQ")
@@ -26,7 +26,7 @@ OUTDATED = ("Accuracy", "SQ")
 
 def add_sequences(
     alignment: str, sequences: str, output: str, form: str, choice: ChangeChoice, device: Device, context: JobContext
-) -> dict[str, Any]:
+) -> JobResult:
     """Add the sequences of a file to the alignment in another one, and write both together.
 
     Parameters
@@ -62,7 +62,7 @@ def add_sequences(
 
 def realign_columns(
     alignment: str, columns: range, output: str, form: str, choice: ChangeChoice, device: Device, context: JobContext
-) -> dict[str, Any]:
+) -> JobResult:
     """Align a block of columns of an alignment anew, and write all of it; see `add_sequences`."""
     check_only(alignment, context)
     old = read_rows(alignment, context=context)
@@ -78,7 +78,7 @@ def _rows(alignment: RowAlignment) -> list[SequenceRow]:
 def _changed(
     change: Callable[[Session], ChangedRows], old: RowAlignment, output: str, form: str, device: Device,
     context: JobContext,
-) -> dict[str, Any]:  # fmt: skip
+) -> JobResult:  # fmt: skip
     with opening_of(lambda: device, context) as opening:
         made = with_notes(opening.work(change, context.check, context.warn), old)
     with whole_file(output, is_exact=True) as stream:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace, _ArgumentGroup
 from collections.abc import Mapping
-from typing import Any
 
 from clalign.engines.commands import Command, Files, Input
 from clalign.engines.msa.exports import LATER, MERGES, PARAMETERS, PROBABILITIES, ROWS, TEXT
 from clalign.engines.msa.spec import ALIGNING
 from clalign.errors import OptionError
 from clalign.formats.row_forms import FORMS, USUAL_FORM, form_of
+from clalign.values.documents import SpecFields
 
 _SEQUENCES = "sequences, also compressed; - is standard input; several files are joined"
 
@@ -57,7 +57,7 @@ def written(files: Files, given: Namespace, inputs: tuple[str, ...]) -> Files:
     return (*files, *((one, f"{inputs[0]}.{one.name}") for one in more))
 
 
-def files(given: Mapping[str, Any]) -> dict[str, str]:
+def files(given: SpecFields) -> dict[str, str]:
     """Return the posteriors and the weights that are read."""
     return {name: given[name] for name in ("load_posteriors", "tree_weights") if given.get(name) is not None}
 

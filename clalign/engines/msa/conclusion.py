@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from clalign.compute.sessions import Session
@@ -21,6 +19,7 @@ from clalign.errors import InputError
 from clalign.execution.job import Task
 from clalign.execution.units import Storing
 from clalign.runs.alignments import StoredRow
+from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -78,7 +77,7 @@ def _rows(given: AlignmentInput, alignment: MultipleAlignment) -> list[StoredRow
     ]
 
 
-def _row_of(found: AlignedSequences, columns: Singles) -> tuple[Any, ...]:
+def _row_of(found: AlignedSequences, columns: Singles) -> SqlRow:
     """Return how an alignment came about as the table has it."""
     merges, moves = found.merges, found.moves
     return (

@@ -27,6 +27,7 @@ from clalign.runs.contradictions import contradictions
 from clalign.runs.derived import kept_cells, unequal_query
 from clalign.runs.inputs import digest_of
 from clalign.runs.run_file import RunFile
+from clalign.values.documents import TargetFacts
 from clalign.values.profiles import IMPOSSIBLE
 
 
@@ -54,7 +55,7 @@ def _phase_otherwise(run: RunFile, number: int, given: AlignmentInput, blocks: B
     numbers = [piece for piece, *_ in run.own_pieces(table.name, number, [column])]
     if numbers != list(range(len(numbers))):
         yield f"{card['name']}: what is kept of its blocks is not numbered one after the other."
-    described = None
+    described: TargetFacts | None = None
     if best > IMPOSSIBLE:
         names = " and ".join(given.names[row] for row in blocks.pairs[place].tolist())
         described = {"name": names, "score": best * UNIT, "evalue": None}

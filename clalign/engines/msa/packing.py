@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 
-def pack_array(array: npt.NDArray[Any], kind: str, check: Check = nothing_to_check) -> bytes:
+def pack_array(array: npt.NDArray[np.number], kind: str, check: Check = nothing_to_check) -> bytes:
     """Return numbers of a kind, such as ``<i4``, compressed; `check` is called at least some times a second."""
     flat = array.reshape(-1)
     if len(flat) <= NUMBERS_A_CHECK:
@@ -84,7 +84,7 @@ def pack_entries(found: PosteriorBatch, first: int, last: int) -> tuple[int, byt
     return end - begin, compress(b"".join(_apart(part) for part in parts), 1)
 
 
-def _apart(array: npt.NDArray[Any]) -> bytes:
+def _apart(array: npt.NDArray[np.number]) -> bytes:
     return array.view(np.uint8).reshape(-1, 4).T.tobytes()
 
 

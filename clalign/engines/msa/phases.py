@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +26,10 @@ from clalign.engines.msa.training import (
 )
 from clalign.execution.units import Scored
 from clalign.runs.batches import Kept
+from clalign.runs.columns import SqlRow
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
 from clalign.values.devices import Device
+from clalign.values.documents import TargetFacts
 from clalign.values.hits import Hit, Scores
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import Numbers, PairHmm, PairHmms, PosteriorBatch
@@ -100,10 +101,10 @@ class BlockCutter(Struct):
     def measure(self, cells: float, seconds: float) -> None:
         """Do nothing: what is computed together is cut smaller than a unit anyway."""
 
-    def shrink(self, batch: Span) -> bool:
-        """Cut half as much from now on; return False if this is one block."""
-        self.wanted = batch.cells // 2
-        return int(np.searchsorted(self.ends, batch.last)) > int(np.searchsorted(self.ends, batch.first, side="right"))
+    def shrink(self, first: int, last: int) -> bool:
+        """Cut half as much from now on; return False if these pairs are one block."""
+        self.wanted = self.batch(first, last).cells // 2
+        return int(np.searchsorted(self.ends, last)) > self._block(first)
 
 
 def cells_before(batch: PairBatch, ends: npt.NDArray[np.int64], check: Check) -> npt.NDArray[np.int64]:
@@ -168,7 +169,7 @@ class PairSearch(Struct, frozen=True, eq=False):
         """Return no hits: there are none."""
         return tuple
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return the names of the sequences of a pair."""
         first, second = (self.given.names[number] for number in self.blocks.pairs[row])
         return {"name": f"{first} and {second}", "score": raw * UNIT, "evalue": None}
@@ -265,7 +266,7 @@ class TakePairs(Struct, frozen=True, eq=False):
         return lambda: {POSTERIORS.name: _blocks(part, found, np.zeros((n, 0)))}, impossible
 
 
-def _blocks(part: Part, found: PosteriorBatch, gaps: Numbers) -> list[tuple[Any, ...]]:
+def _blocks(part: Part, found: PosteriorBatch, gaps: Numbers) -> list[SqlRow]:
     """Return posteriors and gap parameters of each block as the table has them."""
     spans = zip([0, *part.ends[:-1].tolist()], part.ends.tolist(), strict=True)
     rows = []

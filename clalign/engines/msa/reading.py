@@ -20,6 +20,7 @@ from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import ANNEALING, COUNTS, PAIRS, POSTERIORS, SEQUENCES, AlignmentFacts
 from clalign.engines.msa.training import TrainingRound
 from clalign.errors import ClalignError, DamagedRun, InputError, command_for
+from clalign.runs.columns import SqlRow
 from clalign.runs.connection import size_of
 from clalign.runs.run_file import RunFile
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, ResidueMoves, offsets_of
@@ -162,7 +163,7 @@ def posteriors_of(run: RunFile, given: AlignmentInput, mapped_bytes: int = MAPPE
     blocks, lengths, phase = blocks_of_run(run, len(given)), given.lengths, pairs_phase(run)
     filled = (lengths[blocks.pairs] > 0).all(axis=1)
     pairs = blocks.pairs[filled]
-    sizes = dict(run.own_pieces(POSTERIORS.name, phase, ["n_entries"]))
+    sizes: dict[int, int] = dict(run.own_pieces(POSTERIORS.name, phase, ["n_entries"]))
     if sorted(sizes) != list(range(len(blocks.ends))):
         raise InputError(
             run.path, "not all pairs have been compared.", f"Continue with: {command_for('resume', run.path)}"
@@ -318,7 +319,7 @@ def annealing_of(run: RunFile, given: AlignmentInput) -> AlignedSequences:
     return found
 
 
-def _annealing(run: RunFile) -> tuple[Any, ...]:
+def _annealing(run: RunFile) -> SqlRow:
     rows = run.own(ANNEALING.name)
     if not rows:
         raise InputError(run.path, "there is no alignment yet.", f"Continue with: {command_for('resume', run.path)}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -35,6 +34,7 @@ from clalign.runs.run_file import RunFile
 from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
 from clalign.values.devices import Device
+from clalign.values.documents import Explanation, Verification
 from clalign.values.pair_hmm import PairHmm, PairHmms, PosteriorBatch
 
 POSTERIOR_ERROR = 2e-5
@@ -108,7 +108,7 @@ def names_of(run: RunFile) -> list[tuple[str, str]]:
 
 def explain_pair(
     run: RunFile, number: int, target: int | str, pick_device: Callable[[str], Device], context: JobContext
-) -> dict[str, Any]:
+) -> Explanation:
     """Compare two sequences of a run again, and tell how they fare with each other.
 
     Parameters
@@ -161,12 +161,12 @@ def explain_pair(
     return value
 
 
-def _round(log_likelihood: float, model: PairHmm) -> dict[str, Any]:
+def _round(log_likelihood: float, model: PairHmm) -> dict[str, object]:
     gaps = model.gaps
     return {"log_likelihood": log_likelihood, "opens": gaps.opens.tolist(), "extends": gaps.extends.tolist()}
 
 
-def explanation_lines(value: dict[str, Any]) -> Iterable[str]:
+def explanation_lines(value: Explanation) -> Iterable[str]:
     """Return what `explain_pair` returned as lines of text."""
     x, y = value["lengths"]
     yield f"{value['first']} ({x:,} residues) and {value['second']} ({y:,} residues)"
@@ -194,7 +194,7 @@ def explanation_lines(value: dict[str, Any]) -> Iterable[str]:
 
 def verify_alignment(
     run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
-) -> dict[str, Any]:
+) -> Verification:
     """Compare some pairs again on a device, and the alignment with what it is made of; see `Engine.verify`."""
     del hits  # there are none
     again = PairsAgain(run)

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -53,6 +52,7 @@ from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
 from clalign.stages.pairhmm.refinement import REFINEMENT
 from clalign.values.devices import Device
+from clalign.values.documents import BegunFacts, Card, JobResult
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import PairHmm, PairHmms
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -157,7 +157,7 @@ class AlignmentWork:
         learns = what_to_learn(self.given.lengths, options)[1] and options.emissions == "all"
         return options.most_rounds if learns and self.known is None and self.block_cells[-1] else 0
 
-    def store(self) -> dict[str, Any]:
+    def store(self) -> BegunFacts:
         """Store sequences, pairs and the cards of the phases, if they are not there, and return the facts."""
         run, given = self.task.run, self.given
         facts = {"alphabet": given.alphabet.name, "n_pairs": len(self.batch), "n_targets": len(given)}
@@ -172,7 +172,7 @@ class AlignmentWork:
             run.add_own(PAIRS.name, [packed])
         return facts
 
-    def _cards(self) -> Iterator[dict[str, Any]]:
+    def _cards(self) -> Iterator[Card]:
         n_pairs, n_cells = len(self.batch), int(self.block_cells[-1])
         for number, phase in self._phases().items():
             origin = "pairs" if number == self.n_rounds else "training"
@@ -209,7 +209,7 @@ class AlignmentWork:
         passes = n_passes(training_of(self.task.spec, self.given.alphabet)) if self.known is None else 1
         return found | {n: Phase("pairs", cells * passes, {"query": n})}
 
-    def plan(self) -> Plan[Span]:
+    def plan(self) -> Plan:
         """Return the rounds, and the comparison of pairs with all that follows from it."""
         phases = self._phases()
         return Plan(
@@ -262,12 +262,12 @@ class AlignmentWork:
         found = estimate(self.given.lengths, self.task.spec, devices, len(self.batch), left)
         return found if rate_of(devices) else msgspec.structs.replace(found, seconds=None)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JobResult:
         """Return what such a run counts besides."""
         return {"n_pairs": len(self.batch), **self.task.run.alignments()[0].facts}
 
 
-def outcome_of(found: TrainingRound) -> dict[str, Any]:
+def outcome_of(found: TrainingRound) -> dict[str, object]:
     """Return what a round came to as plain data, from which `rounds_of` makes it again."""
     gaps, emissions = found.model.gaps, found.model.emissions
     return {

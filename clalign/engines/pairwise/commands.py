@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from argparse import Namespace, _ArgumentGroup
 from collections.abc import Mapping
-from typing import Any
 
 from clalign.engines.commands import Command, Input
 from clalign.engines.pairwise.exports import OUTPUTS
 from clalign.engines.pairwise.spec import ALL_REPORTED, OF_SEARCHES, SCORING, PairwiseSpec
 from clalign.errors import OptionError
+from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec, flag_of
 from clalign.values.typed_numbers import whole_number
 
@@ -29,7 +29,7 @@ def add_options(groups: Mapping[str, _ArgumentGroup]) -> None:
     )
 
 
-def with_gap_costs(values: dict[str, Any], given: Namespace) -> dict[str, Any]:
+def with_gap_costs(values: SpecFields, given: Namespace) -> SpecFields:
     """Return the fields of a spec with the gap costs that were given as BLAST has them.
 
     Raises
@@ -51,7 +51,7 @@ def with_gap_costs(values: dict[str, Any], given: Namespace) -> dict[str, Any]:
     return values
 
 
-def files(given: Mapping[str, Any]) -> dict[str, str]:
+def files(given: SpecFields) -> dict[str, str]:
     """Return the matrix, if it is a file, and the list of pairs."""
     from clalign.formats.matrices import is_matrix_file
 
@@ -68,7 +68,7 @@ def check(spec: Spec) -> None:
     choose_scoring(spec, is_nucleic=False)
 
 
-def conflict(given: Mapping[str, Any], spec: Spec) -> str | None:
+def conflict(given: SpecFields, spec: Spec) -> str | None:
     """Return which options of searches were given for pairs, where they would have no effect."""
     assert isinstance(spec, PairwiseSpec)
     name = next((name for name in OF_SEARCHES if name in given), None) if spec.is_pairs else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import DECODE
 from clalign.values.devices import Device
+from clalign.values.documents import Explanation
 from clalign.values.karlin_altschul import Statistics
 from clalign.values.pair_alignments import AlignedColumns, PairAlignment, aligned_columns
 from clalign.values.scoring import PairwiseQuery
@@ -32,12 +33,35 @@ STRETCHES = 500
 """In so many parts at most."""
 
 Numbers = npt.NDArray[np.int64]
-Column = dict[str, Any]
+
+
+class ExplainedColumn(TypedDict):
+    """A column of an alignment: places counted from 1, residues, what it scores, and the sum so far."""
+
+    query_at: int | None
+    query: str
+    target_at: int | None
+    target: str
+    score: int
+    sum: int
+
+
+class ExplainedStretch(TypedDict):
+    """Columns taken together: the first and the last, where they end, pairs, equal ones, score, and the sum so far."""
+
+    first: int
+    last: int
+    query_at: int
+    target_at: int
+    n_pairs: int
+    n_identical: int
+    score: int
+    sum: int
 
 
 def explain_pair(
     run: RunFile, number: int, target: int | str, pick_device: Callable[[str], Device], context: JobContext
-) -> dict[str, Any]:
+) -> Explanation:
     """Align a query and a target of a run again, and take their score to pieces.
 
     Parameters
@@ -100,13 +124,15 @@ def explain_pair(
     }  # fmt: skip
 
 
-def _aligned(session: Session, query: PairwiseQuery, target: Any, name: str) -> PairAlignment:
+def _aligned(session: Session, query: PairwiseQuery, target: npt.NDArray[np.uint8], name: str) -> PairAlignment:
     alignment = aligned_alone(session, query, target)
     checked(alignment, alignment.score, query, target, (query.sequence.name, name))
     return alignment
 
 
-def _columns(alignment: PairAlignment, query: PairwiseQuery, target: Any, strand: int) -> dict[str, Any]:
+def _columns(
+    alignment: PairAlignment, query: PairwiseQuery, target: npt.NDArray[np.uint8], strand: int
+) -> dict[str, object]:
     """Return what the columns score; on the minus strand letters are those of the reverse complement."""
     codes, scoring = query.sequence.codes, query.scoring
     aligned = aligned_columns(alignment, codes, target)
@@ -128,7 +154,9 @@ def _columns(alignment: PairAlignment, query: PairwiseQuery, target: Any, strand
     }  # fmt: skip
 
 
-def _each_column(aligned: AlignedColumns, scores: Numbers, query_at: Numbers, target_at: Numbers) -> list[Column]:
+def _each_column(
+    aligned: AlignedColumns, scores: Numbers, query_at: Numbers, target_at: Numbers
+) -> list[ExplainedColumn]:
     rows = zip(
         aligned.kinds.tolist(), query_at.tolist(), DECODE[aligned.query].tolist(), target_at.tolist(),
         DECODE[aligned.target].tolist(), scores.tolist(), scores.cumsum().tolist(), strict=True,
@@ -145,7 +173,7 @@ def _each_column(aligned: AlignedColumns, scores: Numbers, query_at: Numbers, ta
 
 def _stretches(
     identical: npt.NDArray[np.bool_], aligned: AlignedColumns, scores: Numbers, query_at: Numbers, target_at: Numbers
-) -> list[Column]:
+) -> list[ExplainedStretch]:
     """Return columns taken together, as many each time."""
     step = -(-len(scores) // STRETCHES)
     begins = np.arange(0, len(scores), step)

@@ -21,11 +21,12 @@ from clalign.engines.pairwise.tables import begun_facts, n_wider
 from clalign.errors import ClalignError
 from clalign.formats import pairwise_rows as rows
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.tables import PARTIAL, Card, plain
+from clalign.formats.tables import PARTIAL, plain
 from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 from clalign.values.profiles import IMPOSSIBLE
 

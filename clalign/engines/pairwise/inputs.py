@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +20,7 @@ from clalign.databases.alphabet_guesses import (
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.pairwise.tables import PairwiseFacts, begun_facts
+from clalign.engines.pairwise.tables import PairwiseFacts, StoredScoring, begun_facts
 from clalign.errors import DamagedRun, InputError, OptionError, named, typed
 from clalign.formats.matrices import (
     DEFAULT_MATCH,
@@ -65,7 +63,7 @@ class ChosenScoring(Struct, frozen=True):
     matrix_source: str
     gaps_source: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> StoredScoring:
         """Return plain data, all that is needed to score again."""
         matrix, gaps = self.scoring.matrix, self.scoring.gaps
         codes = [code_of(letter) for letter in matrix.letters]
@@ -82,7 +80,7 @@ class ChosenScoring(Struct, frozen=True):
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> ChosenScoring:
+    def from_dict(cls, data: StoredScoring) -> ChosenScoring:
         """Return the scoring that `to_dict` described."""
         matrix = SubstitutionMatrix.from_table(data["matrix"], data["letters"], data["table"], data["is_nucleic"])
         gaps = GapCosts(data["gap_first"], data["gap_next"])

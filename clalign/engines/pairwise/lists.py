@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from clalign.errors import InputError
 from clalign.execution.units import ALL, Plan, Scored, UnitProgress
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
+from clalign.values.documents import TargetFacts
 from clalign.values.hits import Domain, Hit, Scores
 from clalign.values.pair_alignments import PairAlignment
 from clalign.values.pair_batches import PairBatch
@@ -33,7 +33,7 @@ Pairs = npt.NDArray[np.int64]
 """Number of the query and row of the target of each pair (int64[n, 2])."""
 
 
-def plan_of_pairs(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Plan[PairRows], list[str]]:
+def plan_of_pairs(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Plan, list[str]]:
     """Return given pairs as what is to be computed, and what to say of them."""
     pairs, repeated = pairs_of(spec, inputs)
     lengths = np.diff(inputs.queries.offsets)[inputs.query_rows[pairs[:, 0]]]
@@ -94,9 +94,9 @@ class PairCutter(Struct):
     def measure(self, cells: float, seconds: float) -> None:
         """Do nothing: their number is what it is."""
 
-    def shrink(self, batch: PairRows) -> bool:
+    def shrink(self, first: int, last: int) -> bool:
         """Cut half as many from now on."""
-        self.most = len(batch) // 2
+        self.most = (last - first) // 2
         return self.most > 0
 
 
@@ -156,7 +156,7 @@ class PairSearch(Struct, frozen=True):
         """Return no further hits."""
         return tuple
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return nothing: no query has all pairs."""
         return {}
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from clalign.compute.sessions import Session
 from clalign.engines.pairwise.tables import CHECKPOINTS
 from clalign.execution.units import UnitProgress
+from clalign.runs.columns import SqlRow
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
 from clalign.stages.pairwise.long_pair_state import State
 from clalign.values.pair_alignments import PairAlignment, path_of
@@ -123,7 +123,7 @@ class Checkpoint:
                 self.found, self.seconds, self._state = [], 0.0, None
                 self.refuse(str(error))
 
-    def _take(self, rows: list[tuple[Any, ...]]) -> None:
+    def _take(self, rows: list[SqlRow]) -> None:
         head = json.loads(rows[0][1])
         if head["format"] != FORMAT or head["key"] != self._key:
             raise ValueError("it is of another pair")
@@ -176,7 +176,7 @@ def _rows(state: State) -> Iterator[tuple[str, bytes]]:
             yield name, data[start : start + ROW_BYTES]
 
 
-def _digest(rows: list[tuple[Any, ...]]) -> str:
+def _digest(rows: list[SqlRow]) -> str:
     digest = hashlib.sha256()
     for name, data in rows:
         digest.update(f"{name} {len(data)} ".encode())

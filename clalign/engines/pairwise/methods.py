@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from clalign.engines.pairwise.report_text import limit_words
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import begun_facts
 from clalign.runs.run_file import RunFile
+from clalign.values.documents import Card
 
 
 def methods(run: RunFile) -> str:
@@ -27,7 +26,7 @@ def methods(run: RunFile) -> str:
     return " ".join(part for part in (*parts, _reported(spec, card)) if part)
 
 
-def _reported(spec: PairwiseSpec, card: dict[str, Any]) -> str:
+def _reported(spec: PairwiseSpec, card: Card) -> str:
     """Return what was reported."""
     if spec.is_pairs:
         return "All pairs were reported."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.composition import lambda_factors
+from clalign.values.documents import Card, TargetFacts
 from clalign.values.hits import Domain, Hit, Scores
 from clalign.values.karlin_altschul import Statistics, known_statistics, ungapped_parameters
 from clalign.values.karlin_altschul_fit import MIN_SCORES, fitted_statistics, misfit
@@ -47,7 +47,7 @@ class Likely(Struct, frozen=True):
 
     strands: npt.NDArray[np.int32]
     positions: npt.NDArray[np.int64]
-    counted: npt.NDArray[Any]
+    counted: npt.NDArray[np.number]
 
 
 NOTHING_LIKELY = np.empty(0, np.int64), np.empty(0, np.int32)
@@ -82,7 +82,7 @@ class QuerySearch(Struct):
     spec: PairwiseSpec
     statistics: Statistics | None
     finds_early: bool
-    best: tuple[npt.NDArray[np.int64], npt.NDArray[Any]] = field(
+    best: tuple[npt.NDArray[np.int64], npt.NDArray[np.number]] = field(
         default_factory=lambda: (np.empty(0, np.int64), np.empty(0, np.int32))
     )
 
@@ -130,7 +130,7 @@ class QuerySearch(Struct):
 
     def note(
         self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.number]]:
         """Keep the highest of the scores (int32[n]) of database rows.
 
         Returns
@@ -148,10 +148,10 @@ class QuerySearch(Struct):
 
     def _passing(
         self, rows: npt.NDArray[np.int64], values: npt.NDArray[np.int32], least: float
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.number]]:
         """Return which of the scores of database rows are within the limits, and what they count for."""
         positions = np.flatnonzero(values >= least)
-        counted: npt.NDArray[Any] = values[positions]
+        counted: npt.NDArray[np.number] = values[positions]
         if self.statistics is None or not self.is_adjusted:
             return positions, counted
         counted = counted * self.factors(rows[positions])  # no score counts for more than it is
@@ -227,7 +227,7 @@ class QuerySearch(Struct):
         rows, counted = self._passing(np.arange(len(scores), dtype=np.int64), scores, self.least_raw)
         return rows[np.sort(best_of(counted, self.database.order[rows], self.spec.top))].astype(np.int64)
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, score and E-value of a target that need not be a hit."""
         (known,) = self.statistics_of(np.array([row], np.int64))
         return {
@@ -282,8 +282,8 @@ def hit_of(database: SequenceDatabase, row: int, input_index: int, domains: list
 
 
 def highest(
-    rows: npt.NDArray[np.int64], values: npt.NDArray[Any], n: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    rows: npt.NDArray[np.int64], values: npt.NDArray[np.number], n: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.number]]:
     """Return the n highest values of database rows, in no order, with their rows; all of them if there are fewer."""
     if len(values) <= n:
         return rows, values
@@ -291,7 +291,7 @@ def highest(
     return rows[places], values[places]
 
 
-def best_of(values: npt.NDArray[Any], order: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+def best_of(values: npt.NDArray[np.number], order: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
     """Return where the n highest values are, in no order; of equal ones the first by `order`, which has each once.
 
     Nothing is sorted: of ten million values that takes a fiftieth of the time.
@@ -375,7 +375,7 @@ def _may_be_fitted(search: QuerySearch) -> bool:
     return search.scoring.is_local and search.length > 0 and ungapped_parameters(search.scoring.matrix) is not None
 
 
-def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> dict[str, Any]:
+def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> Card:
     """Return the card of a query before its search, as plain data."""
     query = inputs.query(number)
     card = {
@@ -403,12 +403,12 @@ def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> di
 
 
 def card_with(
-    card: dict[str, Any],
+    card: Card,
     inputs: PairwiseInputs,
     search: QuerySearch,
     statistics: Statistics | None,
     fitted: Statistics | None,
-) -> dict[str, Any]:
+) -> Card:
     """Return a card with the statistics that are shown and those that were fitted, or None for each."""
     curve = None
     if statistics is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.engines.pairwise.tables import StoredScoring
 from clalign.formats.pairwise_rows import PairRow, percent
-from clalign.formats.tables import Card, Provenance, plain
+from clalign.formats.tables import Provenance, plain
+from clalign.values.documents import Card, Explanation, TargetFacts
 from clalign.values.hits import Hit
 
 NAME_WIDTH = 30
@@ -27,7 +28,7 @@ MODES = {
 }
 
 
-def opening(origin: Provenance, scoring: Mapping[str, Any], strands: Sequence[str]) -> Iterator[str]:
+def opening(origin: Provenance, scoring: StoredScoring, strands: Sequence[str]) -> Iterator[str]:
     """Yield the head of the whole text."""
     yield f"clalign sw {origin.version}: Smith-Waterman search on {origin.device}"
     for label, path in (("Queries", origin.query), ("Targets", origin.target)):
@@ -92,18 +93,18 @@ def evalue_words(evalue: float) -> str:
     return f"{evalue:.2g}" if evalue >= MIN_EVALUE else f"<{MIN_EVALUE:g}"
 
 
-def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: Mapping[str, Any] | None) -> Iterator[str]:
+def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: TargetFacts | None) -> Iterator[str]:
     """Yield what to say where nothing was found; `best` is the target that came closest."""
     limits = limit_words(spec, card)
     yield f"No hits{' at ' + limits if limits else ''}."
     total = f"{n_searched:,} sequence{'' if n_searched == 1 else 's'}"
     if best is None:
         yield f"{total} were searched so far."
-    elif best.get("evalue") is None:
+    elif (evalue := best.get("evalue")) is None:
         yield f"The best of {total} was {best['name']} with a score of {best['raw']}."
     else:
         yield (
-            f"The best of {total} was {best['name']} with E = {evalue_words(best['evalue'])} (score {best['raw']},"
+            f"The best of {total} was {best['name']} with E = {evalue_words(evalue)} (score {best['raw']},"
             f" {best['score']:.1f} bits)."
         )
 
@@ -211,7 +212,7 @@ STRETCH_WIDTHS = (17, 9, 9, 9, 8, 8, 9)
 """Of the columns of a table of columns taken together."""
 
 
-def explanation_lines(value: dict[str, Any]) -> Iterator[str]:
+def explanation_lines(value: Explanation) -> Iterator[str]:
     """Yield how the score of two sequences comes about; see `clalign.engines.pairwise.explain.explain_pair`."""
     strand = "" if value["strand"] == "plus" else ", on the minus strand: its reverse complement is aligned"
     yield f"Query:    {value['query']} ({value['query_length']:,} residues){strand}"
@@ -232,14 +233,14 @@ def _place(at: int | None, letter: str) -> str:
     return f"{'' if at is None else at} {letter}"
 
 
-def _column_lines(value: dict[str, Any]) -> Iterator[str]:
+def _column_lines(value: Explanation) -> Iterator[str]:
     yield f"{'Column':>7s} {'Query':>10s} {'Target':>10s} {'Score':>6s} {'Sum':>7s}"
     for number, column in enumerate(value["columns"], 1):
         query, target = (_place(column[f"{whose}_at"], column[whose]) for whose in ("query", "target"))
         yield f"{number:>7d} {query:>10s} {target:>10s} {column['score']:>6d} {column['sum']:>7d}"
 
 
-def _stretch_lines(value: dict[str, Any]) -> Iterator[str]:
+def _stretch_lines(value: Explanation) -> Iterator[str]:
     """Yield lines of columns taken together."""
     stretches = value["stretches"]
     n = stretches[0]["last"]
@@ -256,7 +257,7 @@ def _stretch_lines(value: dict[str, Any]) -> Iterator[str]:
         yield " ".join(f"{cell:>{width}}" for cell, width in zip(cells, STRETCH_WIDTHS, strict=True))
 
 
-def _parts(value: dict[str, Any]) -> str:
+def _parts(value: Explanation) -> str:
     """Return what the pairs of residues of an alignment score, and what its gaps cost."""
     in_gaps = value["n_columns"] - value["n_pairs"]
     text = f"{value['pairs_score']} for {value['n_pairs']} pairs of residues"
@@ -264,7 +265,7 @@ def _parts(value: dict[str, Any]) -> str:
     return text + more if in_gaps else text
 
 
-def _arithmetic(value: dict[str, Any]) -> Iterator[str]:
+def _arithmetic(value: Explanation) -> Iterator[str]:
     """Yield how bits and E-value follow from a score."""
     known, raw = value["statistics"], value["score"]
     lambda_, k = f"{known['lambda']:.4g}", f"{known['k']:.3g}"

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from clalign.formats.intervals import percent_escape
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.tables import Card, Provenance, plain
+from clalign.formats.tables import Provenance, plain
+from clalign.values.documents import Card
 
 REVERSE, SECONDARY, UNMAPPED = 16, 256, 4
 UNKNOWN_QUALITY = 255

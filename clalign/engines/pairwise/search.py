@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from msgspec import Struct
 
@@ -47,6 +46,7 @@ from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Storing
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.documents import BegunFacts, Card, JobResult
 from clalign.values.sequences import SequenceDatabase
 
 CARDS_AT_ONCE = 64
@@ -91,11 +91,11 @@ class PairwiseWork(Struct):
         """Of the targets."""
         return self.inputs.target_report
 
-    def store(self) -> dict[str, Any]:
+    def store(self) -> BegunFacts:
         """Store the cards of the queries, and return the facts of the input."""
         run, spec, inputs, check = self.task.run, self.task.spec, self.inputs, self.task.context.check
 
-        def card(number: int) -> dict[str, Any]:
+        def card(number: int) -> Card:
             if number % CARDS_AT_ONCE == 0:
                 check()
             return card_of_query(inputs, number, spec)
@@ -113,7 +113,7 @@ class PairwiseWork(Struct):
         """Return what the user should know of the input."""
         return self.texts
 
-    def plan(self) -> Plan[Any]:
+    def plan(self) -> Plan:
         """Return every query with all targets, or the given pairs."""
         if self.task.spec.is_pairs:
             plan, texts = plan_of_pairs(self.task.spec, self.inputs)
@@ -158,7 +158,7 @@ class PairwiseWork(Struct):
 
         return estimate(len(self.inputs.query_rows), self.inputs.queries.n_residues, n_cells, devices)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JobResult:
         """Return what such a run counts besides."""
         in_16_bits, in_32_bits = n_wider(self.task.run)
         return {

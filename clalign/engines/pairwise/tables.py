@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from clalign.databases.reports import InputReport
 from clalign.errors import InputError
-from clalign.runs.columns import Sign
-from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
+from clalign.runs.columns import Sign, SqlRow
+from clalign.runs.declarations import Declaration, EngineTable, Fields
 from clalign.runs.facts import Alphabet, BegunRun, Best, Finished, QueryCard
 from clalign.runs.run_file import RunFile
 from clalign.values.checked import Count, Finite, Line, NotNegative, Number, Place, Positive, Whole, Word
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit, PairFacts
 from clalign.values.scoring import Mode
 
 
-def _of_alignment(alignment: Domain) -> tuple[Any, ...] | None:
+def _of_alignment(alignment: Domain) -> SqlRow | None:
     pair = alignment.pair
     if pair is None:
         return None
     return pair.strand, pair.n_identical, pair.n_positive, pair.n_gaps, pair.n_gap_residues
 
 
-def _read_alignments(fields: Fields, columns: Sequence[Sequence[Any]]) -> None:
+def _read_alignments(fields: Fields, columns: Sequence[SqlRow]) -> None:
     fields["pair"] = [None if values[0] is None else PairFacts(*values) for values in zip(*columns, strict=True)]
 
 

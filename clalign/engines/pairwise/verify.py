@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +52,7 @@ from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.devices import Device
+from clalign.values.documents import Verification
 from clalign.values.hits import Domain, Hit
 from clalign.values.karlin_altschul import Statistics
 from clalign.values.profiles import IMPOSSIBLE
@@ -83,7 +83,7 @@ Residues = npt.NDArray[np.uint8]
 
 def verify_pairwise(
     run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
-) -> dict[str, Any]:
+) -> Verification:
     """Compute alignments, and scores of as many other pairs, again on a device; see `verify.verify_run`."""
     spec = at_hand(run, run.spec(PairwiseSpec), context)
     refuse_standard_input(run, spec.queries, spec.targets)

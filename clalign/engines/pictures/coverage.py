@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -217,7 +216,7 @@ def _drawn(numbers: HitNumbers, bounds: Sequence[float]) -> list[_Drawn]:
 def hit_words(numbers: HitNumbers, place: int) -> str:
     """Return score, E-value, coverage and identity of a hit in a line."""
     hits = numbers.hits
-    said: list[Any] = [f"{numbers.scores[place]:.1f} {numbers.unit}"]
+    said = [f"{numbers.scores[place]:.1f} {numbers.unit}"]
     if not math.isnan(hits.evalues[place]):
         said.append(f"E {hits.evalues[place]:.2g}")
     said.append(f"{hits.query_coverage[place]:.0f} % of the {numbers.noun}")

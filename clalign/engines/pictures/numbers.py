@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
@@ -13,6 +11,7 @@ from clalign.jobs import JobContext
 from clalign.runs.hit_columns import HitColumns, read_hit_columns
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
+from clalign.values.documents import Card
 from clalign.values.sequences import short_name
 
 Floats = npt.NDArray[np.float64]
@@ -41,7 +40,7 @@ class HitNumbers(Struct, frozen=True, eq=False):
 
     hits: HitColumns
     query: int | None
-    card: dict[str, Any]
+    card: Card
     n_queries: int
     judges: bool
     noun: str

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
 
 from clalign.engines.pictures.axes import EDGE, LINE
 from clalign.values.drawings import Drawing, Shape, Words, text_width
 
-Rows = Iterable[tuple[Any, ...]]
+Rows = Iterable[tuple[object, ...]]
 
 
 class HitPicture(ABC):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from clalign.engines.engine import engine_of
 from clalign.engines.pictures.axes import EDGE, LINE, heading, legend
 from clalign.engines.pictures.numbers import HitNumbers
-from clalign.engines.pictures.picture import HitPicture, Rows
+from clalign.engines.pictures.picture import HitPicture
 from clalign.errors import OptionError
 from clalign.values.axes import Scale, tick_text
 from clalign.values.drawings import Box, Drawing, Line, Shape, Words, text_width
@@ -46,7 +47,7 @@ class Stages(HitPicture):
             f"HMMER2 profiles have no filters: every {target} gets its score."
         )  # fmt: skip
 
-    def rows(self) -> Rows:
+    def rows(self) -> Iterator[tuple[str, int, float, float | str]]:
         """Yield a line for each stage."""
         total = max(1, self.stages[0]["passed"])
         for stage in self.stages:
@@ -70,7 +71,7 @@ class Stages(HitPicture):
             shapes.append(Box(scale.start, y - 9, max(1.0, end - scale.start), 18, "accent", 0.85, 2))
             words = f"{passed:,}" + (f" ({percent_text(percent)} %)" if place else "")
             shapes.append(Words(max(end, scale.start) + 8, y - 7 * (expected != ""), words, color="muted"))
-            if expected != "" and not math.isinf(expected):
+            if isinstance(expected, float) and not math.isinf(expected):
                 x = scale(max(expected, 0.7))
                 shapes.append(Line(((x, y - 13), (x, y + 13)), "caution", 2.5))
                 left = max(end, x) + 8

@@ -7,7 +7,6 @@ knows no envelopes, no conditional E-values and no expected accuracy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -25,6 +24,7 @@ from clalign.engines.columns import (
     QUERY_LENGTH,
     SPECIES,
     VERIFIED,
+    CellOf,
     Column,
     Kind,
     Sets,
@@ -32,7 +32,8 @@ from clalign.engines.columns import (
     table_of,
 )
 from clalign.formats.pairwise_rows import percent
-from clalign.formats.tables import Card, envelope_of
+from clalign.formats.tables import envelope_of
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit, covered
 
 
@@ -122,7 +123,7 @@ class Row(Struct, frozen=True):
         return None if best is None else best.accuracy
 
 
-def _of(part: str, name: str) -> Callable[[Row], Any]:
+def _of(part: str, name: str) -> CellOf:
     """Return what gives a value of a part of a hit that not every hit has."""
     return lambda row: getattr(getattr(row.hit, part), name, None)
 

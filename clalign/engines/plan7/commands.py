@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 from msgspec.structs import replace
 
 from clalign.engines.commands import Command, Input
 from clalign.engines.plan7.exports.register import OUTPUTS
 from clalign.engines.plan7.spec import FOUND, REPLACED, SearchSpec, replaced_by
+from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec, flag_of
 
 MIN_TEXT_WIDTH = 120
@@ -20,7 +19,7 @@ _PROFILES = "profiles (HMMER2 or HMMER3 text, or .h3m); - is standard input"
 _SEQUENCES = "sequences, also compressed; - is standard input"
 
 
-def conflict(given: Mapping[str, Any], spec: Spec) -> str | None:
+def conflict(given: SpecFields, spec: Spec) -> str | None:
     """Return which options take each other's place in a search with HMMER3 profiles, where HMMER refuses them.
 
     The first profile decides: for those of HMMER2 a score and an E-value both count.

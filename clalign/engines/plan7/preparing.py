@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from clalign.engines.plan7.hmmer3.search import prepare_hmmer3_search
 from clalign.engines.plan7.hmmer3.thresholds import (
@@ -10,12 +10,15 @@ from clalign.engines.plan7.hmmer3.thresholds import (
     filter_limits,
     hmmer3_thresholds,
 )
-from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets
 from clalign.formats.profiles import profile_card
+from clalign.values.documents import Card
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.profiles import Hmm, Hmmer3Settings
+
+if TYPE_CHECKING:
+    from clalign.engines.plan7.search import AnySearch
 
 
 def prepare_search(
@@ -37,7 +40,7 @@ def prepare_search(
     return prepare_hmmer2_search(hmm, number, spec, targets)
 
 
-def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> dict[str, Any]:
+def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Card:
     """Return the card of a profile with the thresholds of a search, as plain data."""
     card = profile_card(hmm)
     if hmm.origin == "hmmer2":

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -31,10 +31,14 @@ from clalign.formats.profiles import repeated_names
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.documents import BegunFacts, JobResult
 from clalign.values.hits import Hit
 from clalign.values.local_profiles import Shelves
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
+
+if TYPE_CHECKING:
+    from clalign.engines.plan7.search import AnySearch
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
 
@@ -87,7 +91,7 @@ class ProfileWork(Struct):
         database, report, texts = of_the_profiles_kind(spec, profiles, database, report)
         return cls(task, profiles, digest, database, report, targets_of(spec, database, profiles, report), texts)
 
-    def store(self) -> dict[str, Any]:
+    def store(self) -> BegunFacts:
         """Store the cards of the profiles, and return the facts of the input."""
         spec = self.task.spec
         # One by one: of a large library there is no need to have all cards in memory.
@@ -104,7 +108,7 @@ class ProfileWork(Struct):
         yield from _cautions(self.task.spec, self.profiles)
         yield from self.searched.left_out.texts
 
-    def plan(self) -> Plan[SequenceBatch]:
+    def plan(self) -> Plan:
         """Return every profile with all sequences; domains of HMMER3 profiles suit the processor."""
         database, lengths = self.searched.database, [hmm.length for hmm in self.profiles]
         shelves = Shelves(self.profiles, self.task.spec.compute_composition)
@@ -126,14 +130,14 @@ class ProfileWork(Struct):
 
         return estimate(((hmm.origin, hmm.length) for hmm in self.profiles), n_cells, self.task.spec, devices)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JobResult:
         """Nothing that every summary has not."""
         return {}
 
 
 def start_many(
     searches: Sequence[AnySearch], session: Session, batch: SequenceBatch
-) -> Callable[[], list[Scored[Any]]]:
+) -> Callable[[], list[Scored[object]]]:
     """Start scoring a batch with some profiles, those of one shelf together; return a callable that blocks for all."""
     groups = [list(group) for _, group in itertools.groupby(searches, attrgetter("shelf"))]
     waits = [group[0].start_together(group, session, batch) for group in groups]
@@ -147,7 +151,7 @@ def foresee(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
         task.foresee_help(rehearse_domains)
 
 
-def hits_in_steps(session: Session, units: Sequence[tuple[AnySearch, Scored[Any]]]) -> Steps[list[tuple[Hit, ...]]]:
+def hits_in_steps(session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]) -> Steps[list[tuple[Hit, ...]]]:
     """Look for the hits among what may be some in units of profiles of both kinds; ends with those of each unit."""
     found: list[tuple[Hit, ...]] = [()] * len(units)
     for origin in ("hmmer3", "hmmer2"):

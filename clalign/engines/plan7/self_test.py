@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,13 +15,13 @@ from clalign.engines.plan7.hmmer3.domains import define_domains
 from clalign.engines.plan7.preparing import prepare_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
-from clalign.execution.units import Scored
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import JobContext, building
 from clalign.stages.hmmer3.filters import FILTERS, Filtered, FilterModel
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.devices import REFERENCE, Device
+from clalign.values.documents import DeviceCheck, DeviceTest
 from clalign.values.envelopes import TargetDomains
 from clalign.values.filters import FilterLimits
 from clalign.values.hits import Hit
@@ -50,7 +49,7 @@ FORWARD_TOLERANCE = 1e-3 * LN_2
 """Of Forward scores in nats; all other scores must be the same."""
 
 
-def self_test(device: Device, context: JobContext) -> dict[str, Any]:
+def self_test(device: Device, context: JobContext) -> DeviceTest:
     """Run the bundled examples and random cases on a device and compare every number.
 
     Returns
@@ -80,7 +79,7 @@ def self_test(device: Device, context: JobContext) -> dict[str, Any]:
     }
 
 
-def _check_example(example: Example, session: Session, context: JobContext) -> dict[str, Any]:
+def _check_example(example: Example, session: Session, context: JobContext) -> DeviceCheck:
     spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     database, _ = load_database(spec.targets, context=context)
     profiles = load_profiles(spec.profiles)
@@ -91,7 +90,7 @@ def _check_example(example: Example, session: Session, context: JobContext) -> d
     for first in range(0, len(database), step):
         context.check()
         batch = database.batch(first, min(first + step, len(database)))
-        scored: Scored[Any] = search.start_scoring(session, batch)()
+        scored = search.start_scoring(session, batch)()
         hits += search.start_hits(session, scored)()
     slack = 0.0 if profiles[0].origin == "hmmer2" else PRINT_SLACK
     different = _different_hits(example, hits, slack) | _different_domains(example, hits, slack)
@@ -133,7 +132,7 @@ def _texts(value: float, form: str, slack: float) -> set[str]:
     return {format(v, form) for v in (value - step, value, value + step)}
 
 
-def _check_random(session: Session, context: JobContext) -> dict[str, Any]:
+def _check_random(session: Session, context: JobContext) -> DeviceCheck:
     rng = np.random.default_rng(RANDOM_SEED)
     n_tests = n_wrong = 0
     for nodes in RANDOM_NODES:
@@ -151,7 +150,7 @@ def _check_random(session: Session, context: JobContext) -> dict[str, Any]:
     return {"name": "Random profiles and sequences", "equal": n_wrong == 0, "detail": detail}
 
 
-def _check_random_hmmer3(session: Session, context: JobContext) -> dict[str, Any]:
+def _check_random_hmmer3(session: Session, context: JobContext) -> DeviceCheck:
     """Compare HMMER3's filters and domains with the reference: integers exactly, probabilities closely."""
     rng = np.random.default_rng(RANDOM_SEED)
     n_tests = n_wrong = 0

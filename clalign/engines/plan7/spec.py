@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from clalign.errors import OptionError
+from clalign.values.documents import SpecFields
 from clalign.values.shards import Shard, shard_option
 from clalign.values.specs import INPUT, REPORT, Spec, flag_of, option
 
@@ -186,7 +187,7 @@ def replaced_by(given: Collection[str]) -> dict[str, str]:
     return {name: other for other in REPLACED if other in given for name in REPLACED[other][0]}
 
 
-PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
+PRESETS: dict[str, tuple[str, SpecFields]] = {
     "default": ("Default, as HMMER3", {}),
     "fast": ("Fast, misses more", {"f1": 0.005, "f2": 1e-4}),
     "max": ("Max, no filters", {"without_filters": True}),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NotRequired, TypedDict, TypeVar
+from typing import Literal, NotRequired, TypedDict, TypeVar
 
 from clalign.engines.plan7.hmmer3.domain_limits import domain_limits
-from clalign.runs.columns import Share
-from clalign.runs.declarations import Card, Declaration, EngineTable, Fields
+from clalign.runs.columns import Share, SqlRow
+from clalign.runs.declarations import Declaration, EngineTable, Fields
 from clalign.runs.facts import Asked, BegunRun, Best, QueryCard
 from clalign.values.alignments import AlignmentText
 from clalign.values.checked import Count, Finite, NotNegative, Number, Place, Positive, Size
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit
 
 Made = TypeVar("Made")
@@ -19,7 +20,7 @@ _ESTIMATES = ("expected", "n_regions", "n_clustered", "n_overlaps", "n_envelopes
 _FILTERS = ("msv", "bias_filter", "viterbi", "forward")
 
 
-def _of_hit(hit: Hit) -> tuple[Any, ...] | None:
+def _of_hit(hit: Hit) -> SqlRow | None:
     said, scores = hit.estimates, hit.filters
     if said is None and scores is None:
         return None
@@ -28,26 +29,26 @@ def _of_hit(hit: Hit) -> tuple[Any, ...] | None:
     return *(estimates or (None,) * 5), *(filters or (None,) * 4)
 
 
-def _read_hits(fields: Fields, columns: Sequence[Sequence[Any]]) -> None:
+def _read_hits(fields: Fields, columns: Sequence[SqlRow]) -> None:
     said, scores = columns[: len(_ESTIMATES)], columns[len(_ESTIMATES) :]
     fields["estimates"] = _made(DomainEstimates, said)
     fields["filters"] = _made(FilterScores, scores)
 
 
-def _made(kind: type[Made], columns: Sequence[Sequence[Any]]) -> Iterable[Made | None]:
+def _made(kind: type[Made], columns: Sequence[SqlRow]) -> Iterable[Made | None]:
     """Return things of a kind, None where the first column has no value."""
     if None not in columns[0]:
         return map(kind, *columns)
     return [None if values[0] is None else kind(*values) for values in zip(*columns, strict=True)]
 
 
-def _of_domain(domain: Domain) -> tuple[Any, ...] | None:
+def _of_domain(domain: Domain) -> SqlRow | None:
     if domain.accuracy is None and not domain.text.posterior and domain.envelope == domain.target_range:
         return None  # HMMER2's
     return *domain.envelope, domain.text.posterior, domain.accuracy
 
 
-def _read_domains(fields: Fields, columns: Sequence[Sequence[Any]]) -> None:
+def _read_domains(fields: Fields, columns: Sequence[SqlRow]) -> None:
     starts, ends, posteriors, fields["accuracy"] = columns
     aligned, texts = fields["target_range"], fields["text"]
     fields["envelope"] = [

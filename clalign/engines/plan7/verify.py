@@ -48,7 +48,7 @@ from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
-from clalign.values.documents import JobResult
+from clalign.values.documents import Verification
 from clalign.values.hits import Hit
 from clalign.values.profiles import IMPOSSIBLE, Hmm
 from clalign.values.sequences import SequenceDatabase
@@ -59,7 +59,7 @@ AT_ONCE = 64
 
 def verify_run(
     run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
-) -> JobResult:
+) -> Verification:
     """Compute hits, and as many sequences that are none, again on a device, from the file to the reported line.
 
     Parameters

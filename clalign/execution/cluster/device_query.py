@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from clalign.compute.sessions import ProgramChoice
 from clalign.errors import DeviceNotFound
@@ -14,6 +13,7 @@ from clalign.execution.cluster import worker
 from clalign.execution.cluster.connection import Connection
 from clalign.execution.cluster.worker_clients import named
 from clalign.values.devices import Device
+from clalign.values.documents import DeviceFields
 
 Unbuilt = Callable[[Sequence[ProgramChoice]], Sequence[ProgramChoice]]
 
@@ -64,7 +64,7 @@ def devices_of(connection: Connection, words: str, warn: Callable[[str], None]) 
 
 
 def _unbuilt(
-    connection: Connection, address: str, device: dict[str, Any], choices: Sequence[ProgramChoice]
+    connection: Connection, address: str, device: DeviceFields, choices: Sequence[ProgramChoice]
 ) -> Sequence[ProgramChoice]:
     answers = connection.asked(worker.unbuilt, device, choices, workers=[address] if choices else [])
     return answers.get(address, choices)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import ReferenceSession, Session
@@ -31,13 +30,13 @@ class Finalizers(ExitStack):
     context : JobContext
     """
 
-    def __init__(self, plan: Plan[Any], path: Path, pick: Callable[[], Device], context: JobContext) -> None:
+    def __init__(self, plan: Plan, path: Path, pick: Callable[[], Device], context: JobContext) -> None:
         super().__init__()
         self._plan, self._path, self._pick, self._context = plan, path, pick, context
         self._run: RunFile | None = None
         self._session: Session | None = None
         self._is_over = threading.Event()
-        self._begun: dict[Unit[Any], tuple[Future[Storing], list[Cutter[Any]]]] = {}
+        self._begun: dict[Unit, tuple[Future[Storing], list[Cutter]]] = {}
         self._pool = ThreadPoolExecutor(1, "computes ends of queries")
         self._opened = self.enter_context(ExitStack())
         self.callback(self._stop)  # before what the thread has opened is closed
@@ -45,20 +44,20 @@ class Finalizers(ExitStack):
     def __len__(self) -> int:
         return len(self._begun)
 
-    def begin(self, unit: Unit[Any], cutter: Cutter[Any]) -> None:
+    def begin(self, unit: Unit, cutter: Cutter) -> None:
         """Begin with the end of a query; the planner may assign it to several devices of workers."""
         if unit not in self._begun:
             self._begun[unit] = self._pool.submit(self._compute, unit.query), []
         self._begun[unit][1].append(cutter)
 
-    def done(self) -> Iterator[tuple[Unit[Any], list[Cutter[Any]], Storing]]:
+    def done(self) -> Iterator[tuple[Unit, list[Cutter], Storing]]:
         """Yield computed ends, each with the cutters that it was assigned to, and what stores it."""
         for unit, (future, cutters) in list(self._begun.items()):
             if future.done():
                 del self._begun[unit]
                 yield unit, cutters, future.result()
 
-    def _compute(self, query: Query[Any]) -> Storing:
+    def _compute(self, query: Query) -> Storing:
         if self._run is None:
             self._run = self._opened.enter_context(RunFile(self._path, open_connection(self._path)))
             self._session = self._open_session()

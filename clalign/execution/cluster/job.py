@@ -83,7 +83,7 @@ class ClusterJob:
         self._refused: dict[str, None] = {}
         self._stack = ExitStack()
 
-    def work(self, begin: Callable[[Device], Writer[Any]]) -> None:
+    def work(self, begin: Callable[[Device], Writer]) -> None:
         """Compute.
 
         Parameters
@@ -302,7 +302,7 @@ class ClusterJob:
             self._finalizers.begin(unit, self._no_cutter)
         return unit is not None
 
-    def _send(self, remote: RemoteDevice, units: Sequence[Unit[Any]], after: Sequence[Any] = ()) -> bool:
+    def _send(self, remote: RemoteDevice, units: Sequence[Unit], after: Sequence[Any] = ()) -> bool:
         """Send units; take them back and return False if that fails."""
         if not units:
             return True
@@ -346,7 +346,7 @@ class ClusterJob:
             self._writer.conclude(unit, storing)
 
     def _take_answers(
-        self, remote: RemoteDevice, units: Sequence[Unit[Any]], values: Sequence[tasks.Found | Failure]
+        self, remote: RemoteDevice, units: Sequence[Unit], values: Sequence[tasks.Found | Failure]
     ) -> None:
         """Store the results of a task; send units again that were not computed, or handle the failure of the device."""
         answers = list(zip(units, values, strict=True))
@@ -366,7 +366,7 @@ class ClusterJob:
         self._writer.planner.give_back([one for one in units if one is not unit], remote.cutter)
         self._fail(remote, unit, worst)
 
-    def _send_again(self, remote: RemoteDevice, failed: Sequence[tuple[Unit[Any], Failure]]) -> None:
+    def _send_again(self, remote: RemoteDevice, failed: Sequence[tuple[Unit, Failure]]) -> None:
         remote.n_retries += 1
         self._looked = 0.0  # its worker may have gone
         if any(failure.kind == "forgotten" for _, failure in failed):
@@ -376,7 +376,7 @@ class ClusterJob:
         anew = [one for number, shard in missing for one in remote.worker.send_shards(number, [shard], is_anew=True)]
         self._send(remote, [unit for unit, _ in failed], anew)
 
-    def _store(self, remote: RemoteDevice, found: Sequence[tuple[Unit[Any], tasks.Found]]) -> None:
+    def _store(self, remote: RemoteDevice, found: Sequence[tuple[Unit, tasks.Found]]) -> None:
         writer, device = self._writer, named(remote.device, remote.worker.name)
         remote.n_retries = 0
         remote.measure(sum(one.result.seconds for _, one in found))
@@ -393,12 +393,12 @@ class ClusterJob:
             if self._payloads is not None and not unit.query.n_left:
                 self._payloads.done_with(unit.query.number)
 
-    def _fail(self, remote: RemoteDevice, unit: Unit[Any], failure: Failure) -> None:
+    def _fail(self, remote: RemoteDevice, unit: Unit, failure: Failure) -> None:
         """Continue without a device that fails, or with smaller units; raise errors that no device causes."""
         if failure.kind in ("error", "fault"):
             self._writer.planner.give_back([unit], remote.cutter)
             raise failure.error(f"worker {remote.worker.name}")
-        is_smaller = failure.kind == "memory" and remote.cutter.shrink(remote.cutter.batch(unit.first, unit.last))
+        is_smaller = failure.kind == "memory" and remote.cutter.shrink(unit.first, unit.last)
         self._writer.planner.give_back([unit], remote.cutter)
         self._take_back(remote)
         name = f"{remote.device.name} of the worker {remote.worker.name}"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from clalign.execution.cluster.shards import Outline
-from clalign.execution.units import Choosing, Cutter, Query
+from clalign.execution.units import Choosing, Cutter, Query, Rows
 
 UNIT_PATIENCE = 4.0
 """Size of a unit for a worker, in units of the size for a device of this machine: it is sent over the network."""
@@ -72,7 +71,7 @@ class WorkersCutter(Choosing):
         None where rows are not those of a database.
     """
 
-    def __init__(self, cutter: Cutter[Any], worker: str, placement: ShardPlacement | None) -> None:
+    def __init__(self, cutter: Cutter, worker: str, placement: ShardPlacement | None) -> None:
         self._cutter, self._worker, self._placement = cutter, worker, placement
         self._lacking: dict[int, tuple[int, int]] = {}
 
@@ -94,7 +93,7 @@ class WorkersCutter(Choosing):
                 break
         return best
 
-    def has_some_of(self, query: Query[Any]) -> bool:
+    def has_some_of(self, query: Query) -> bool:
         """Return whether the worker has some of the rows that are left of a query; not sought twice in vain."""
         placement = self._placement
         if placement is None:
@@ -115,7 +114,7 @@ class WorkersCutter(Choosing):
             last = next(self._placement.pieces([(first, last)]))[1]
         return self._cutter.end(first, last, share)
 
-    def batch(self, first: int, last: int) -> Any:
+    def batch(self, first: int, last: int) -> Rows:
         """Return the rows of a unit."""
         return self._cutter.batch(first, last)
 
@@ -123,6 +122,6 @@ class WorkersCutter(Choosing):
         """Use a measured time for the size of later units."""
         self._cutter.measure(cells, seconds)
 
-    def shrink(self, batch: Any) -> bool:
-        """Cut less than this batch from now on."""
-        return self._cutter.shrink(batch)
+    def shrink(self, first: int, last: int) -> bool:
+        """Cut less than these rows from now on."""
+        return self._cutter.shrink(first, last)

@@ -29,6 +29,7 @@ from clalign.execution.failures import Failure
 from clalign.execution.units import Finished, Plan, Query, Unit
 from clalign.runs.batches import BatchResult
 from clalign.values.devices import Device
+from clalign.values.documents import DeviceFields
 from clalign.values.hits import Hit
 
 END_SECONDS = 2.0
@@ -63,7 +64,7 @@ class Look:
 
     host: str
     cache: str
-    devices: list[dict[str, Any]]
+    devices: list[DeviceFields]
     texts: list[str]
     shards: list[str]
     problem: tuple[str, str] | None = None
@@ -94,7 +95,7 @@ def look(words: str) -> Look:
     return Look(platform.node(), str(shard_folder()), found, texts, have, problem)
 
 
-def unbuilt(device: dict[str, Any], choices: Sequence[ProgramChoice]) -> list[ProgramChoice]:
+def unbuilt(device: DeviceFields, choices: Sequence[ProgramChoice]) -> list[ProgramChoice]:
     """Return those programs that a device of this worker has not compiled yet."""
     with opening.open_session(Device.from_dict(device)) as session:
         return session.unbuilt(choices)
@@ -138,7 +139,7 @@ def read_shard(digest: str) -> bytes | None:
 
 
 def compute(
-    job: str, device: dict[str, Any], rows: Sequence[Rows], drop: Sequence[tuple[Reference, int]], *_after: object
+    job: str, device: DeviceFields, rows: Sequence[Rows], drop: Sequence[tuple[Reference, int]], *_after: object
 ) -> bytes:
     """Compute units; drop payloads that are not needed any more, unless they were sent once more since.
 
@@ -273,18 +274,18 @@ class _DeviceThread:
 
     def __init__(self, job: _Job, device: Device) -> None:
         self._job, self._device = job, device
-        self._plan: Plan[Any] = job.held["plan", 0]
+        self._plan: Plan = job.held["plan", 0]
         self.is_closed = False
         self._max_rows = 0  # of a unit, once memory was too short for one
-        self._units: deque[Unit[Any]] = deque()
-        self._waiting: dict[Unit[Any], _Waiting] = {}
+        self._units: deque[Unit] = deque()
+        self._waiting: dict[Unit, _Waiting] = {}
         self._changed = threading.Condition()
         self.thread = threading.Thread(target=self._run, name=f"computes on {device.id}", daemon=True)
         self.thread.start()
 
     def put(self, search: Any, number: int, first: int, last: int) -> Future[Found | Failure]:
         """Add a unit; return the future of its result."""
-        unit, waiting = Unit(Query[Any].prepared(number, search), first, last), _Waiting()
+        unit, waiting = Unit(Query.prepared(number, search), first, last), _Waiting()
         with self._changed:
             if self.is_closed:
                 waiting.answer.set_result(Failure("again"))
@@ -321,7 +322,7 @@ class _DeviceThread:
             finally:
                 self._job.add_times(*helper.report())
 
-    def take(self) -> Unit[Any] | None:
+    def take(self) -> Unit | None:
         """Return the next unit."""
         with self._changed:
             return self._units.popleft() if self._units else None
@@ -343,12 +344,12 @@ class _DeviceThread:
     def measure(self, cells: float, seconds: float) -> None:
         """Do nothing: the time of a unit is in its result."""
 
-    def shrink(self, unit: Unit[Any]) -> bool:
+    def shrink(self, unit: Unit) -> bool:
         """Let the main process cut units smaller than this one."""
         self._max_rows = max(1, unit.last - unit.first)
         return True
 
-    def give_back(self, units: Sequence[Unit[Any]]) -> None:
+    def give_back(self, units: Sequence[Unit]) -> None:
         """Compute units again, except those that are too large for the memory, which are answered so."""
         with self._changed:
             for unit in reversed(units):
@@ -358,7 +359,7 @@ class _DeviceThread:
                     self._waiting.pop(unit).answer.set_result(Failure("memory"))
             self._max_rows = 0
 
-    def store(self, found: Sequence[Finished[Any]]) -> None:
+    def store(self, found: Sequence[Finished]) -> None:
         """Answer units with their results."""
         for one in found:
             with self._changed:

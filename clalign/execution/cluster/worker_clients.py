@@ -42,7 +42,7 @@ MIN_OUT, MAX_OUT = 2, 16
 Answer = tuple["RemoteDevice", Any]
 """A device and the future of its task."""
 
-Asked = tuple[Unit[Any], Reference]
+Asked = tuple[Unit, Reference]
 """A unit that was sent, and the name of its search."""
 
 
@@ -56,7 +56,7 @@ class Payloads:
         Sent as far as a worker needs it.
     """
 
-    def __init__(self, connection: Connection, plan: Plan[Any]) -> None:
+    def __init__(self, connection: Connection, plan: Plan) -> None:
         self.connection, self.client = connection, connection.client
         self.job = uuid.uuid4().hex
         self.register = Register()
@@ -186,7 +186,7 @@ class Worker:
     look: tasks.Look
     payloads: Payloads
     devices: list[RemoteDevice] = field(default_factory=list)
-    _sent: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    _sent: dict[tuple[object, ...], Any] = field(default_factory=dict)
     _searches: dict[Reference, list[Reference]] = field(default_factory=dict)
     _serials: dict[Reference, int] = field(default_factory=dict)
     _count: Iterator[int] = field(default_factory=itertools.count)
@@ -331,11 +331,11 @@ class RemoteDevice:
         return len(self.out) < min(max(n, MIN_OUT), MAX_OUT)
 
     @property
-    def units(self) -> list[Unit[Any]]:
+    def units(self) -> list[Unit]:
         """Units of its tasks."""
         return [unit for asked in self.out.values() for unit, _ in asked]
 
-    def send(self, units: Sequence[Unit[Any]], again: Sequence[Any] = ()) -> None:
+    def send(self, units: Sequence[Unit], again: Sequence[Any] = ()) -> None:
         """Send units in one task, with everything that the worker lacks for them."""
         worker, payloads = self.worker, self.worker.payloads
         names = [payloads.search_name(unit.query.number, unit.query.search) for unit in units]
@@ -354,7 +354,7 @@ class RemoteDevice:
         self.out[future] = list(zip(units, names, strict=True))
         future.add_done_callback(lambda done: payloads.answers.put((self, done)))
 
-    def take(self, future: Any) -> list[Unit[Any]]:
+    def take(self, future: Any) -> list[Unit]:
         """Remove a task and return its units; none if it was removed before."""
         return [unit for unit, _ in self.out.pop(future, ())]
 
@@ -362,7 +362,7 @@ class RemoteDevice:
         """Set the computing time of a task (s)."""
         self._task_seconds = seconds
 
-    def withdraw(self) -> list[Unit[Any]]:
+    def withdraw(self) -> list[Unit]:
         """Cancel all tasks and return their units."""
         units = self.units
         for future in self.out:

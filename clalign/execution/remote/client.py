@@ -28,12 +28,17 @@ from clalign.jobs.processes import ProcessNotStarted
 from clalign.runs.batches import BatchResult
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
+from clalign.values.documents import DeviceFields, SpecFields
+from clalign.values.hits import Hit
 
 Message = tuple[Any, ...]
 """A word and what belongs to it; see `DeviceProcess.compute` and `clalign.execution.remote.server`."""
 
 UnitKey = tuple[int, int, int]
 """A unit in a message: number of its query, first and last row."""
+
+FoundUnit = tuple[UnitKey, BatchResult, Sequence[tuple[int, Hit]]]
+"""The result of a unit in a message, and hits of other queries with their numbers."""
 
 
 class Order(Struct, frozen=True):
@@ -52,8 +57,8 @@ class Order(Struct, frozen=True):
     """
 
     run: str
-    spec: dict[str, Any]
-    device: dict[str, Any]
+    spec: SpecFields
+    device: DeviceFields
     n_devices: int
     is_traced: bool
 
@@ -88,13 +93,13 @@ class DeviceProcess:
         engine: str,
         device: Device,
         run: Path,
-        spec: dict[str, Any],
+        spec: SpecFields,
         n_devices: int,
         check: Check,
     ) -> None:
         self.device, self._check, self._processes = device, check, processes
         self._received: SimpleQueue[Message | None] = SimpleQueue()
-        self._units: dict[UnitKey, Unit[Any]] = {}
+        self._units: dict[UnitKey, Unit] = {}
         try:
             self._process = processes.start(engine, device.id)
         except OSError as error:
@@ -126,7 +131,7 @@ class DeviceProcess:
                 self._received.put(pickle.load(stream))
         self._received.put(None)
 
-    def _send(self, thing: Any) -> None:
+    def _send(self, thing: object) -> None:
         assert self._process.stdin is not None
         with suppress(OSError):  # if it has ended, `_receive` finds that
             pickle.dump(thing, self._process.stdin, pickle.HIGHEST_PROTOCOL)
@@ -161,7 +166,7 @@ class DeviceProcess:
             "See: clalign doctor, which tests drivers.",
         )
 
-    def compute(self, access: RunAccess[Any], context: JobContext) -> tuple[str | None, dict[str, float]]:
+    def compute(self, access: RunAccess, context: JobContext) -> tuple[str | None, dict[str, float]]:
         """Let the process compute until everything is stored.
 
         Returns
@@ -198,7 +203,7 @@ class DeviceProcess:
         finally:
             self._give_back(list(self._units), access)
 
-    def _next_unit(self, access: RunAccess[Any]) -> tuple[UnitKey, int] | None:
+    def _next_unit(self, access: RunAccess) -> tuple[UnitKey, int] | None:
         """Return the next unit, and how often rows of its query came back; None if there is none now."""
         while (unit := access.take(prepares=False)) is not None:
             if not unit.is_end:
@@ -207,10 +212,10 @@ class DeviceProcess:
             access.conclude(unit, _nothing)
         return None
 
-    def _store(self, found: Sequence[tuple[UnitKey, BatchResult, Any]], access: RunAccess[Any]) -> None:
+    def _store(self, found: Sequence[FoundUnit], access: RunAccess) -> None:
         access.store([Finished(self._units.pop(key), result, hits_of) for key, result, hits_of in found])
 
-    def _give_back(self, keys: Sequence[UnitKey], access: RunAccess[Any]) -> None:
+    def _give_back(self, keys: Sequence[UnitKey], access: RunAccess) -> None:
         access.give_back([self._units.pop(key) for key in keys])
 
 

@@ -55,19 +55,19 @@ class Pipe:
         """Wait for the next message."""
         return self._received.get()
 
-    def send(self, *message: Any) -> None:
+    def send(self, *message: object) -> None:
         """Send a message."""
         with self._sending:
             pickle.dump(message, self._answers, pickle.HIGHEST_PROTOCOL)
             self._answers.flush()
 
-    def ask(self, *message: Any) -> Any:
+    def ask(self, *message: object) -> Any:
         """Send a message and wait for the answer."""
         self.send(*message)
         return self.receive()
 
 
-class _Quiet(Task[Any], frozen=True):
+class _Quiet(Task[Spec], frozen=True):
     """A run that another process writes, which gives the warnings about the input as well."""
 
     def warn(self, text: str) -> None:
@@ -75,7 +75,7 @@ class _Quiet(Task[Any], frozen=True):
 
 
 def serve(
-    pipe: Pipe, device: Device, n_devices: int, path: Path, spec: Spec, load: Callable[[Task[Any]], Work],
+    pipe: Pipe, device: Device, n_devices: int, path: Path, spec: Spec, load: Callable[[Task[Spec]], Work],
     pick_device: Callable[[str], Device], open_it: OpenSession | None = None,
 ) -> None:  # fmt: skip
     """Compute with a device until everything is stored.
@@ -123,11 +123,11 @@ def serve(
 class _Parent:
     """The process that writes the run, as unit source and result sink of an executor."""
 
-    def __init__(self, pipe: Pipe, plan: Plan[Any], run: RunFile) -> None:
+    def __init__(self, pipe: Pipe, plan: Plan, run: RunFile) -> None:
         self._pipe, self._plan, self._run = pipe, plan, run
-        self._queries: dict[int, Query[Any]] = {}
+        self._queries: dict[int, Query] = {}
 
-    def take(self) -> Unit[Any] | None:
+    def take(self) -> Unit | None:
         """Return the next unit; None if there is none now."""
         answer = self._pipe.ask("take")
         if answer is None:
@@ -135,7 +135,7 @@ class _Parent:
         (number, first, last), n_back = answer
         return Unit(self._query(number, n_back), first, last)
 
-    def _query(self, number: int, n_back: int) -> Query[Any]:
+    def _query(self, number: int, n_back: int) -> Query:
         """Return a query, prepared anew if rows came back: its search may have taken their scores into account."""
         query = self._queries.pop(number, None)
         if query is None or query.n_back != n_back:
@@ -150,7 +150,7 @@ class _Parent:
         """Wait for units; return False if none will come."""
         return bool(self._pipe.ask("wait"))
 
-    def give_back(self, units: Sequence[Unit[Any]]) -> None:
+    def give_back(self, units: Sequence[Unit]) -> None:
         """Give back units that were not computed."""
         self._pipe.send("give back", [unit.key for unit in units])
 
@@ -158,11 +158,11 @@ class _Parent:
         """Use a measured time for the size of later units."""
         self._pipe.send("measure", cells, seconds)
 
-    def shrink(self, unit: Unit[Any]) -> bool:
+    def shrink(self, unit: Unit) -> bool:
         """Make later units smaller than this one; return False if that cannot be."""
         return bool(self._pipe.ask("shrink", unit.key))
 
-    def store(self, found: Sequence[Finished[Any]]) -> None:
+    def store(self, found: Sequence[Finished]) -> None:
         """Send results."""
         self._pipe.send("store", [(one.unit.key, one.packed_result(), one.hits_of) for one in found])
 

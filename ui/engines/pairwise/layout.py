@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.tables import Card
+from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
 from ... import formatting

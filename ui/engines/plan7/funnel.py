@@ -16,6 +16,7 @@ from clalign.engines.plan7.hmmer3.funnel import (
 )
 from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
+from clalign.values.documents import StageCounts
 
 from ... import formatting
 from ...models.widgets.text_table import Row, TextColumn
@@ -93,7 +94,7 @@ def read_funnel(path: Path, profile: int) -> list[FunnelStep]:
         return funnel_steps(funnel_of(run, profile))
 
 
-def funnel_steps(rows: list[dict[str, Any]]) -> list[FunnelStep]:
+def funnel_steps(rows: list[StageCounts]) -> list[FunnelStep]:
     """Return the stages in words."""
     total = rows[0]["passed"] if rows else 0
     n_reported = next((row["passed"] for row in rows if row["stage"] == "reported"), 0)
@@ -102,13 +103,14 @@ def funnel_steps(rows: list[dict[str, Any]]) -> list[FunnelStep]:
         verdict, mark = (
             judge(row["stage"], row["passed"], row["expected"], n_reported) if row["ran"] and total else ("", "")
         )
-        expected = "" if row["expected"] is None or not row["ran"] else _expected(row["expected"], row["limit"])
+        chance, limit = row["expected"] if row["ran"] else None, row["limit"]
+        expected = "" if chance is None or limit is None else _expected(chance, limit)
         passed = row["passed"]
         steps.append(
             FunnelStep(
                 row["stage"], row["label"], passed, max(0, before - passed), passed / max(1, total), expected,
                 verdict if row["ran"] else "not used in this search", mark, row["ran"], TIPS[row["stage"]],
-                row["expected"] if row["ran"] else None,
+                chance,
             )
         )  # fmt: skip
         before = row["passed"]

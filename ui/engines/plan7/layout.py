@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clalign.formats.tables import Card
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 
 from ... import formatting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from clalign.formats.tables import Card
+from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
 MIN_COLUMNS = 10

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from clalign.formats.tables import Card
 from clalign.formats.writers import (
     AlignedRow,
     annotation_text,
@@ -21,6 +20,7 @@ from clalign.formats.writers import (
     make_room,
     woven,
 )
+from clalign.values.documents import Card
 
 BLOCK = 200
 """Columns of a block."""

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from clalign.formats.tables import OK, PARTIAL, Card, Provenance, envelope_of
+from clalign.formats.tables import OK, PARTIAL, Provenance, envelope_of
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 
 MIN_NAME, MIN_ACCESSION = 20, 10

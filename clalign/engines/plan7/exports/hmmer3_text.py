@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.formats.tables import PARTIAL, Card, Provenance
+from clalign.formats.tables import PARTIAL, Provenance
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 
 RULE = "#" + 36 * " -"

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from clalign.engines.plan7.exports.hmmsearch_text import RULE, alignment_lines
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.formats.tables import Card, Provenance
+from clalign.formats.tables import Provenance
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 
 

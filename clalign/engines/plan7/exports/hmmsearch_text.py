@@ -6,12 +6,12 @@ scripts that know hmmsearch 2.3.2 find everything in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from string import ascii_letters
-from typing import Any
 
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.formats.tables import OK, PARTIAL, Card, Provenance
+from clalign.formats.tables import OK, PARTIAL, Provenance
+from clalign.values.documents import Card, TargetFacts
 from clalign.values.hits import Domain, Hit
 
 RULE = "- " * 35
@@ -157,7 +157,7 @@ def _annotation(symbols: str, domain: Domain) -> str:
     return "".join(columns)
 
 
-def no_hits(spec: SearchSpec, card: Card, n_searched: int, best: Mapping[str, Any] | None) -> Iterator[str]:
+def no_hits(spec: SearchSpec, card: Card, n_searched: int, best: TargetFacts | None) -> Iterator[str]:
     """Yield what to say where nothing was found.
 
     Parameters

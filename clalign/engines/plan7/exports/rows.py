@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, TextIO
+from typing import TextIO
 
 from msgspec.structs import replace
 
@@ -21,10 +21,10 @@ from clalign.engines.plan7.exports.source import (
 )
 from clalign.engines.plan7.exports.source import Source as RunSource
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.tables import Card
 from clalign.formats.writers import AlignedRow
 from clalign.runs.queries import is_significant
 from clalign.values.alignments import AlignmentText
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit, PairFacts
 
 _GAPS = re.compile("I+|D+")
@@ -36,7 +36,7 @@ _OTHER_WAY = str.maketrans("ID", "DI")
 class Source(RunSource):
     """A run of profiles with the rows of its tables."""
 
-    def table_rows(self, table: str) -> Iterator[Any]:
+    def table_rows(self, table: str) -> Iterator[object]:
         """Yield the rows of the table of ``hits`` or of that of ``domains``."""
         return {"hits": _hit_rows, "domains": _domain_rows}[table](self, queries(self))
 

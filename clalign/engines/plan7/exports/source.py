@@ -15,11 +15,12 @@ from clalign.engines.export_source import Source as GeneralSource
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ClalignError
-from clalign.formats.tables import Card, swapped
+from clalign.formats.tables import swapped
 from clalign.jobs import JobContext
 from clalign.runs.hit_rows import HITS_AT_ONCE
 from clalign.runs.queries import HitKey, is_significant
 from clalign.runs.run_file import RunFile
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
 

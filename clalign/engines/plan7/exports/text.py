@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from clalign.engines.plan7.exports.text_of_hmmer3 import (
     write_hmmer3_query,
     write_hmmer3_scan,
 )
-from clalign.formats.tables import Card
 from clalign.runs.run_file import RunFile
+from clalign.values.documents import Card, TargetFacts
 from clalign.values.evalues import bits, hmmer2_pvalue
 from clalign.values.hits import Domain, Hit
 from clalign.values.profiles import IMPOSSIBLE, Calibration
@@ -160,7 +160,7 @@ def _n_searched(source: Source, number: int) -> int:
     return min(done, report.n_sequences - report.n_empty) if report else done
 
 
-def nearest(run: RunFile, number: int, card: Card) -> Mapping[str, Any] | None:
+def nearest(run: RunFile, number: int, card: Card) -> TargetFacts | None:
     """Return E-value, score and, where it was kept, name of the best sequence of a profile.
 
     Without a kept one it is computed from the scores before the composition correction.

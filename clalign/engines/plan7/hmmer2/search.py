@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,7 @@ from clalign.engines.plan7.hmmer2.domains import (
     uncorrected_domains,
 )
 from clalign.engines.plan7.hmmer3.domain_limits import Hmmer2DomainLimits
-from clalign.engines.plan7.hmmer3.funnel import STAGES
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.steps import Step, counted, in_words, step
 from clalign.engines.plan7.targets import Targets
 from clalign.errors import DeviceError, OptionError
 from clalign.execution.units import Scored
@@ -29,10 +27,14 @@ from clalign.runs.run_file import RunFile
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE, Paths
 from clalign.values.alignments import DomainPath, alignment_text
+from clalign.values.documents import TargetFacts
 from clalign.values.evalues import bits, hmmer2_least_score, hmmer2_pvalue
 from clalign.values.hits import Domain, Hit, Scores
 from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Calibration, Hmm, IntegerProfile, to_integer_profile
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
+
+if TYPE_CHECKING:
+    from clalign.engines.plan7.steps import Step
 
 NO_LIMIT = float("inf")
 
@@ -212,6 +214,9 @@ class Hmmer2Search(Struct, frozen=True):
 
     def steps_of(self, session: Session, row: int) -> list[Step]:
         """Return the score of a target, and whether it is reported when that is corrected for composition."""
+        from clalign.engines.plan7.hmmer3.funnel import STAGES
+        from clalign.engines.plan7.steps import counted, in_words, step
+
         limits = self.thresholds
         scored = self.start_scoring(session, self.database.select(np.array([row], np.int64)))()
         raw = int(scored.scores.values[0])
@@ -398,7 +403,7 @@ class Hmmer2Search(Struct, frozen=True):
             is_included=self.thresholds.domains.includes(score, evalue),
         )
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, score and E-value of a target that need not be a hit."""
         score = bits(raw)
         return {

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from clalign.engines.plan7.hmmer3.funnel import FILTERS
 from clalign.engines.plan7.hmmer3.survivors import Survivors
 from clalign.values.hits import Domain, Hit
 
@@ -93,5 +92,5 @@ def passages_differ(kept: Survivors, again: Survivors, row: int) -> tuple[int, i
         scores.append(tuple(float(column[places[0]]) if len(places) else math.nan for column in columns))
     are_close = all(close(a, b) or (math.isnan(a) and math.isnan(b)) for a, b in zip(*scores, strict=True))
     before, now = n_passed
-    is_at_limit = min(before, now) == len(FILTERS) - 1  # Forward scores differ a little
+    is_at_limit = min(before, now) == len(columns) - 1  # Forward scores differ a little
     return None if are_close and (before == now or is_at_limit) else (before, now)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from clalign.engines.plan7.hmmer3.funnel import (
     FILTERS,
-    Card,
     limit_of,
     pvalues_of,
     was_run,
@@ -19,6 +18,7 @@ from clalign.engines.plan7.hmmer3.survivors import Survivors, unpack_survivors
 from clalign.engines.plan7.tables import BATCHES
 from clalign.runs.contradictions import Judgment, nothing_more
 from clalign.runs.run_file import RunFile
+from clalign.values.documents import Card
 from clalign.values.profiles import IMPOSSIBLE
 
 SCORE_SLACK = np.float32(0.002)

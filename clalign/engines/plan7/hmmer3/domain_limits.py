@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from msgspec import Struct
 
 from clalign.values.checked import check_as
+from clalign.values.documents import Card
 from clalign.values.evalues import hmmer3_evalue
 
 
@@ -34,7 +34,7 @@ class DomainLimits(Struct, frozen=True):
     sorts_by_score: bool
 
     @classmethod
-    def from_card(cls, card: dict[str, Any]) -> DomainLimits | None:
+    def from_card(cls, card: Card) -> DomainLimits | None:
         """Return the limits in a profile's card; None if its domains were judged when they were found."""
         data = card.get("domain_limits")
         return check_as(cls, data) if data else None
@@ -68,7 +68,7 @@ class Hmmer2DomainLimits(Struct, frozen=True):
         return evalue <= self.evalue if self.score is None else score >= self.score
 
 
-def domain_limits(card: dict[str, Any], spec: dict[str, Any]) -> DomainLimits | Hmmer2DomainLimits | None:
+def domain_limits(card: Card, spec: Card) -> DomainLimits | Hmmer2DomainLimits | None:
     """Return what the domains of a profile are judged by; None if they were judged when they were found."""
     if card.get("origin") != "hmmer2":
         return DomainLimits.from_card(card)

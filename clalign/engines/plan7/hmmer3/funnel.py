@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.runs.targets import HeaderReader
+from clalign.values.documents import Card, StageCounts
 from clalign.values.evalues import MIN_NORMAL, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.profiles import IMPOSSIBLE, Calibration
 
@@ -31,7 +31,6 @@ _NAMES = ("MSV", "Viterbi", "Forward")
 
 FILTERS = ("msv", "bias", "viterbi", "forward")
 
-Card = dict[str, Any]
 Header = Callable[[int], tuple[str, str, int | None]]
 """Returns name, description and length of a database row."""
 
@@ -65,7 +64,7 @@ def limit_of(card: Card, stage: str) -> float:
     return float(limits[{"msv": "f1", "bias": "f1", "viterbi": "f2", "forward": "f3"}[stage]])
 
 
-def funnel_of(run: RunFile, profile: int, card: Card | None = None) -> list[dict[str, Any]]:
+def funnel_of(run: RunFile, profile: int, card: Card | None = None) -> list[StageCounts]:
     """Return how many targets of a profile passed each stage so far: ``stage``, ``label``, ``passed``, ``expected`` (by
     chance), ``limit`` (P-value) and ``ran``.
 
@@ -77,7 +76,7 @@ def funnel_of(run: RunFile, profile: int, card: Card | None = None) -> list[dict
         n_passed += counts
     n_all = sum(last - first for first, last in run.finished(profile)) - n_left_out(run, profile, card)
     passed = dict(zip(STAGES, (n_all, *n_passed.tolist(), run.n_hits(profile)), strict=True))
-    rows = []
+    rows: list[StageCounts] = []
     for stage, label in STAGES.items():
         is_filter = stage in FILTERS
         if is_filter and card.get("origin") != "hmmer3":
@@ -190,7 +189,7 @@ def _taken(table: Survivors, places: npt.NDArray[np.int64]) -> Survivors:
     return Survivors(*(getattr(table, name)[places] for name in ("rows", *FILTERS, "reached")))
 
 
-def listed(card: Card, stage: str, table: Survivors, header: Header) -> list[dict[str, Any]]:
+def listed(card: Card, stage: str, table: Survivors, header: Header) -> list[Card]:
     """Return targets as plain data, with their P-values in a stage.
 
     A target that skipped the Viterbi filter has the P-value, and the limit, that let it.
@@ -221,7 +220,7 @@ def survivors_at(
     limit: int = 1000,
     offset: int = 0,
     context: JobContext | None = None,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return the targets that passed a stage of a HMMER3 profile, or that it rejected, the best first.
 
     Each has ``row``, ``name``, ``description``, ``length``, ``msv``, ``bias``, ``viterbi``, ``forward`` (bits),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import compress, islice, repeat, starmap
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,6 @@ from clalign.engines.plan7.hmmer3.agreement import (
 )
 from clalign.engines.plan7.hmmer3.alignments import hmmer3_alignment_texts
 from clalign.engines.plan7.hmmer3.domains import define_domains, domains_in_steps
-from clalign.engines.plan7.hmmer3.filter_steps import filter_steps, report_step
-from clalign.engines.plan7.hmmer3.funnel import STAGES, survivors_of
 from clalign.engines.plan7.hmmer3.scores import (
     TargetScores,
     in_bits,
@@ -39,13 +37,13 @@ from clalign.engines.plan7.hmmer3.thresholds import (
     hmmer3_thresholds,
 )
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.steps import Step, counted, step, unless_reached
 from clalign.engines.plan7.tables import BATCHES
 from clalign.engines.plan7.targets import LONGEST, SearchableBatch, Targets
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
 from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
+from clalign.values.documents import TargetFacts
 from clalign.values.envelopes import RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
@@ -53,6 +51,9 @@ from clalign.values.local_profiles import LocalProfile, byte_scores, to_local_pr
 from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, BYTE_SCALE, LN_2, LOOP_COST, length_terms
 from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
+
+if TYPE_CHECKING:
+    from clalign.engines.plan7.steps import Step
 
 DOMAIN_CELLS = 1 << 28
 """Cells of the targets whose domains are defined in one go, with their profiles."""
@@ -163,6 +164,8 @@ class Hmmer3Search(Struct, frozen=True):
 
     def passages_otherwise(self, run: RunFile, number: int, scored: Found) -> list[str]:
         """Return in words which targets came otherwise through the filters than in a run."""
+        from clalign.engines.plan7.hmmer3.funnel import survivors_of
+
         kept, again, texts = survivors_of(run, number), scored.details[2], []
         for row in scored.scores.targets.tolist():
             if (n_passed := passages_differ(kept, again, row)) is not None:
@@ -173,6 +176,10 @@ class Hmmer3Search(Struct, frozen=True):
 
     def steps_of(self, session: Session, row: int) -> list[Step]:
         """Return what becomes of a target in each filter, in the definition of its domains, and in the report."""
+        from clalign.engines.plan7.hmmer3.filter_steps import filter_steps, report_step
+        from clalign.engines.plan7.hmmer3.funnel import STAGES
+        from clalign.engines.plan7.steps import counted, step, unless_reached
+
         codes = self.database.residues(row)
         if row in self.targets.left_out.rows or not len(codes):
             why = "It has no residues."
@@ -326,7 +333,7 @@ class Hmmer3Search(Struct, frozen=True):
             log_pvalues, [envelope.accuracy for envelope in envelopes],
         )  # fmt: skip
 
-    def described(self, raw: int, row: int) -> dict[str, Any]:
+    def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, MSV score and its E-value of a target that need not be a hit."""
         score = np.array([raw / INT_SCALE], np.float32)
         msv = self.profile.settings.msv

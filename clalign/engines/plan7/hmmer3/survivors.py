@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from clalign.errors import DamagedRun
 from clalign.runs.batches import compress, n_rows_of, unpacked
+from clalign.runs.columns import SqlRow
 
 SURVIVOR_BYTES = 8 + 4 * 4 + 1
 """Of what is kept of a sequence."""
@@ -39,7 +39,7 @@ class Survivors(Struct, frozen=True):
     reached: npt.NDArray[np.uint8]
 
 
-def pack_survivors(survivors: Survivors) -> tuple[Any, ...]:
+def pack_survivors(survivors: Survivors) -> SqlRow:
     """Return survivors as they are stored, and how many passed each filter."""
     columns = [np.diff(survivors.rows, prepend=0).astype("<i8").tobytes()]
     columns += [getattr(survivors, name).astype(kind).tobytes() for name, kind in _COLUMNS]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -12,6 +11,7 @@ from clalign.engines.plan7.hmmer3.domain_limits import DomainLimits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import OptionError
 from clalign.values.checked import plain
+from clalign.values.documents import Card
 from clalign.values.evalues import hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.filters import FilterLimits
 from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
@@ -112,7 +112,7 @@ def filter_limits(spec: SearchSpec) -> FilterLimits:
     return FilterLimits(min(spec.f1, 1.0), min(spec.f2, 1.0), min(spec.f3, 1.0), not spec.without_bias_filter)
 
 
-def card_of_statistics(settings: Hmmer3Settings, limits: FilterLimits, thresholds: Hmmer3Thresholds) -> dict[str, Any]:
+def card_of_statistics(settings: Hmmer3Settings, limits: FilterLimits, thresholds: Hmmer3Thresholds) -> Card:
     """Return what the card of a HMMER3 profile says of its statistics and thresholds, as plain data."""
     assert settings.msv is not None
     assert settings.viterbi is not None

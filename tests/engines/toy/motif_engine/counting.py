@@ -174,7 +174,7 @@ class MotifWork:
         """Nothing."""
         return []
 
-    def plan(self) -> Plan[SequenceBatch]:
+    def plan(self) -> Plan:
         """Count in all sequences."""
         codes, targets = encode(self.task.spec.motif), self.targets
         search = MotifSearch(codes, targets, self.task.spec.least)
