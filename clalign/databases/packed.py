@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from clalign.formats.blocks import Block
 from clalign.formats.checksums import CheckedArray, PieceSums, checked_content, checked_json
-from clalign.formats.tally import SHOWN_LINES
+from clalign.formats.tally import MAX_SHOWN_LINES
 from clalign.values.alphabets import Alphabet
 from clalign.values.sequences import SequenceDatabase, longest_first
 
@@ -76,7 +76,7 @@ class LengthFacts(Struct):
         self.total += int(lengths.sum())
         empty = lines[lengths == 0]
         self.n_empty += len(empty)
-        self.empty_lines = [*self.empty_lines, *empty[:SHOWN_LINES].tolist()][:SHOWN_LINES]
+        self.empty_lines = [*self.empty_lines, *empty[:MAX_SHOWN_LINES].tolist()][:MAX_SHOWN_LINES]
         places = np.searchsorted(LENGTH_EDGES, lengths, side="right")
         self.bins += np.bincount(places, minlength=len(self.bins))
 
@@ -283,7 +283,7 @@ def find_duplicates(folder: Path, at_once: int = NAMES_AT_ONCE) -> Duplicates:
     for part in range(parts):
         places = _repeated(folder / HASHES, part, parts, at_once)
         count += len(places)
-        first = np.sort(np.concatenate([first, places]))[:SHOWN_LINES]
+        first = np.sort(np.concatenate([first, places]))[:MAX_SHOWN_LINES]
     return Duplicates(count, _lines_at(folder / LINES, first.tolist()), int(first[0]) if count else None)
 
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.errors import quoted
-from clalign.formats.blocks import ODDITIES
-from clalign.formats.tally import DIGITS, SHOWN_LINES, code_counts
+from clalign.formats.blocks import WARNINGS
+from clalign.formats.tally import DIGITS, MAX_SHOWN_LINES, code_counts
 from clalign.values.alphabets import (
     DOT_CODE,
     ENCODE,
@@ -213,7 +213,7 @@ def _letter_issues(facts: Facts, alphabet: Alphabet) -> Iterator[Issue]:
         text = f"Stop characters: {_listed(facts, stops)}. They are kept and scored as unknown residues."
         yield _byte_issue(facts, "stops", "note", text, stops)
     if digits and facts.format not in NUMBERED:
-        yield _byte_issue(facts, "digits", "note", ODDITIES["digits"], digits)
+        yield _byte_issue(facts, "digits", "note", WARNINGS["digits"], digits)
 
 
 def _shown(byte: int) -> str:
@@ -228,7 +228,7 @@ def _listed(facts: Facts, values: list[int]) -> str:
 def _byte_issue(facts: Facts, kind: str, severity: Severity, text: str, values: list[int]) -> Issue:
     count = sum(facts.byte_counts[str(byte)] for byte in values)
     lines = sorted({line for byte in values for line in facts.byte_lines.get(str(byte), [])})
-    return Issue(kind, severity, text, count, tuple(lines[:SHOWN_LINES]))
+    return Issue(kind, severity, text, count, tuple(lines[:MAX_SHOWN_LINES]))
 
 
 _TEXTS: dict[str, tuple[Severity, str]] = {
@@ -237,12 +237,12 @@ _TEXTS: dict[str, tuple[Severity, str]] = {
         'Sequences with a name that another one had before: {count:,}, for example "{detail}". All are searched.',
     ),
     "empty": ("caution", "Records without residues: {count:,}. They are kept in the count of records only."),
-    "unnamed": ("caution", ODDITIES["unnamed"]),
+    "unnamed": ("caution", WARNINGS["unnamed"]),
     "gaps_dropped": (
         "note",
         "An alignment: {count:,} gap characters were left out.",
     ),
-    "joined": ("caution", ODDITIES["joined"]),
+    "joined": ("caution", WARNINGS["joined"]),
     "comment": ("note", "Comment lines were left out: {count:,}."),
     "annotation": ("note", 'Rows of annotation were left out: {count:,}, for example "{detail}".'),
     "no_terminator": ("caution", "The last record has no closing //, but {detail}."),

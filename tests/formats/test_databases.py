@@ -25,7 +25,7 @@ from clalign.databases.reports import InputReport
 from clalign.errors import Cancelled, InputError, OptionError, OutputError
 from clalign.formats import checksums
 from clalign.formats.fasta import read_fasta_blocks
-from clalign.formats.sources import LONGEST_HEADER, TextReader, opened
+from clalign.formats.sources import MAX_HEADER_BYTES, TextReader, opened
 from clalign.jobs import QuietContext
 from clalign.values.checked import check_as, plain
 from clalign.values.sequences import SequenceDatabase
@@ -105,7 +105,7 @@ def test_a_zstd_file_may_begin_with_a_frame_to_skip(load) -> None:
 
 def test_a_header_without_end_is_refused(load) -> None:
     with pytest.raises(InputError, match="longer than") as refused:
-        load(b">a\nMKV\n>" + b"b" * (LONGEST_HEADER + 1) + b"\nMKV\n")
+        load(b">a\nMKV\n>" + b"b" * (MAX_HEADER_BYTES + 1) + b"\nMKV\n")
     assert refused.value.line == 3
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clalign.errors import InputError
-from clalign.formats.clans import beside, read_clans
+from clalign.formats.clans import clans_beside, read_clans
 from clalign.formats.genome_places import GenomePlace, genome_place
 from clalign.values.architectures import Architecture, Clans, PlacedDomain, grouped, resolve
 
@@ -121,10 +121,10 @@ def test_what_is_no_table_of_clans_is_refused_with_its_line(tmp_path: Path) -> N
 
 def test_the_table_beside_the_profiles_is_found(tmp_path: Path) -> None:
     profiles = tmp_path / "my.hmm"
-    assert beside(str(profiles)) == ""
+    assert clans_beside(str(profiles)) == ""
     for name in ("Pfam-A.clans.tsv", "my.hmm.dat"):
         (tmp_path / name).touch()
-        assert beside(str(profiles)) == str(tmp_path / name)
+        assert clans_beside(str(profiles)) == str(tmp_path / name)
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ from clalign.formats.matrices import (
     DEFAULT_MATCH,
     DEFAULT_MISMATCH,
     DEFAULT_PROTEIN,
-    customary_gaps,
     load_matrix,
     missing_letters,
+    usual_gaps,
 )
 from clalign.formats.recognize import recognize
 from clalign.jobs import JobContext, QuietContext
@@ -244,7 +244,7 @@ def choose_scoring(spec: PairwiseSpec, is_nucleic: bool) -> ChosenScoring:
     if spec.gap_first is not None and spec.gap_next is not None:
         gaps, words = GapCosts(spec.gap_first, spec.gap_next), "given"
     else:
-        gaps, words = customary_gaps(matrix)
+        gaps, words = usual_gaps(matrix)
     return ChosenScoring(Scoring(matrix, gaps, spec.mode), source, words)
 
 
