@@ -184,13 +184,13 @@ def test_the_lines_of_a_broken_model_are_named(load) -> None:
             body + 14,
         ),
         (good.replace("//\n", ""), "ends early", None),
-        (good.replace("LENG 3", "LENG 2"), "// is expected after node 2", body + 12),
+        (good.replace("LENG 3", "LENG 2"), "// was expected", body + 12),
         (good.replace("LENG 3", "LENG 4"), "node 4", body + 15),
         (good[: good.index("HMM A")], "ends early", None),
         (good[: good.index("HMM A")] + "//\n", "no HMM section", body + 1),
         (good.replace("NAME test", "NAME test\nGA x"), "not a number", 3),
-        (good + "something else\n", "a model is expected", len(lines)),
-        (good.replace("HMMER3/f", "HMMER3/g"), "newer than this program", 1),
+        (good + "something else\n", "a model was expected", len(lines)),
+        (good.replace("HMMER3/f", "HMMER3/g"), "unknown", 1),
     ]
     for text, words, line in cases:
         with pytest.raises(InputError) as error:

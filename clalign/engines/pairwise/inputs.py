@@ -15,9 +15,9 @@ from clalign.databases.alphabet_guesses import (
     TRANSLATE,
     Guess,
     are_two_kinds,
-    beside_each_other,
+    reconciled,
     refusal,
-    taken_for,
+    reinterpreted,
 )
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
@@ -218,13 +218,13 @@ def _loaded(path: str, form: str, other: str, spec: PairwiseSpec, context: JobCo
 def _of_one_kind(spec: PairwiseSpec, queries: Loaded, targets: Loaded) -> tuple[Loaded, Loaded]:
     """Return both files as they are compared; bases are not compared with amino acids as if they were the same."""
     guesses = [Guess.of(report) for _, report in (queries, targets)]
-    taken = beside_each_other(*guesses)
+    taken = reconciled(*guesses)
     if are_two_kinds(*taken):
         where = "standard input" if spec.targets == "-" else spec.targets
         hint = f"{TRANSLATE} say with --alphabet (amino, dna or rna) what both are."
         raise InputError(spec.queries, refusal(*taken, where), hint)
     one, other = (
-        loaded if before == after else taken_for(after, *loaded)
+        loaded if before == after else reinterpreted(after, *loaded)
         for loaded, before, after in zip((queries, targets), guesses, taken, strict=True)
     )
     return one, other
