@@ -105,12 +105,12 @@ def stockholm_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
     check_names(line_name(names[row]) for row in part.rows.tolist())
     written = {names[row]: line_name(names[row]) for row in part.rows.tolist()}
     yield "# STOCKHOLM 1.0\n"
-    for tag, text in notes.file:
-        yield f"#=GF {tag} {text}".rstrip() + "\n"
-    row_notes = [(written[name], tag, text) for name, tag, text in notes.rows if name in written]
+    for tag, note in notes.file:
+        yield f"#=GF {tag} {note}".rstrip() + "\n"
+    row_notes = [(written[name], tag, note) for name, tag, note in notes.rows if name in written]
     widest = max((len(name) for name, _, _ in row_notes), default=0)
-    for name, tag, text in row_notes:
-        yield f"#=GS {name:<{widest}s} {tag} {text}".rstrip() + "\n"
+    for name, tag, note in row_notes:
+        yield f"#=GS {name:<{widest}s} {tag} {note}".rstrip() + "\n"
     described = {name for name, tag, _ in notes.rows if tag == "DE"}
     for row in part.rows.tolist():
         if alignment.descriptions[row] and names[row] not in described:
