@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from clalign.cli import starting
 from clalign.cli.streams import drop_unwritten, prepare_streams, tell
-from clalign.databases.cache_root import settle_cache
+from clalign.databases.cache_root import use_temporary_cache
 from clalign.engines import COMMANDS
 from clalign.errors import ExitCode
 from clalign.jobs.processes import INNER_COMMANDS, settle_child
@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams(is_child=bool(words) and words[0] in INNER_COMMANDS)
     is_help = bool({"-h", "--help", "--version"} & set(words))
-    if not is_help and (warning := settle_cache()):
+    if not is_help and (warning := use_temporary_cache()):
         tell(f"clalign: {warning}")
     try:
         if words[:1] == ["worker"]:

@@ -112,11 +112,11 @@ class Outputs(Struct, frozen=True):
 
     def _beside(self) -> list[str]:
         """Return the files that say where others come from."""
-        from clalign.formats.writers import BESIDE, has_neighbors
+        from clalign.formats.writers import PROVENANCE_ENDING, has_neighbors
 
         if not self.shape.provenance:
             return []
-        found = [f"{path}{BESIDE}" for _, path in self.files if has_neighbors(path)]
+        found = [f"{path}{PROVENANCE_ENDING}" for _, path in self.files if has_neighbors(path)]
         if not found:
             raise OptionError("--with-provenance writes a file beside others, and no other is written.", "Name one.")
         return found

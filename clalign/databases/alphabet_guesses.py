@@ -1,7 +1,7 @@
-"""What queries and targets are taken for beside each other, where their alphabets are guessed.
+"""Guessed alphabets of queries and targets, reconciled with each other.
 
-Bases have letters of amino acids, so a comparison of both kinds runs and finds nothing that means anything. It is
-refused, in the window as on the command line, for sequences as for profiles, unless the user says what they are.
+Letters of bases are also those of amino acids, so a comparison of both kinds runs, but its hits mean nothing. It is
+refused, for sequences as for profiles, unless the user names the alphabet.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from clalign.databases.reports import InputReport, Issue
 from clalign.values.alphabets import ALPHABETS, AMINO, DNA, RNA, Alphabet
 from clalign.values.sequences import SequenceDatabase
 
-TRANSLATE = "Translate the nucleic acids first; or, if one of them is taken for what it is not,"
-"""The way out of a refusal begins so; how to say the alphabet is another thing in the window."""
+TRANSLATE = "Translate the nucleic acids first; or, if an alphabet was guessed wrongly,"
+"""Beginning of the hint of a refusal; how to name the alphabet differs between window and command line."""
 
 
-ENOUGH = 0.95
-"""Share of the letters of all sequences that an alphabet must have."""
+MIN_LETTER_SHARE = 0.95
+"""Least share of the letters of all sequences that must belong to an alphabet."""
 
 
 class Guess(NamedTuple):
-    """What the sequences of a file look like.
+    """The guessed alphabet of the sequences of a file.
 
     Attributes
     ----------
     name : str
-        Of the alphabet: ``amino``, ``dna`` or ``rna``.
+        Name of the alphabet: ``amino``, ``dna`` or ``rna``.
     reason : str
         The evidence.
     is_doubtful : bool
@@ -50,21 +50,21 @@ class Guess(NamedTuple):
 
     @classmethod
     def of(cls, report: InputReport) -> Guess:
-        """Return what a report says of the sequences of a file."""
+        """Return the guess from the report on a file."""
         return cls(report.alphabet, report.alphabet_reason, report.is_doubtful)
 
 
 class Objection(NamedTuple):
-    """What is to be said of profiles and sequences of two kinds.
+    """A caution or a refusal for profiles and sequences of two kinds.
 
     Attributes
     ----------
     text : str
-        In words.
+        The message.
     blocks : bool
         Whether the search is refused.
     taken : Guess
-        What the sequences are taken for.
+        The alphabet that the sequences are taken for.
     """
 
     text: str
@@ -72,10 +72,10 @@ class Objection(NamedTuple):
     taken: Guess
 
 
-def beside_each_other(queries: Guess, targets: Guess) -> tuple[Guess, Guess]:
-    """Return both as they are compared: where they are of two kinds, a doubtful guess yields to the other one.
+def reconciled(queries: Guess, targets: Guess) -> tuple[Guess, Guess]:
+    """Return the two guesses, of which a doubtful one yields to the other if they are of two kinds.
 
-    They stay of two kinds if neither is doubtful.
+    They stay as they are if neither is doubtful.
     """
     if not are_two_kinds(queries, targets):
         return queries, targets
@@ -94,7 +94,7 @@ def are_two_kinds(queries: Guess, targets: Guess) -> bool:
 
 
 def refusal(queries: Guess, targets: Guess, where: str) -> str:
-    """Return why they are not compared; `where` is the file of the targets."""
+    """Return the reason for refusing a comparison; `where` is the file of the targets."""
     return (
         f"the queries look like {queries.alphabet.label} ({queries.reason}), but the targets in {where} look like"
         f" {targets.alphabet.label} ({targets.reason})."
@@ -102,21 +102,21 @@ def refusal(queries: Guess, targets: Guess, where: str) -> str:
 
 
 def caution(taken: Guess) -> str:
-    """Return what to know of a guess that yielded."""
+    """Return the caution about a guess that yielded."""
     return (
-        f"Taken for {taken.alphabet.label}, like what it is compared with: there are too few letters, or too few"
-        f" different ones, to tell ({taken.reason})."
+        f"Taken for {taken.alphabet.label}, like the other side: there are too few letters, or too few"
+        f" different ones, for a reliable guess ({taken.reason})."
     )
 
 
-def taken_for(
+def reinterpreted(
     guess: Guess, database: SequenceDatabase, report: InputReport, whose: str = "both are"
 ) -> tuple[SequenceDatabase, InputReport]:
-    """Return sequences as what they are taken for in place of what they look like.
+    """Return sequences and their report with the alphabet of a guess that yielded, and a caution.
 
-    The report says so, and that ``--alphabet`` says `whose` letters they are.
+    `whose` completes the advice to use ``--alphabet``.
     """
-    text = f"{caution(guess)} If that is wrong, say with --alphabet what {whose}."
+    text = f"{caution(guess)} If that is wrong, use --alphabet to say what {whose}."
     issues = (*report.issues, Issue("alphabet", "caution", text))
     return replace(database, alphabet=guess.alphabet), msgspec.structs.replace(
         report, alphabet=guess.name, issues=issues
@@ -124,12 +124,12 @@ def taken_for(
 
 
 def objection(profiles: Sequence[tuple[str, Alphabet]], sequences: Guess, where: str) -> Objection | None:
-    """Return what is to be said of profiles that are for another kind of molecule than sequences; None if none is.
+    """Return the objection to profiles that are for another kind of molecule than the sequences; None without such.
 
     Parameters
     ----------
     profiles : sequence of (str, Alphabet)
-        Name of each, and what its file says that it is for.
+        Name and alphabet of each.
     sequences : Guess
     where : str
         The file of the sequences.
@@ -145,23 +145,23 @@ def objection(profiles: Sequence[tuple[str, Alphabet]], sequences: Guess, where:
             f"{len(foreign):,} of {len(profiles):,} profiles, {name} the first, are for {alphabet.label}, but {looks}."
         )
         return Objection(text, False, sequences)
-    _, taken = beside_each_other(Guess(alphabet.name, "", False), sequences)
+    _, taken = reconciled(Guess(alphabet.name, "", False), sequences)
     if taken != sequences:
         return Objection(f"{where}: {caution(taken)}", False, taken)
     return Objection(f"The profile {name} is for {alphabet.label}, but {looks}.", True, sequences)
 
 
 def alphabet_of(counts: npt.NDArray[np.int64]) -> Alphabet | None:
-    """Return the first of DNA, RNA and protein that has nearly all letters; None if none does.
+    """Return the first of DNA, RNA and protein that nearly all letters belong to; None without one.
 
     Parameters
     ----------
     counts : int64[256]
-        How often each byte occurs, letters as upper-case ones; others, such as ``?`` and ``-``, do not matter.
+        Number of each byte, letters as upper-case ones; others, such as ``?`` and ``-``, are ignored.
     """
     n_letters = counts[ord("A") : ord("Z") + 1].sum()
     for alphabet, unknown in ((DNA, "N"), (RNA, "N"), (AMINO, "X")):
         own = counts[[ord(letter) for letter in alphabet.canonical + unknown]].sum()
-        if own >= ENOUGH * n_letters:
+        if own >= MIN_LETTER_SHARE * n_letters:
             return alphabet
     return None

@@ -1,4 +1,4 @@
-"""The cache: a marked folder of things that can be made again, the least recently used go first."""
+"""The cache: a marked folder of files that can be recomputed; the least recently used are removed first."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from clalign.jobs import JobContext
 DAY = 86400.0
 
 SETTLED_SECONDS = 2.0
-"""A file changed later than this before it was read may change again without a new time stamp."""
+"""The checksum of a file that changed more recently is not stored: it may change without a new time stamp."""
 
-LIMIT_SECONDS = 60.0
-"""To add up a large cache takes longer than to open what is in it."""
+SIZE_CHECK_SECONDS = 60.0
+"""Least time between two computations of the size of the cache, which may take long."""
 
-MAX_INDEXED = 4096
-"""Files whose checksum is remembered; beyond this the older half is forgotten."""
+MAX_CHECKSUMS = 4096
+"""Limit of the stored checksums of files, above which the older half is removed."""
 
 MAX_KERNELS = 4096
-"""Compiled kernels, and lists of those that work needs; beyond this the least recently used half goes."""
+"""Limit of the files of compiled kernels, above which the least recently used half is removed."""
 
 _LEAVING = "old-"
 _USED = "used"
@@ -61,7 +61,7 @@ _NAMES = {
     _SHARDS: _DIGEST,
     _INDEX: _DIGEST,
 }
-"""How what is kept in each folder is named; nothing else is ever removed, but for what interrupted jobs left."""
+"""Names of the entries of each folder; nothing else is removed, except for remains of interrupted jobs."""
 
 
 def cache_folder() -> Path:
@@ -75,12 +75,12 @@ def kernel_folder() -> Path:
 
 
 def keep_kernel(place: Path, data: bytes) -> None:
-    """Keep a file of the folder of the compiled kernels.
+    """Write a file into the folder of the compiled kernels.
 
     Raises
     ------
     OSError
-        If that is not possible.
+        If it cannot be written.
     """
     make_folder(place.parent)
     write_whole(place, data)
@@ -93,12 +93,12 @@ def profile_folder() -> Path:
 
 
 def shard_folder() -> Path:
-    """Return the folder of what a worker of a cluster was sent of databases."""
+    """Return the folder of the shards of databases that a worker of a cluster has received."""
     return cache_root() / _SHARDS
 
 
 def kept_shards() -> list[Path]:
-    """Return what a worker of a cluster was sent of databases, each named by its digest."""
+    """Return the shards of databases that a worker of a cluster has received, named by their digests."""
     return _kept(_SHARDS)
 
 
@@ -109,7 +109,7 @@ def lock_folder() -> Path:
 
 @contextmanager
 def writable(folder: Path) -> Iterator[None]:
-    """Turn errors of writing in the cache into an `OutputError` that says what to do."""
+    """Turn errors at writing into the cache into an `OutputError`."""
     try:
         yield
     except OSError as error:
@@ -124,7 +124,7 @@ def writable(folder: Path) -> Iterator[None]:
 
 
 def prepare(folder: Path) -> None:
-    """Make a folder of the cache, and remove what processes left there that have died, at the latest after a day."""
+    """Make a folder of the cache and remove the remains of dead processes from it, at the latest after a day."""
     with writable(folder):
         make_folder(folder)
     _sweep(folder)
@@ -139,12 +139,12 @@ def _sweep(folder: Path) -> None:
 
 
 def _is_old(left: Path) -> bool:
-    """Return whether something was left a day ago or longer, and no process is known to work on it."""
+    """Return whether remains are older than a day and not in use."""
     return time.time() - left.stat().st_mtime > DAY and not scratch.is_in_use(left)
 
 
 def is_own(path: Path) -> bool:
-    """Return whether a path is in a folder with the mark, and no link leads from there to elsewhere."""
+    """Return whether a path is in the marked folder, without symbolic links in between."""
     root = cache_root()
     between = [path, *path.parents][: len(path.parts) - len(root.parts)]
     is_marked = root in path.parents and (root / MARK).is_file()
@@ -152,7 +152,7 @@ def is_own(path: Path) -> bool:
 
 
 def remove(path: Path) -> bool:
-    """Remove something of the cache; return whether it is gone. What is not clalign's own stays."""
+    """Remove a path of the cache and return whether it is gone; foreign files stay."""
     if not is_own(path):
         return False
     if path.is_dir():
@@ -164,14 +164,14 @@ def remove(path: Path) -> bool:
 
 
 class Checksums(Struct, frozen=True):
-    """What a file is known by.
+    """Checksums of a file.
 
     Attributes
     ----------
     sha256 : str
-        Hexadecimal digits; by it things are kept.
+        Hexadecimal digits; entries of the cache are named by it.
     crc32 : int
-        Quick to compute again: shows whether it was this content that was read later on.
+        Quick to compute: it shows whether the content has changed when it is read later.
     """
 
     sha256: str
@@ -179,9 +179,9 @@ class Checksums(Struct, frozen=True):
 
 
 def checksums_of(source: Source, context: JobContext) -> Checksums:
-    """Return the checksums of a file; one that is unchanged since the last time is not read again.
+    """Return the checksums of a file, from the cache if the file has not changed.
 
-    The file may be replaced at any moment, so who reads it after this has to compare `Checksums.crc32`.
+    The file may be replaced at any moment, so later readers must compare `Checksums.crc32`.
     """
     place = cache_root() / _INDEX / hashlib.sha256(os.fsencode(source.file.absolute())).hexdigest()
     with source.file.open("rb") as stream:
@@ -196,12 +196,12 @@ def checksums_of(source: Source, context: JobContext) -> Checksums:
         with suppress(OSError):
             make_folder(place.parent)
             write_whole(place, checked_json({"stamp": before, "checksums": asdict(found)}))
-            limit_number(place.parent, MAX_INDEXED, MAX_INDEXED // 2)
+            limit_number(place.parent, MAX_CHECKSUMS, MAX_CHECKSUMS // 2)
     return found
 
 
 def _stamp(stream: BinaryIO, source: Source) -> list[str | int]:
-    """Return by what a change of an open file shows."""
+    """Return the values of an open file by which a change is detected."""
     facts = os.fstat(stream.fileno())
     return [
         os.fsencode(source.file.absolute()).hex(),
@@ -226,7 +226,7 @@ def _computed(stream: BinaryIO, source: Source, context: JobContext) -> Checksum
 
 
 def limit_number(folder: Path, most: int, at_once: int = 1) -> None:
-    """Remove what was used least recently of a folder of the cache that keeps more than so many things."""
+    """Remove the least recently used entries of a folder of the cache that has more than `most`, at least `at_once`."""
     _sweep(folder)
     kept = _kept(folder.name)
     if len(kept) > most:
@@ -236,13 +236,13 @@ def limit_number(folder: Path, most: int, at_once: int = 1) -> None:
 
 
 def entry_folder(folder: Path, digest: str, sequence_format: str) -> Path:
-    """Return where the packed database of a file is kept."""
+    """Return the folder of the packed database of a file."""
     return folder / f"{digest}-{sequence_format.replace(' ', '_')}-{READING}"
 
 
 @contextmanager
 def new_entry(entry: Path) -> Iterator[Path]:
-    """Give a working folder that becomes the entry at the end; nothing stays behind if that is not reached."""
+    """Yield a working folder that becomes the entry at the end; it is removed after an error."""
     with writable(entry.parent):
         make_folder(entry.parent)
         working = scratch.Scratch(entry.parent, WORKING)
@@ -282,7 +282,7 @@ def discard(entry: Path) -> bool:
 
 
 def mark_used(entry: Path) -> None:
-    """Remember that an entry was used now."""
+    """Record that an entry is used now."""
     with suppress(OSError):
         (entry / _USED).touch()
 
@@ -318,7 +318,7 @@ def cached_databases() -> list[CachedDatabase]:
 
 
 def _kept(name: str) -> list[Path]:
-    """Return what is kept in a folder of the cache."""
+    """Return the entries of a folder of the cache."""
     try:
         return [path for path in (cache_root() / name).iterdir() if _NAMES[name].fullmatch(path.name)]
     except OSError:
@@ -326,7 +326,7 @@ def _kept(name: str) -> list[Path]:
 
 
 def _left() -> list[Path]:
-    """Return what interrupted jobs left in the cache, but not what others are working on."""
+    """Return the remains of interrupted jobs in the cache."""
     found = []
     for folder in (cache_root(), *(cache_root() / name for name in _NAMES)):
         with suppress(OSError):
@@ -353,9 +353,9 @@ def _last_use(entry: Path) -> float:
 
 
 def sizes() -> dict[str, int]:
-    """Return how many bytes each part of the cache takes, in words."""
+    """Return the bytes of each part of the cache, by words for the part."""
     root = cache_root()
-    if not os.path.isfile(root / MARK):  # which says no as well where this user may not look
+    if not os.path.isfile(root / MARK):  # False, too, if this user may not look
         return {}
     parts = {_DATABASES: "prepared sequences", _PROFILES: "decoded profiles", _KERNELS: "compiled kernels",
              _SHARDS: "sequences sent by a cluster"}  # fmt: skip
@@ -367,7 +367,7 @@ def sizes() -> dict[str, int]:
 
 
 def clear_cache() -> int:
-    """Remove all that can be made again but the verdicts on devices; return how many bytes that freed."""
+    """Remove all entries, except for the results of self-tests, and return how many bytes that freed."""
     before = sum(sizes().values())
     for path in [*(path for name in _NAMES for path in _kept(name)), *_left()]:
         if path.is_dir():
@@ -378,21 +378,21 @@ def clear_cache() -> int:
 
 
 _kept_to_limit: dict[Path, float] = {}
-"""When this process has last looked how large a cache is (seconds), by its folder."""
+"""Monotonic time of the last computation of the size of a cache, by its folder."""
 
 
-def keep_to_limit(in_use: Path, has_grown: bool = True) -> None:
+def shrink_to_limit(in_use: Path, has_grown: bool = True) -> None:
     """Remove the least recently used databases, shards and libraries until the cache is within its limit.
 
     Parameters
     ----------
     in_use : Path
-        The entry that stays in any case.
+        The entry that is kept in any case.
     has_grown : bool
-        Whether the caller has added to the cache; else it is not looked through twice in `LIMIT_SECONDS`.
+        Whether the caller has added an entry; else the size is computed at most once in `SIZE_CHECK_SECONDS`.
     """
     now, last = time.monotonic(), _kept_to_limit.get(cache_root())
-    if not has_grown and last is not None and now - last < LIMIT_SECONDS:
+    if not has_grown and last is not None and now - last < SIZE_CHECK_SECONDS:
         return
     _kept_to_limit[cache_root()] = now
     total, limit = sum(sizes().values()), cache_limit()

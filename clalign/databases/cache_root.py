@@ -1,4 +1,4 @@
-"""The folder of the cache, which any process may ask for before it has loaded anything else."""
+"""The folder of the cache; a module of its own, since processes need it before they load anything else."""
 
 from __future__ import annotations
 
@@ -19,71 +19,71 @@ LIMIT_VARIABLE = "CLALIGN_CACHE_LIMIT"
 DEFAULT_LIMIT = 20 * 10**9
 
 OWN_FOLDER = "clalign-cache"
-"""Below the folder that a user names, or below that of all programs' caches: what else is there is not ours."""
+"""Name of the cache within the folder that the user names, or that of the caches of all programs."""
 
 MARK = "CLALIGN-CACHE"
-"""The file in a folder that says that clalign made it, and may remove what is in it."""
+"""Name of the file that marks a folder as made by clalign, which may remove its content."""
 
 _MARK_TEXT = "Made by clalign, which removes old files here. Keep nothing of your own in this folder.\n"
 
 _TAG = "CACHEDIR.TAG"
-"""By it programs for backups know a folder that they may leave out (https://bford.info/cachedir/)."""
+"""Name of the file by which programs for backups recognize a cache (https://bford.info/cachedir/)."""
 
 _TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n"
 
 WORKING = "new-"
-"""How what is not whole yet is named at first."""
+"""Prefix of the names of unfinished files and folders."""
 
 
 def cache_root() -> Path:
-    """Return the folder of everything that can be made again."""
+    """Return the folder of the cache."""
     import platformdirs
 
     return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir()) / OWN_FOLDER
 
 
 def can_write(folder: Path) -> bool:
-    """Return whether files can be written in a folder, or in what would be its first that is there.
+    """Return whether files can be written in a folder, or in its nearest existing parent.
 
-    It cannot where this user may not even look.
+    The answer is False where this user may not look.
     """
-    there = next((place for place in (folder, *folder.parents) if os.path.exists(place)), folder)
-    return os.path.isdir(there) and os.access(there, os.W_OK | os.X_OK)
+    existing = next((place for place in (folder, *folder.parents) if os.path.exists(place)), folder)
+    return os.path.isdir(existing) and os.access(existing, os.W_OK | os.X_OK)
 
 
-def settle_cache() -> str:
-    """Take a temporary folder for the cache, until this process ends, where that of the user cannot be written.
+def use_temporary_cache() -> str:
+    """Use a temporary folder for the cache until this process ends, if that of the user cannot be written.
 
-    To be called before anything else asks for the cache; children find the same folder. A folder that the user has
-    named is left as it is.
+    It must be called before the cache is used; child processes use the same folder. A folder that the user has
+    named is not replaced.
 
     Returns
     -------
     str
-        A warning; empty if all is well.
+        A warning; empty if no other folder is used.
     """
     usual = cache_root()
     if os.environ.get(FOLDER_VARIABLE) or can_write(usual):
         return ""
     try:
         folder = Scratch()
-    except OSError:  # whoever needs the cache tells what is wrong
+    except OSError:  # the error is reported where the cache is needed
         return ""
     atexit.register(folder.remove)
     os.environ[FOLDER_VARIABLE] = str(folder.path)
     return (
-        f"The cache folder {usual} cannot be written, so that everything is prepared anew in {folder.path} and removed"
-        f" at the end. Name a folder that stays with {FOLDER_VARIABLE}."
+        f"The cache folder {usual} cannot be written, so a temporary one is used: {folder.path}. Its files are removed"
+        f" at the end. Set {FOLDER_VARIABLE} to a folder that can be written."
     )
 
 
 def cache_limit() -> int:
-    """Return how many bytes the cache may hold.
+    """Return the limit of the size of the cache in bytes.
 
     Raises
     ------
     OptionError
-        If the environment says something else than a number of bytes from 0 on.
+        If the environment variable is not a number of bytes of at least 0.
     """
     given = os.environ.get(LIMIT_VARIABLE)
     if not given:
@@ -93,7 +93,7 @@ def cache_limit() -> int:
     except ValueError:
         limit = math.nan
     if not 0 <= limit < math.inf:
-        raise OptionError(f'{LIMIT_VARIABLE} is "{given}".', "Set it to a number of bytes, or to nothing.")
+        raise OptionError(f'{LIMIT_VARIABLE} is "{given}".', "Set it to a number of bytes, or unset it.")
     return int(limit)
 
 
@@ -103,21 +103,21 @@ def make_folder(folder: Path) -> None:
     Raises
     ------
     OSError
-        If that cannot be written, or holds files already and has no mark, so that it is somebody else's.
+        If it cannot be written, or has files but no mark, so that it belongs to somebody else.
     """
     root = cache_root()
     mark = root / MARK
     if not mark.is_file():
         root.mkdir(parents=True, exist_ok=True)
         if any(root.iterdir()) and not mark.is_file():
-            raise FileExistsError(errno.EEXIST, f"{root} holds files already and lacks the mark {MARK} of a cache")
-        mark.write_text(_MARK_TEXT, "utf-8")  # first, for another process may look at this very moment
+            raise FileExistsError(errno.EEXIST, f"{root} holds files, but lacks the mark {MARK} of a cache")
+        mark.write_text(_MARK_TEXT, "utf-8")  # first, since another process may look now
         (root / _TAG).write_text(_TAG_TEXT, "utf-8")
     folder.mkdir(parents=True, exist_ok=True)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a small file in a folder that is there, so that nobody ever reads a part of it."""
+    """Write a small file into an existing folder, so that nobody reads an incomplete one."""
     data = content.encode() if isinstance(content, str) else content
     with tempfile.NamedTemporaryFile(prefix=WORKING, dir=path.parent, delete=False) as file:
         name = file.name

@@ -1,4 +1,4 @@
-"""The bundled examples, and the answers that HMMER 2.3.2 gives to them."""
+"""The bundled examples, and the results of HMMER 2.3.2 for them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Example(Struct, frozen=True):
     targets : Path or None
         The sequence file; None if the profile is only to be looked at.
     hits, domains : tuple
-        The whole answer at the default thresholds, best first; empty without targets.
+        All results at the default thresholds, best first; empty without targets.
     seconds : float
         About how long it takes on a CPU.
     """

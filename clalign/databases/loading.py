@@ -1,4 +1,4 @@
-"""From a sequence file to a packed database: recognized, encoded once, and mapped from the cache."""
+"""Loading of sequence files: recognized, encoded once into packed databases, and mapped from the cache."""
 
 from __future__ import annotations
 
@@ -24,35 +24,37 @@ from clalign.values.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
 from clalign.values.sequences import SequenceDatabase
 
 MAX_REBUILDS = 3
-"""So often an entry of the cache is made again before the disk is to blame."""
+"""Limit of the attempts to rebuild an entry of the cache before the disk is blamed."""
 
-HMMERS_NAMES = {
+HMMER_NAMES = {
     "afa": "fasta", "a2m": "fasta", "pfam": "stockholm", "clustallike": "clustal", "phylips": "phylip",
     "ddbj": "genbank",
 }  # fmt: skip
-"""What HMMER calls formats that have other names here; of the first two gaps are left out."""
+"""HMMER's names of formats that have other names here; in the first two, gaps are left out."""
 
 
-UNREAD = ("psiblast", "hmmpgmd", "ncbi", "fmindex", "daemon")
-"""What HMMER reads or knows besides."""
+UNSUPPORTED = ("psiblast", "hmmpgmd", "ncbi", "fmindex", "daemon")
+"""HMMER's names of formats that cannot be read here."""
 
 
 class UnknownFormat(OptionError):
-    """A format of sequences by a name that means none that is read.
+    """An unknown or unsupported name of a format of sequences.
 
     Parameters
     ----------
     name : str
-        As it was given.
+        The name that was given.
     """
 
     exit_code = ExitCode.USAGE
 
     def __init__(self, name: str) -> None:
-        reason = "is a format of HMMER's that is not read here" if name.lower() in UNREAD else (
-            "is not a recognized sequence file format"
-        )  # fmt: skip
-        super().__init__(f"{quoted(name)} {reason}.", f"Known are: {', '.join(('auto', *FORMATS, *HMMERS_NAMES))}.")
+        reason = (
+            "is a format of HMMER that is not supported here"
+            if name.lower() in UNSUPPORTED
+            else ("is not a recognized sequence file format")
+        )
+        super().__init__(f"{quoted(name)} {reason}.", f"Give one of: {', '.join(('auto', *FORMATS, *HMMER_NAMES))}.")
 
 
 def load_database(
@@ -71,26 +73,26 @@ def load_database(
     sequence_format : str
         ``auto`` or one of `FORMATS`.
     context : JobContext, optional
-        Told of the progress, asked whether to go on.
+        Receives the progress; may cancel.
 
     Raises
     ------
     InputError
-        If the file is not readable as sequences.
+        If no sequences can be read from the file.
     OutputError
         If the cache cannot be written.
     OptionError
         If the alphabet or the format (`UnknownFormat`) has an unknown name.
     """
     context = context or QuietContext()
-    taken_for = _alphabet(alphabet)
+    chosen = _alphabet(alphabet)
     given, sequence_format = sequence_format, sequence_format.lower()
-    if sequence_format not in ("auto", *FORMATS, *HMMERS_NAMES):
+    if sequence_format not in ("auto", *FORMATS, *HMMER_NAMES):
         raise UnknownFormat(given)
     folder = cache.cache_folder()
     cache.prepare(folder)
     with opened(path, folder, context) as source:
-        name = HMMERS_NAMES.get(sequence_format, sequence_format)
+        name = HMMER_NAMES.get(sequence_format, sequence_format)
         if sequence_format == "auto":
             name = identify(source).sequence_format()
         with tracing.span("checksum of the sequences", "reading"):
@@ -99,7 +101,7 @@ def load_database(
         entry = cache.entry_folder(folder, sums.sha256, name if guessed else f"given {name}")
         known = _facts_of(entry)
         facts = known or _encode(source, name, entry, context, guessed, sums.crc32)
-        guess, report = make_report(facts, taken_for, path, sums.sha256, source.compression)
+        guess, report = make_report(facts, chosen, path, sums.sha256, source.compression)
         rebuild = _Rebuilding(source, name, entry, context, guessed, sums.crc32)
         opening = partial(packed.open_packed, entry, guess, path, sums.sha256, facts.n_empty, rebuild)
         try:
@@ -107,10 +109,10 @@ def load_database(
         except (OSError, ValueError, packed.DamagedPack):
             rebuild()
             database = opening()
-        if source.is_copy:  # later on it could not be made again
+        if source.is_copy:  # it could not be rebuilt later
             database.read_through()
     cache.mark_used(entry)
-    cache.keep_to_limit(entry, has_grown=known is None)
+    cache.shrink_to_limit(entry, has_grown=known is None)
     return database, report
 
 
@@ -120,11 +122,11 @@ def _alphabet(name: str) -> Alphabet | None:
     try:
         return ALPHABETS[{"protein": "amino"}.get(name, name)]
     except KeyError:
-        raise OptionError(f'There is no alphabet "{name}".', "Known are: auto, amino, dna, rna.") from None
+        raise OptionError(f'There is no alphabet "{name}".', "Give one of: auto, amino, dna, rna.") from None
 
 
 def _facts_of(entry: Path) -> Facts | None:
-    """Return what the cache knows of an entry; a damaged one is removed."""
+    """Return the facts of an entry of the cache; None without one. A damaged one is removed."""
     if not entry.exists():
         return None
     try:
@@ -136,41 +138,40 @@ def _facts_of(entry: Path) -> Facts | None:
         return None
 
 
-class _Unheard(QuietContext):
-    """A context that tells nothing of what is repaired, but can be stopped."""
+class _SilentContext(QuietContext):
+    """A context that reports nothing of a repair, but can be cancelled."""
 
     def __init__(self, context: JobContext) -> None:
         self._context = context
 
     def check(self) -> None:
-        """Ask whether to go on."""
         self._context.check()
 
 
 class _Rebuilding:
-    """Makes an entry anew from its file when a part of it turns out to be damaged; takes what `_encode` takes."""
+    """A function that rebuilds a damaged entry from its file, with the arguments of `_encode`."""
 
     def __init__(
         self, source: Source, name: str, entry: Path, context: JobContext, guessed: bool, checksum: int
     ) -> None:
         self._source, self._entry = source, entry
-        self._again = partial(_encode, source, name, entry, _Unheard(context), guessed, checksum)
+        self._rebuild = partial(_encode, source, name, entry, _SilentContext(context), guessed, checksum)
         self._n = 0
 
     def __call__(self) -> None:
         self._n += 1
         if self._n > MAX_REBUILDS or not cache.discard(self._entry):
             raise OutputError(
-                f"What was written to {self._entry} is damaged when it is read.",
-                f"Check that disk, or set {FOLDER_VARIABLE} to a folder on another one.",
+                f"The files in {self._entry} are damaged whenever they are read.",
+                f"Check this disk, or set {FOLDER_VARIABLE} to a folder on another one.",
             )
         try:
-            self._again()
+            self._rebuild()
         except InputError as error:
             raise InputError(
                 self._source.label,
-                "what was kept of it is damaged, and the file is not there any more as it was.",
-                "Put it back, or search again.",
+                "its prepared copy is damaged, and the file has changed or is missing.",
+                "Restore the file, or search again.",
             ) from error
 
 
@@ -200,7 +201,7 @@ def _pack(
     last, records = b"", reading.tally.records
     with packed.PackedWriter(working) as writer:
         for block in read_blocks(name, reading):
-            if name not in ALIGNMENTS:  # the parts of their rows do not follow each other
+            if name not in ALIGNMENTS:  # in which the parts of rows are interleaved
                 for byte in reading.tally.lines.keys() - records.keys():
                     place = bisect_right(block.lines, reading.tally.lines[byte][0])
                     text = block.texts[place - 1] if place else last
@@ -218,17 +219,17 @@ def _refuse_without_residues(reading: Reading, lengths: packed.LengthFacts) -> N
         other = int(code_counts(reading.tally.counts, N_CODES)[OTHER_CODE])
         if 2 * other > lengths.total:
             raise reading.text.error(
-                f"most characters ({other:,} of {lengths.total:,}) are no residues.",
+                f"most characters ({other:,} of {lengths.total:,}) are not residues.",
                 "Check whether this is the right file.",
             )
         return
     if "no_sequence" in reading.findings.found:
         raise reading.text.error(
             "its entries only describe sequences; the residues are not in this file.",
-            "Take the entries with their sequences (in FASTA, or the full record) from the source.",
+            "Download the entries with their sequences (FASTA, or the full record).",
         )
     if lengths.n == 0:
-        raise reading.text.error("there are no sequences in this file.", "Check whether it is the right file.")
+        raise reading.text.error("there are no sequences in this file.", "Check whether this is the right file.")
     if reading.tally.counts[list(DIGITS)].any():
         records = "its only record holds" if lengths.n == 1 else f"its {lengths.n:,} records hold"
         raise reading.text.error(
@@ -240,7 +241,7 @@ def _refuse_without_residues(reading: Reading, lengths: packed.LengthFacts) -> N
 def _aligned_fasta(
     source: Source, name: str, reading: Reading, lengths: packed.LengthFacts, context: JobContext
 ) -> str | None:
-    """Return what the rows of a FASTA file are if they are aligned: some have gaps, and all have as many columns."""
+    """Return the format of a FASTA file whose rows are aligned: with gaps and equal numbers of columns; else None."""
     if name != "fasta" or lengths.n < 2:
         return None
     counts, has_gaps = reading.tally.counts, _n_gaps(reading) > 0
@@ -255,11 +256,13 @@ def _n_gaps(reading: Reading) -> int:
 
 
 def _note_findings(reading: Reading, lengths: packed.LengthFacts, working: Path) -> None:
-    """Add what only the whole file shows: names that occur again, empty records, gaps left out."""
-    again = packed.find_duplicates(working)
+    """Add the findings about the whole file: repeated names, empty records, gaps left out."""
+    duplicates = packed.find_duplicates(working)
     found = reading.findings.found
-    if again.first is not None:
-        found["duplicate_names"] = Finding(again.count, again.lines, packed.name_of(working, again.first))
+    if duplicates.first is not None:
+        found["duplicate_names"] = Finding(
+            duplicates.count, duplicates.lines, packed.name_of(working, duplicates.first)
+        )
     if lengths.n_empty:
         found["empty"] = Finding(lengths.n_empty, lengths.empty_lines)
     if reading.drop_gaps and (gaps := _n_gaps(reading)):

@@ -15,22 +15,22 @@ from msgspec import Struct, field
 
 from clalign.formats.blocks import Block
 from clalign.formats.checksums import CheckedArray, PieceSums, checked_content, checked_json
-from clalign.formats.tally import SHOWN_LINES
+from clalign.formats.tally import MAX_SHOWN_LINES
 from clalign.values.alphabets import Alphabet
 from clalign.values.sequences import SequenceDatabase, longest_first
 
 VERSION = 2
-"""Changes whenever the rows of all files are counted otherwise than before, for runs name them."""
+"""Changes with the order of rows, since runs store numbers of rows."""
 
 READING = 5
-"""Changes whenever files are read or packed otherwise than before: what the cache keeps of them is made anew.
+"""Changes with the way in which files are read or packed, so that entries of the cache are rebuilt.
 
 4: A header of FASTA may follow residues in a line, and A3M may have comments and annotation.
 """
 
 VOLUME_RESIDUES = 8 << 20
 VOLUME_SEQUENCES = 64 << 10
-"""A volume, within which sequences are sorted by length, ends when it has so many."""
+"""Size of a volume, within which sequences are sorted by length."""
 
 FILES: dict[str, type[np.generic]] = {
     "codes": np.uint8,
@@ -39,7 +39,7 @@ FILES: dict[str, type[np.generic]] = {
     "text": np.uint8,
     "text_offsets": np.int64,
 }
-"""The arrays of `SequenceDatabase`, each a file."""
+"""Types of the arrays of `SequenceDatabase`, each of which is a file."""
 
 MANIFEST = "manifest.json"
 HASHES = "hashes"
@@ -57,7 +57,7 @@ LENGTH_EDGES = np.array(sorted({round(2.0 ** (n / 4)) for n in range(4 * 40)}), 
 
 
 class LengthFacts(Struct):
-    """Facts of the lengths of all sequences."""
+    """Statistics of the lengths of all sequences."""
 
     n: int = 0
     total: int = 0
@@ -76,7 +76,7 @@ class LengthFacts(Struct):
         self.total += int(lengths.sum())
         empty = lines[lengths == 0]
         self.n_empty += len(empty)
-        self.empty_lines = [*self.empty_lines, *empty[:SHOWN_LINES].tolist()][:SHOWN_LINES]
+        self.empty_lines = [*self.empty_lines, *empty[:MAX_SHOWN_LINES].tolist()][:MAX_SHOWN_LINES]
         places = np.searchsorted(LENGTH_EDGES, lengths, side="right")
         self.bins += np.bincount(places, minlength=len(self.bins))
 
@@ -91,7 +91,7 @@ class LengthFacts(Struct):
 
 
 class PackedWriter:
-    """Writes blocks of sequences into a folder, volume by volume.
+    """A writer of blocks of sequences into a folder, volume by volume.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class PackedWriter:
             self._flush(final=False)
 
     def finish(self) -> LengthFacts:
-        """Write what is left and return the facts of the lengths."""
+        """Write the rest and return the statistics of the lengths."""
         if self._streamed is not None:
             self._end_streamed()
         if self._starts:
@@ -193,7 +193,7 @@ class PackedWriter:
         return bool(self._starts) and self._size - self._starts[-1] > self._volume_residues
 
     def _volume_count(self, lengths: Integers) -> int:
-        """Return how many of the next sequences make a volume; 0 if it is not yet full.
+        """Return how many of the next sequences form a volume; 0 if it is not yet full.
 
         A sequence that alone is longer than a volume is a volume of its own.
         """
@@ -236,7 +236,7 @@ class PackedWriter:
         self._lines = self._lines[n_records:]
 
     def _begin_streamed(self) -> None:
-        """Write the open record as it comes, because it alone is longer than a volume."""
+        """Begin to write the open record part by part, because it is longer than a volume."""
         pieces, self._pieces = self._pieces, []
         self._streamed, self._size, self._starts = 0, 0, []
         for piece in pieces:
@@ -255,7 +255,7 @@ class PackedWriter:
 
 
 class Duplicates(Struct, frozen=True):
-    """Sequences with a name that another one had before: how many, and the first ones.
+    """Sequences with repeated names: how many, and the first ones.
 
     `lines` are those of the first headers, `first` is the place of the first one in the input.
     """
@@ -266,14 +266,14 @@ class Duplicates(Struct, frozen=True):
 
 
 def find_duplicates(folder: Path, at_once: int = NAMES_AT_ONCE) -> Duplicates:
-    """Find sequences whose name another one had before.
+    """Return the sequences whose name another one has before them.
 
     The hashes of the names are compared in parts, so this needs the same memory for any number.
 
     Parameters
     ----------
     folder : Path
-        Where a `PackedWriter` wrote.
+        The folder of a `PackedWriter`.
     at_once : int
         Hashes that are compared together.
     """
@@ -283,12 +283,12 @@ def find_duplicates(folder: Path, at_once: int = NAMES_AT_ONCE) -> Duplicates:
     for part in range(parts):
         places = _repeated(folder / HASHES, part, parts, at_once)
         count += len(places)
-        first = np.sort(np.concatenate([first, places]))[:SHOWN_LINES]
+        first = np.sort(np.concatenate([first, places]))[:MAX_SHOWN_LINES]
     return Duplicates(count, _lines_at(folder / LINES, first.tolist()), int(first[0]) if count else None)
 
 
 def _repeated(file: Path, part: int, parts: int, at_once: int) -> Integers:
-    """Return the place of each hash, among those of one part, that was there before."""
+    """Return the place of each repeated hash among those of one part."""
     places, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     start = 0
     with file.open("rb") as stream:
@@ -300,8 +300,8 @@ def _repeated(file: Path, part: int, parts: int, at_once: int) -> Integers:
             start += len(values)
     values = np.concatenate(hashes)
     order = np.argsort(values, kind="stable")
-    again = order[1:][np.diff(values[order]) == 0]
-    return np.sort(np.concatenate(places)[again])
+    repeated = order[1:][np.diff(values[order]) == 0]
+    return np.sort(np.concatenate(places)[repeated])
 
 
 def _lines_at(file: Path, places: list[int]) -> list[int]:
@@ -330,7 +330,7 @@ def name_of(folder: Path, place: int) -> str:
 
 
 def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
-    """Write sizes and checksums of the files and the facts of the input beside them; the working files go."""
+    """Write sizes and checksums of the files and the facts of the input, and remove the working files."""
     sums = json.loads((folder / SUMS).read_text("utf-8"))
     sizes = {name: (folder / name).stat().st_size for name in FILES}
     for name in (HASHES, LINES, SUMS):
@@ -344,16 +344,16 @@ class DamagedPack(Exception):
 
 
 class Manifest(Struct, frozen=True):
-    """What is written beside the files of a packed database.
+    """The manifest of a packed database.
 
     Attributes
     ----------
     facts : dict
-        Of the input.
+        Facts of the input.
     sums : dict
-        By name of the file, the CRC-32 of each of its pieces.
+        CRC-32 of each piece of a file, by its name.
     sizes : dict
-        By name of the file, its bytes.
+        Size of a file in bytes, by its name.
     """
 
     facts: dict[str, Any]
@@ -367,7 +367,7 @@ def read_manifest(folder: Path) -> Manifest:
     Raises
     ------
     DamagedPack
-        If a file is missing or has another size than it should, or the manifest is damaged.
+        If a file is missing or has a wrong size, or the manifest is damaged.
     """
     try:
         manifest = checked_content((folder / MANIFEST).read_text("utf-8"))
@@ -380,7 +380,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 class _Mapped:
-    """The arrays of a folder, mapped into memory; those of a folder that was made anew take their place."""
+    """The arrays of a folder, mapped into memory, and replaced if the folder is rebuilt."""
 
     def __init__(self, folder: Path, rebuild: Callable[[], None]) -> None:
         self._folder = folder
@@ -393,7 +393,7 @@ class _Mapped:
         found: dict[str, tuple[npt.NDArray[Any], list[int]]] = {}
         maps = []
         for name, kind in FILES.items():
-            content: mmap.mmap | bytes = b""  # what is empty cannot be mapped
+            content: mmap.mmap | bytes = b""  # an empty file cannot be mapped
             if manifest.sizes[name]:
                 with (self._folder / name).open("rb") as file:
                     maps.append(content := mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -407,7 +407,7 @@ class _Mapped:
             self.arrays[name].replace(*found)
 
     def release(self) -> None:
-        """Give the memory of the mapped pages back; they are read again when they are needed."""
+        """Free the memory of the mapped pages, which are read anew when they are needed."""
         for mapped in self._maps:
             if hasattr(mmap, "MADV_DONTNEED"):
                 mapped.madvise(mmap.MADV_DONTNEED)
@@ -418,12 +418,12 @@ def open_packed(
 ) -> SequenceDatabase:
     """Return the database in a folder, mapped into memory.
 
-    `rebuild` makes the folder anew; it is called where it turns out that a part of it is damaged.
+    `rebuild` makes the folder anew; it is called if a part turns out to be damaged.
 
     Raises
     ------
     DamagedPack, OSError, ValueError
-        If that is seen at once.
+        If damage is found at once.
     """
     mapped = _Mapped(folder, rebuild)
     return SequenceDatabase(

@@ -1,4 +1,4 @@
-"""Libraries of HMMER3 profiles, decoded once: reading the text of a model takes longer than most searches with it."""
+"""Libraries of HMMER3 profiles, decoded once, since reading a model as text takes longer than most searches."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from clalign.values.alphabets import ALPHABETS
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings
 
 VERSION = 2
-"""Of the decoded form; another one is made anew."""
+"""Version of the decoded form; others are rebuilt."""
 
 MAX_LIBRARIES = 64
-"""Beyond this the least recently used go."""
+"""Limit of the decoded libraries, above which the least recently used are removed."""
 
 _ARRAYS = ("match", "insert", "transitions", "composition")
 _MODELS = "models.json"
@@ -40,19 +40,19 @@ _STATISTICS = ("msv", "viterbi", "forward")
 _STEPS = (MM, MI, MD, IM, II, DM, DD)
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError)
-"""What damage in the cache, or a full disk, leads to."""
+"""Errors that damage in the cache, or a full disk, leads to."""
 
 _HEADER_BYTES = 128
-"""Of a file of numbers, whatever its size; written when that is known."""
+"""Size of the header of a file of numbers, which is written when the number of rows is known."""
 
 NODES_AT_ONCE = 1 << 17
 """Nodes of models that are read before they are written: some 25 MB."""
 
 
 def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool = True) -> tuple[list[Hmm], str]:
-    """Return all models of a file, and the SHA-256 of what was read of it.
+    """Return all models of a file, and the SHA-256 of its content.
 
-    A library of HMMER3 models is kept decoded, by that checksum.
+    A library of HMMER3 models is stored decoded, by that checksum.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool
     check : callable
         Called between models; it may raise `Cancelled`.
     keep : bool
-        Whether to take and to leave decoded models in the cache; False reads the text.
+        Whether decoded models are read from and written to the cache; False reads the text.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool
 
 
 def _checked(source: Source, sums: cache.Checksums, check: Callable[[], None]) -> Iterator[Hmm]:
-    """Yield the models of a file; in the end refuse one that is not that of the checksums any more."""
+    """Yield the models of a file; refuse it at the end if its checksum has changed."""
     text = TextReader(source)
     for hmm in models_in(text, check):
         check()
@@ -103,16 +103,16 @@ def _keep(models: Iterator[Hmm], place: Path) -> None:
 
 
 class _NotKept(Exception):
-    """Models of HMMER2 are read each time."""
+    """Raised for models of HMMER2, which are not stored decoded."""
 
 
 class _Keeper:
-    """Writes models into the cache while they are read, so that a large library is never in memory as a whole.
+    """A writer of models into the cache while they are read, so that a large library is never in memory as a whole.
 
     Parameters
     ----------
     place : Path
-        Where they are, all of them, after `finish`.
+        Folder of all models after `finish`.
     """
 
     def __init__(self, place: Path) -> None:
@@ -124,7 +124,7 @@ class _Keeper:
         self._letters = 0
 
     def add(self, hmm: Hmm) -> None:
-        """Take a model."""
+        """Add a model."""
         if not isinstance(hmm.settings, Hmmer3Settings):
             raise _NotKept
         self._waiting.append(hmm)
@@ -152,7 +152,7 @@ class _Keeper:
         self._waiting, self._n_waiting = [], 0
 
     def finish(self) -> None:
-        """Put everything in its place."""
+        """Write the rest and rename the folder to its final name."""
         self._write()
         assert self._working is not None
         for name in _ARRAYS:
@@ -169,7 +169,7 @@ class _Keeper:
         cache.limit_number(self._place.parent, MAX_LIBRARIES)
 
     def give_up(self) -> None:
-        """Leave nothing behind, unless it is finished."""
+        """Remove the working folder, unless it is finished."""
         if self._working is not None:
             cache.remove(self._working)
 
@@ -183,7 +183,7 @@ def _header(shape: tuple[int, int]) -> bytes:
 
 
 def _checksum(file: Path) -> int:
-    """Return the CRC-32 of a file, which is read piece by piece: mapped, all of it would count as memory in use."""
+    """Return the CRC-32 of a file, read piece by piece: mapped, all of it would count as memory in use."""
     found = 0
     with file.open("rb", buffering=0) as stream:
         while data := stream.read(CHUNK):
@@ -202,7 +202,7 @@ def _array(hmm: Hmm, name: str) -> Floats:
 
 
 def _description(hmm: Hmm) -> dict[str, Any]:
-    """Return everything of a model but its numbers."""
+    """Return all values of a model except for its tables, as plain data."""
     settings = hmm.settings
     assert isinstance(settings, Hmmer3Settings)
     return {
@@ -224,7 +224,7 @@ def _read(place: Path) -> Iterator[Hmm]:
     if sums != {name: _checksum(place / name) for name in _FILES}:
         raise ValueError("the numbers are damaged")
     models: list[dict[str, Any]] = json.loads((place / _MODELS).read_text("utf-8"))
-    # Views of plain arrays cost a fraction of those of mapped ones, and the pages are the system's all the same.
+    # Views of plain arrays cost a fraction of those of mapped ones; the pages stay mapped all the same.
     arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in _ARRAYS}
     start = 0
     for number, found in enumerate(models):
@@ -236,9 +236,7 @@ def _read(place: Path) -> Iterator[Hmm]:
 
 
 def _model(found: dict[str, Any], tables: dict[str, Floats], composition: npt.NDArray[np.float32]) -> Hmm:
-    statistics = {
-        name: None if given is None else Calibration(**given) for name, given in found["statistics"].items()
-    }  # fmt: skip
+    statistics = {name: None if given is None else Calibration(**given) for name, given in found["statistics"].items()}
     settings = Hmmer3Settings(
         version=found["version"],
         composition=None if math.isnan(composition[0]) else composition,

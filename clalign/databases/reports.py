@@ -1,4 +1,4 @@
-"""The input report: what a sequence file holds, and what a user should know about it."""
+"""The input report: facts of a sequence file, and issues that a user should know about."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.errors import quoted
-from clalign.formats.blocks import ODDITIES
-from clalign.formats.tally import DIGITS, SHOWN_LINES, code_counts
+from clalign.formats.blocks import WARNINGS
+from clalign.formats.tally import DIGITS, MAX_SHOWN_LINES, code_counts
 from clalign.values.alphabets import (
     DOT_CODE,
     ENCODE,
@@ -26,24 +26,24 @@ from clalign.values.alphabets import (
 from clalign.values.checked import Count, NotNegative, Place
 
 NUMBERED = ("genbank", "embl", "uniprot")
-"""Formats in which digits between residues are places of these."""
+"""Formats in which digits among residues number them."""
 
 Severity = Literal["note", "caution"]
 
 
 class Issue(Struct, frozen=True):
-    """One thing that a user should know about a file.
+    """An issue that a user should know about.
 
     Attributes
     ----------
     kind : str
-        Its name for programs: ``letters``, ``duplicate_names``, ``gaps`` and so on.
+        Name of the kind of issue: ``letters``, ``duplicate_names``, ``gaps`` and so on.
     severity : str
-        ``note`` (harmless) or ``caution`` (may change what is found).
+        ``note`` (harmless) or ``caution`` (may change results).
     text : str
-        In words.
+        The message.
     count : int
-        How often.
+        How often it occurs.
     lines : tuple of int
         Numbers of the first lines concerned, counted from 1 in the decompressed text.
     """
@@ -56,14 +56,14 @@ class Issue(Struct, frozen=True):
 
 
 class InputReport(Struct, frozen=True):
-    """What a sequence file holds.
+    """Facts of a sequence file, and issues.
 
     Attributes
     ----------
     path, digest : str
         The file and its SHA-256.
     format, compression, line_ends : str
-        How it is written.
+        Format, compression and kind of line ends.
     alphabet, alphabet_reason : str
         ``amino``, ``dna`` or ``rna``, and why.
     n_sequences, n_residues, n_empty : int
@@ -95,26 +95,26 @@ class InputReport(Struct, frozen=True):
     issues: tuple[Issue, ...] = ()
     is_doubtful: bool = False
 
-    def oddities(self, but: Container[str] = ()) -> Iterator[str]:
-        """Yield what is odd about the file and may change what is found, with its name and the first line of it.
+    def oddities(self, without: Container[str] = ()) -> Iterator[str]:
+        """Yield the issues that may change results, with the name of the file and the first line.
 
         Parameters
         ----------
-        but : container of str
+        without : container of str
             Kinds of issues that are left out.
         """
         for issue in self.issues:
-            if (issue.severity == "caution" or issue.kind == "digits") and issue.kind not in but:
-                yield self.told(issue)
+            if (issue.severity == "caution" or issue.kind == "digits") and issue.kind not in without:
+                yield self.issue_text(issue)
 
-    def told(self, issue: Issue) -> str:
-        """Return what an issue says, with the name of the file and the first line of it."""
+    def issue_text(self, issue: Issue) -> str:
+        """Return the message of an issue, with the name of the file and the first line."""
         line = f", line {issue.lines[0]:,}" if issue.lines else ""
         return f"{self.path}{line}: {issue.text}"
 
 
 class Facts(Struct, frozen=True):
-    """What was found when a file was packed; independent of what alphabet it is taken for.
+    """The findings of packing a file, which do not depend on its alphabet.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Facts(Struct, frozen=True):
     line_ends : dict
         Number of each kind, and whether the last line has one (``final``).
     byte_counts, byte_lines, byte_records : dict
-        For each byte among the residues: how often, in which lines first, and in which record first if that is known.
+        For each byte among the residues: its number, its first lines, and its first record where known.
     findings : dict
         For each kind: count, lines and a detail.
     n_sequences, n_residues, n_empty, shortest, longest : int
@@ -159,7 +159,7 @@ class Facts(Struct, frozen=True):
 def make_report(
     facts: Facts, alphabet: Alphabet | None, path: str, digest: str, compression: str
 ) -> tuple[Alphabet, InputReport]:
-    """Return the alphabet to take a file for, guessed if None is given, and the report on the file."""
+    """Return the alphabet of a file, guessed if None is given, and the report on the file."""
     guess, reason = guess_alphabet(facts.counts())
     if alphabet is not None:
         reason = "chosen" if alphabet == guess else f"chosen; it looks like {guess.label}: {reason}"
@@ -199,7 +199,7 @@ def _letter_issues(facts: Facts, alphabet: Alphabet) -> Iterator[Issue]:
         elif code == STOP_CODE:
             stops.append(byte)
     if foreign:
-        text = f"Characters that are no {alphabet.label} residues: {_listed(facts, foreign)}."
+        text = f"Characters that are not {alphabet.label} residues: {_listed(facts, foreign)}."
         first = str(min(foreign, key=lambda byte: facts.byte_lines[str(byte)]))
         if record := facts.byte_records.get(first):
             text += f" The first is in the record {quoted(record)}."
@@ -213,7 +213,7 @@ def _letter_issues(facts: Facts, alphabet: Alphabet) -> Iterator[Issue]:
         text = f"Stop characters: {_listed(facts, stops)}. They are kept and scored as unknown residues."
         yield _byte_issue(facts, "stops", "note", text, stops)
     if digits and facts.format not in NUMBERED:
-        yield _byte_issue(facts, "digits", "note", ODDITIES["digits"], digits)
+        yield _byte_issue(facts, "digits", "note", WARNINGS["digits"], digits)
 
 
 def _shown(byte: int) -> str:
@@ -228,26 +228,26 @@ def _listed(facts: Facts, values: list[int]) -> str:
 def _byte_issue(facts: Facts, kind: str, severity: Severity, text: str, values: list[int]) -> Issue:
     count = sum(facts.byte_counts[str(byte)] for byte in values)
     lines = sorted({line for byte in values for line in facts.byte_lines.get(str(byte), [])})
-    return Issue(kind, severity, text, count, tuple(lines[:SHOWN_LINES]))
+    return Issue(kind, severity, text, count, tuple(lines[:MAX_SHOWN_LINES]))
 
 
 _TEXTS: dict[str, tuple[Severity, str]] = {
     "duplicate_names": (
         "caution",
-        'Sequences with a name that another one had before: {count:,}, for example "{detail}". All are searched.',
+        'Sequences with a repeated name: {count:,}, for example "{detail}". All are searched.',
     ),
-    "empty": ("caution", "Records without residues: {count:,}. They are kept in the count of records only."),
-    "unnamed": ("caution", ODDITIES["unnamed"]),
+    "empty": ("caution", "Records without residues: {count:,}. They are only counted."),
+    "unnamed": ("caution", WARNINGS["unnamed"]),
     "gaps_dropped": (
         "note",
         "An alignment: {count:,} gap characters were left out.",
     ),
-    "joined": ("caution", ODDITIES["joined"]),
+    "joined": ("caution", WARNINGS["joined"]),
     "comment": ("note", "Comment lines were left out: {count:,}."),
-    "annotation": ("note", 'Rows of annotation were left out: {count:,}, for example "{detail}".'),
+    "annotation": ("note", 'Annotation rows were left out: {count:,}, for example "{detail}".'),
     "no_terminator": ("caution", "The last record has no closing //, but {detail}."),
-    "length": ("caution", "Records whose length is not the one they declare: {count:,}; the first: {detail}."),
-    "no_sequence": ("caution", 'Records that hold no sequence: {count:,}, for example "{detail}".'),
+    "length": ("caution", "Records whose length differs from the declared one: {count:,}; the first: {detail}."),
+    "no_sequence": ("caution", 'Records without a sequence: {count:,}, for example "{detail}".'),
     "text_between": ("note", "Lines between records were left out: {count:,}."),
 }
 

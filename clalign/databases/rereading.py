@@ -1,4 +1,4 @@
-"""Some rows of a database read again from the file itself, not from what was prepared of it."""
+"""Rows of a database read from the original file rather than from its prepared form."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ALIGNED = "aligned fasta"
 
 
 class Reread(Struct, frozen=True):
-    """What a file holds.
+    """Rows of a database as the file has them.
 
     Attributes
     ----------
     database : SequenceDatabase
-        With the rows of the one before, of which only those asked for have residues, and those and `named` headers.
+        Rows as before, of which only the chosen ones have residues, and these and the `named` ones headers.
     lengths : int64[n]
         Residues of each record, in the order of the file.
     """
@@ -38,29 +38,29 @@ class Reread(Struct, frozen=True):
 
 
 def with_headers(database: SequenceDatabase, reread: Reread) -> SequenceDatabase:
-    """Return a database with the headers that its file holds."""
-    again = reread.database
-    return replace(database, text=again.text, text_offsets=again.text_offsets)
+    """Return a database with the headers of its file."""
+    fresh = reread.database
+    return replace(database, text=fresh.text, text_offsets=fresh.text_offsets)
 
 
-def read_again(
+def reread_rows(
     path: str, database: SequenceDatabase, report: InputReport, rows: Rows, context: JobContext, named: Rows = NO_ROWS
 ) -> Reread:
-    """Read a whole file again and return chosen rows of its database.
+    """Read a whole file and return chosen rows of its database.
 
     Parameters
     ----------
     path : str
     database : SequenceDatabase
-        Tells the place in the file of each row.
+        Its `order` gives the place of each row in the file.
     report : InputReport
-        Tells the format.
+        Its `format` is that of the file.
     rows : int64[m]
-        Which rows are wanted.
+        Rows to read with residues.
     context : JobContext
-        Told of the progress, asked whether to go on.
+        Receives the progress; may cancel.
     named : int64[k]
-        Of which other rows the headers are wanted.
+        Other rows, of which only the headers are read.
     """
     name = "fasta" if report.format == ALIGNED else report.format
     drop_gaps = report.format == ALIGNED or name in ALIGNMENTS
@@ -103,7 +103,7 @@ def _records(
 
 
 def _joined(parts: list[bytes], rows: Rows, n: int) -> tuple[npt.NDArray[np.uint8], Rows]:
-    """Return parts one after the other, and where each of n rows begins, of which the others are empty."""
+    """Return the parts of some rows one after the other, and where each of n rows begins; the others are empty."""
     lengths = np.zeros(n, np.int64)
     lengths[rows] = [len(part) for part in parts]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Few sequences with their letters as the file has them: case, gaps and all, for what is written with them again."""
+"""Sequences with the letters of the file, with case and gaps, for outputs that show them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SequenceRow(Struct, frozen=True):
     ----------
     name, description : str
     text : bytes
-        Its letters; gap characters where it is a row.
+        Its letters, with gap characters if it is a row.
     """
 
     name: str
@@ -44,7 +44,7 @@ class SequenceRow(Struct, frozen=True):
 
 
 def read_sequences(path: str, context: JobContext | None = None) -> list[SequenceRow]:
-    """Read the sequences of a file of any format; of FASTA and alignments the case of letters is kept.
+    """Read the sequences of a file of any format; FASTA and alignments keep the case of letters.
 
     Digits in FASTA, which number residues, are left out with a warning.
 
@@ -93,7 +93,7 @@ def core_blocks(path: str, rows: list[SequenceRow]) -> npt.NDArray[np.bool_]:
     ----------
     path : str
     rows : list of SequenceRow
-        What was read of it.
+        The rows of the file.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def core_blocks(path: str, rows: list[SequenceRow]) -> npt.NDArray[np.bool_]:
         core = np.asarray(np.all(is_upper | is_gap, axis=0) & ~np.all(is_gap, axis=0))
     if not core.any():
         hint = "Compare all columns, or give a reference whose core blocks are in upper case."
-        raise InputError(path, "it marks no core blocks.", hint)
+        raise InputError(path, "no core blocks are marked in this file.", hint)
     return core
 
 
@@ -126,7 +126,7 @@ def check_names(path: str, rows: list[SequenceRow]) -> None:
     known: set[str] = set()
     for row in rows:
         if row.name in known:
-            raise InputError(path, f"two sequences are named {quoted(row.name)}.", "Give each a name of its own.")
+            raise InputError(path, f"two sequences are named {quoted(row.name)}.", "Rename one of them.")
         known.add(row.name)
 
 

@@ -77,18 +77,18 @@ def check_clans(path: str, rule: str, profiles: str) -> None:
     """Raise what `clans_of` would, of a run that is yet to be made with these profiles; empty if it is of others."""
     if path:
         clan_files.read_clans(path)
-    demand_clans(path or (profiles and clan_files.beside(profiles)), rule)
+    demand_clans(path or (profiles and clan_files.clans_beside(profiles)), rule)
 
 
 def _beside(run: RunFile) -> str:
     profiles = (run.facts.spec or {}).get("profiles")
     if not profiles:
         return ""
-    found = clan_files.beside(str(profiles))
+    found = clan_files.clans_beside(str(profiles))
     if found:
         return found
     try:
-        return clan_files.beside(str(input_of(run, "profiles", QuietContext())))
+        return clan_files.clans_beside(str(input_of(run, "profiles", QuietContext())))
     except ClalignError:  # it has moved, and nothing can lie beside it
         return ""
 

@@ -14,7 +14,7 @@ from clalign.engines.export_source import OTHER_EXPORT, Begun, Choice, Source
 from clalign.engines.exports import Export
 from clalign.errors import OptionError
 from clalign.formats.tables import PARTIAL, Provenance
-from clalign.formats.writers import BESIDE, SafeCells, fasta_record, has_neighbors, whole_file
+from clalign.formats.writers import PROVENANCE_ENDING, SafeCells, fasta_record, has_neighbors, whole_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import open_run
 from clalign.runs.side_files import check_output
@@ -114,7 +114,7 @@ def _tell_origin(origin: Provenance, one: Export, path: str, choice: Choice, con
         given = choice.given.items()
         options = {name: value for name, value in given if name != "provenance" and one.heeds(name, choice)}
         facts = {"file": Path(path).name, "export": one.name, **origin.facts(), "options": options}
-        with whole_file(f"{path}{BESIDE}") as stream:
+        with whole_file(f"{path}{PROVENANCE_ENDING}") as stream:
             stream.write(json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
 
 

@@ -11,26 +11,26 @@ import numpy.typing as npt
 from clalign.errors import InputError
 from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Block, BlockBuilder, Reading, text_of
-from clalign.formats.fasta import fasta_lines, fasta_pieces, text_before
+from clalign.formats.fasta import fasta_lines, fasta_pieces, text_before_error
 from clalign.formats.recognize import A3M_ANNOTATION, identify
 from clalign.formats.sources import LINE_BYTES, Source, TextReader
 from clalign.jobs import JobContext
 
 COMMENT, ANNOTATION = "comment", "annotation"
-"""What is found beside rows."""
+"""Kinds of findings that are no rows."""
 
 INSERTS = bytes(range(ord("a"), ord("z") + 1)) + b"."
-BESIDE = 64
-"""Bytes for each letter of the longest row that placing its columns takes: eight numbers."""
+COLUMN_BYTES = 64
+"""Bytes of memory for each letter of the longest row while its columns are placed: eight numbers."""
 
-COPIES = 4
-"""So often the longest row is in memory while it is made."""
+ROW_COPIES = 4
+"""Number of copies of the longest row that are in memory while it is made."""
 
 _NO_COLUMN = INSERTS + b" \t\v\f"
 
 
 def alignment_form(source: Source, context: JobContext) -> str:
-    """Return the format of what may be an alignment; of files that begin as FASTA does some are A3M.
+    """Return the format of a file that may be an alignment; some files that begin like FASTA are A3M.
 
     Raises
     ------
@@ -41,14 +41,14 @@ def alignment_form(source: Source, context: JobContext) -> str:
 
 
 def refined(form: str, source: Source, context: JobContext) -> str:
-    """Return the format of a file, A3M where it only begins as FASTA does."""
+    """Return the format of a file: A3M where it only begins like FASTA."""
     return "a3m" if form == "fasta" and is_a3m(TextReader(source, context)) else form
 
 
 def is_a3m(text: TextReader) -> bool:
-    """Return whether the rows of a FASTA file do not differ in columns (upper-case letters and ``-``) but otherwise.
+    """Return whether the rows of a FASTA file have equal numbers of columns (upper-case letters and ``-``) but are A3M.
 
-    That is in length; or there are comments or annotation as HH-suite has them.
+    They are if their lengths differ, or if there are comments or annotation of HH-suite.
     """
     columns: set[int] = set()
     lengths: set[int] = set()
@@ -82,7 +82,7 @@ def _unequal(text: TextReader, n_columns: int, line: int) -> InputError:
 
 
 def _sizes(reading: Reading) -> Iterator[tuple[int, int, int]]:
-    """Yield of each row the line in which it begins, its columns, and its letters; notice what is no row."""
+    """Yield the line where each row begins, its columns and its letters; comments and annotation become findings."""
     begun = n_columns = length = 0
     for piece in fasta_pieces(reading):
         goes_on = piece.goes_on
@@ -127,13 +127,13 @@ def a3m_lines(reading: Reading) -> Iterator[tuple[int, bytes]]:
         elif _is_comment(reading, number, line):
             continue
         if is_left_out is None and line.strip():
-            raise text_before(reading.text, number)
+            raise text_before_error(reading.text, number)
         if is_left_out is False:
             yield number, line
 
 
 def read_a3m_blocks(reading: Reading) -> Iterator[Block]:
-    """Give the sequences of an A3M alignment as blocks."""
+    """Yield the sequences of an A3M alignment as blocks."""
     builder = BlockBuilder(reading)
     for number, line in a3m_lines(reading):
         if line.startswith(b">"):
@@ -165,7 +165,7 @@ def a3m_rows(reading: Reading, rows: AlignedRows) -> None:
         return
     ends = np.cumsum(widths)
     n_columns = int(ends[-1])
-    reading.text.keep(COPIES * n_columns, given[0][0])
+    reading.text.keep(ROW_COPIES * n_columns, given[0][0])
     for place in range(1, len(given) + 1):
         reading.text.context.check()
         number, name, description, text = given.popleft()
@@ -176,24 +176,24 @@ def a3m_rows(reading: Reading, rows: AlignedRows) -> None:
 
 
 def a3m_sequences(reading: Reading) -> Iterator[tuple[int, str, str, bytes]]:
-    """Give the line, the name, the description and the letters of each row, without the dots that some files have."""
-    parted: deque[tuple[int, str, str, list[bytes]]] = deque()
+    """Yield the line, the name, the description and the letters of each row, without the dots that some files have."""
+    split_rows: deque[tuple[int, str, str, list[bytes]]] = deque()
     size = longest = 0
     for number, line in a3m_lines(reading):
         if line.startswith(b">"):
             reading.text.keep(len(line) + LINE_BYTES, number)
             name, description = (*text_of(line[1:]).split(None, 1), "", "")[:2]
-            parted.append((number, name, description, []))
+            split_rows.append((number, name, description, []))
             size = 0
         else:
             reading.check(name, number, line)
             letters = line.translate(None, b". \t\v\f")
             size += len(letters)
-            reading.text.keep(len(letters) + LINE_BYTES + BESIDE * max(0, size - longest), number)
+            reading.text.keep(len(letters) + LINE_BYTES + COLUMN_BYTES * max(0, size - longest), number)
             longest = max(longest, size)
-            parted[-1][3].append(letters)
-    while parted:  # so that parts and whole rows are never both there
-        number, name, description, parts = parted.popleft()
+            split_rows[-1][3].append(letters)
+    while split_rows:  # so that parts and whole rows are not in memory together
+        number, name, description, parts = split_rows.popleft()
         yield number, name, description, b"".join(parts)
 
 

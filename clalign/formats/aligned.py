@@ -14,26 +14,26 @@ import numpy.typing as npt
 
 from clalign.errors import OutputError, quoted
 from clalign.formats.blocks import Block, BlockBuilder, Reading
-from clalign.formats.sources import LINE_BYTES, TextReader
+from clalign.formats.sources import LINE_BYTES, NEW_COPY_HINT, TextReader
 from clalign.formats.tally import BLANKS
 from clalign.values.row_alignments import Bytes, RowAlignment, RowNotes, RowTexts
 
 Integers = npt.NDArray[np.int64]
 
 MAX_BYTES_IN_MEMORY = 64 << 20
-"""Letters that are kept in memory; more are kept in a temporary file, which goes with its last user."""
+"""Limit of the letters in memory; more are kept in a temporary file, which is removed with its last user."""
 
 PART_BYTES = 24
 """Bytes of memory that a part of a row takes beside its letters."""
 
 ROW_BYTES = 3 * LINE_BYTES
-"""Bytes of memory that a row takes that is found by its name."""
+"""Bytes of memory that a row takes if it is found by its name."""
 
 STORE_BYTES = 1024
 """Bytes of memory that a `CellStore` takes."""
 
 CHECK_INTERVAL = 4096
-"""Number of parts written between two questions whether to go on."""
+"""Parts that are written between two checks for cancelling."""
 
 
 class RowNames:
@@ -59,8 +59,8 @@ class RowNames:
         """
         if name in self._names:
             raise self._text.error(
-                f"a second row is named {quoted(name)} (duplicate seq name).",
-                "Give each row a name of its own; rows that go on in another block need a blank line between blocks.",
+                f"two rows are named {quoted(name)} (duplicate seq name).",
+                "Rename one of them; if rows continue in another block, put a blank line between the blocks.",
                 line,
             )
         self._names.add(name)
@@ -109,7 +109,7 @@ class CellStore:
 
     @cached_property
     def parts(self) -> tuple[Bytes, Integers, Integers, Integers]:
-        """All letters row by row, and of the parts in this order the row, the size and the line; none may be added."""
+        """All letters row by row, and row, size and line of each part in this order; no part may be added later."""
         rows = np.frombuffer(self._rows, np.int32).astype(np.int64)
         sizes, lines = np.frombuffer(self._sizes, np.int64), np.frombuffer(self._lines, np.int64)
         letters = np.frombuffer(self._letters, np.uint8)
@@ -155,7 +155,7 @@ class CellStore:
             raise self._text.error(
                 f"the rows of the alignment differ in length: {quoted(names[row])} has {length:,} columns, but "
                 f"{quoted(names[int(found[0])])} has {int(lengths[0]):,}.",
-                "Part of the alignment may be missing; take the file from its source again.",
+                f"Part of the alignment may be missing. {NEW_COPY_HINT}",
                 int(lines[rows == row][-1]),
             )
         return found, letters.reshape(len(found), int(lengths[0]))
@@ -181,7 +181,7 @@ def _no_room(error: OSError) -> OutputError:
 
 
 class AlignedRows:
-    """The rows of one alignment in the order of their first letters, and what the file says of them.
+    """The rows of one alignment in the order of their first letters, with their annotation.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class AlignedRows:
     ----------
     names, descriptions : list of str
     accessions : dict
-        By name.
+        Accessions by the names of rows.
     columns : dict
         Texts of the whole alignment by their tags; those of another width are left out.
     notes : RowNotes
@@ -216,7 +216,7 @@ class AlignedRows:
         return name in self._mentioned
 
     def mention(self, name: str, line: int) -> None:
-        """Note that a line tells something of a row, which may follow."""
+        """Note that a line mentions a row, which may follow."""
         if name not in self._mentioned:
             self._reading.text.keep(len(name) + ROW_BYTES, line)
             self._mentioned[name] = line
@@ -241,7 +241,7 @@ class AlignedRows:
         self._letters.add(len(self.names) - 1, letters, line)
 
     def end_block(self) -> None:
-        """Let the rows go on in other lines: until then each has one part."""
+        """End a block, in which each row has one part: rows may continue in later lines."""
         self._block.clear()
 
     def add(self, name: str, line: int, text: bytes) -> None:
@@ -299,7 +299,7 @@ class AlignedRows:
         missing = next((row for row, place in enumerate(found.tolist()) if row != place), len(found))
         if missing < len(self.names):
             name = self.names[missing]
-            reason = f"there is annotation of the row {quoted(name)}, but there is no such row."
+            reason = f"the row {quoted(name)} has annotation, but no residues."
             raise self._reading.text.error(reason, line=self._mentioned[name])
         n_columns, notes = cells.shape[1], self.notes
         notes.columns.update({tag: bytes(text) for tag, text in self.columns.items() if len(text) == n_columns})
@@ -310,7 +310,7 @@ class AlignedRows:
         return RowAlignment(cells, self.names, self.descriptions, notes)
 
     def hand_over(self, builder: BlockBuilder) -> Iterator[Block]:
-        """Give the rows to a builder, in the order in which the file first mentions them.
+        """Yield the rows to a builder, in the order in which the file first mentions them.
 
         Raises
         ------

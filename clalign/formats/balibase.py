@@ -15,20 +15,20 @@ NAME, LETTERS = "seq-name", "seq-data"
 SCORE_NAME, SCORES = "colsco-name", "colsco-data"
 
 CORE_TAG = "core"
-"""Of the annotation of columns that marks those of core blocks with ``*``."""
+"""Tag of the annotation that marks the columns of core blocks with ``*``."""
 
 MAX_TEXT_BYTES = 16 << 20
-"""Bytes of the text of an element, and of a tag or a comment."""
+"""Limit of the bytes of the text of an element, of a tag and of a comment."""
 
 MAX_DEPTH = 100
-"""Elements within each other; those of a reference are six."""
+"""Limit of the depth of elements; references have six levels."""
 
 CORE_SCORE = "coreblock"
 """The name of the scores of columns that mark core blocks with 1."""
 
 
 def balibase_rows(reading: Reading, rows: AlignedRows) -> None:
-    """Add the rows of a reference, and which of its columns are core blocks if it says so.
+    """Add the rows of a reference, and its core blocks if it has them.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def _elements(reading: Reading, *wanted: str) -> Iterator[tuple[str, int, str]]:
         nonlocal depth
         depth += 1
         if depth > MAX_DEPTH:
-            reason = f"more than {MAX_DEPTH} elements stand within each other, so this is no reference of BAliBASE."
+            reason = f"elements are nested more than {MAX_DEPTH} levels deep, so this is not a BAliBASE reference."
             raise reading.text.error(reason, line=parser.CurrentLineNumber)
         parts.clear()
         parser.CharacterDataHandler = parts.append if name in wanted else None
@@ -76,7 +76,7 @@ def _elements(reading: Reading, *wanted: str) -> Iterator[tuple[str, int, str]]:
         parser.CharacterDataHandler = None
 
     def refuse(*_: object) -> NoReturn:
-        raise reading.text.error("this XML declares entities of its own, which are not read.")
+        raise reading.text.error("this XML declares entities, which are not supported.")
 
     parser.StartElementHandler, parser.EndElementHandler, parser.EntityDeclHandler = begin, end, refuse
     try:
@@ -86,11 +86,11 @@ def _elements(reading: Reading, *wanted: str) -> Iterator[tuple[str, int, str]]:
             yield from found
             found.clear()
             n_bytes += len(chunk)
-            # What the parser has not gone through is a tag or a comment without its end.
+            # The parser holds back a tag or a comment until it ends.
             if max(sum(map(len, parts)), n_bytes - parser.CurrentByteIndex) > MAX_TEXT_BYTES:
                 reason = f"an element, a tag or a comment takes more than {size_text(MAX_TEXT_BYTES)}."
                 raise reading.text.error(reason, line=parser.CurrentLineNumber)
         parser.Parse(b"", True)
     except expat.ExpatError as error:
-        reason = f"this is no sound XML ({expat.ErrorString(error.code)})."
+        reason = f"the XML is not well formed ({expat.ErrorString(error.code)})."
         raise reading.text.error(reason, line=error.lineno) from None

@@ -1,4 +1,4 @@
-"""The columns of BLAST's tables by their names; what a help needs of them."""
+"""The columns of BLAST's tables by their names, with words for helps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WORDS = {
     "btop": "BLAST's traceback operations",
     "cigar": "path along the target, as in SAM: M both, I query alone, D target alone",
 }
-"""Names of columns for ``--outfmt``, and what they hold; all but the last are BLAST's, and scovhsp."""
+"""Names of columns for ``--outfmt``, and their contents; all but scovhsp and cigar are BLAST's."""
 
 FIELDS = {
     "qseqid": "query id", "qacc": "query acc.", "qaccver": "query acc.ver", "qlen": "query length",
@@ -55,10 +55,10 @@ FIELDS = {
     "qcovs": "% query coverage per subject", "qcovhsp": "% query coverage per hsp",
     "scovhsp": "% subject coverage per hsp", "sstrand": "subject strand", "btop": "BTOP", "cigar": "CIGAR",
 }  # fmt: skip
-"""What the comments of format 7 call the columns."""
+"""Titles of the columns in the comments of format 7."""
 
 STANDARD = "qseqid sseqid pident length mismatch gapopen qstart qend sstart send evalue bitscore"
-"""What BLAST prints when no columns are named."""
+"""Columns that BLAST prints by default."""
 
 
 def columns_of(text: str) -> tuple[str, ...]:
@@ -71,12 +71,12 @@ def columns_of(text: str) -> tuple[str, ...]:
     """
     words = text.split()
     if not words or words[0] not in ("6", "7"):
-        hint = 'Only BLAST\'s formats 6 and 7 are known: 6, or such as "6 qseqid sseqid".'
+        hint = 'Give BLAST\'s format 6 or 7, with or without columns, as in "6 qseqid sseqid".'
         raise OptionError(f'--outfmt is "{text}".', hint)
     names = re.sub(r"\bstd\b", STANDARD, " ".join(words[1:]) or STANDARD).split()
     unknown = next((name for name in names if name not in WORDS), None)
     if unknown is not None:
         near = difflib.get_close_matches(unknown, WORDS, 3)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
-        raise OptionError(f'There is no column "{unknown}".', f"{hint}Known are: std, {', '.join(WORDS)}.")
+        raise OptionError(f'There is no column "{unknown}".', f"{hint}The columns are: std, {', '.join(WORDS)}.")
     return tuple(names)

@@ -1,4 +1,4 @@
-"""Blocks: the form in which every reader hands over sequences, some megabytes at a time."""
+"""Blocks: the form in which readers yield sequences, some megabytes at a time."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ CODES = ENCODE.tobytes()
 DROPPED = BLANKS + DIGITS
 
 BLOCK = 1 << 20
-"""Residues that a builder gathers before it gives a block."""
+"""Residues that a builder gathers before it yields a block."""
 
 NOT_RESIDUES = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz*?" + GAPS + DROPPED))
-"""What stands for no residue of any alphabet, for no gap, and not for an unknown letter (``?``)."""
+"""Bytes that stand for no residue of any alphabet, no gap and no unknown letter (``?``)."""
 
 NOT_IN_ROWS = NOT_RESIDUES + DIGITS
-"""What rows of alignments do not hold: digits do not number residues there."""
+"""Bytes that rows of alignments do not hold; digits do not number residues there."""
 
 assert all(ENCODE[byte] == DROP for byte in DROPPED)
 
@@ -41,7 +41,7 @@ class Block(Struct, frozen=True):
     breaks : int64[n]
         Where in `codes` each new record begins; what lies before continues the last record.
     texts : list of bytes
-        Name, accession and description of each new record in UTF-8, parted by tabulators.
+        Name, accession and description of each new record in UTF-8, separated by tabs.
     lines : int64[n]
         Line number of the header of each new record.
     """
@@ -52,17 +52,17 @@ class Block(Struct, frozen=True):
     lines: npt.NDArray[np.int64]
 
 
-ODDITIES = {
-    "joined": "Headers that follow residues in a line, as where files are joined of which one does not end with a line"
+WARNINGS = {
+    "joined": "Headers that follow residues on the same line, as in joined files of which one lacks its last line"
     " end: {count:,}. Each begins a record.",
     "digits": "Digits among the residues were left out.",
     "unnamed": 'Records without a name: {count:,}. They got names such as "{detail}".',
 }
-"""What is told of a file wherever it is read, by the kind of a finding."""
+"""Warnings about a file, by the kind of a finding."""
 
 
 class RefusedLetter(InputError):
-    """A character among residues that is none.
+    """A character among residues that stands for no residue.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class RefusedLetter(InputError):
 
 
 class Reading(Struct):
-    """One pass over a file: the text, and what is noticed on the way.
+    """One pass over a file: the text, and what is found in it.
 
     Attributes
     ----------
@@ -121,25 +121,25 @@ class Reading(Struct):
                     raise RefusedLetter(self.text.source.label, record, number, letter)
 
     def warn(self) -> None:
-        """Tell the `ODDITIES` that were found; of databases their reports do."""
-        for kind, words in ODDITIES.items():
+        """Issue the `WARNINGS` that apply; for databases this is done by their reports."""
+        for kind, words in WARNINGS.items():
             if found := self.findings.found.get(kind):
                 place = f"{self.text.source.label}, line {found.lines[0]:,}"
                 self.text.context.warn(f"{place}: {words.format(count=found.count, detail=found.detail)}")
 
 
 def record_text(name: str, accession: str, description: str) -> bytes:
-    """Return the header of a record as a database keeps it."""
+    """Return the header of a record as a database stores it."""
     return f"{name}\t{accession}\t{' '.join(description.split())}".encode()
 
 
 class BlockBuilder:
-    """Gathers whole records into blocks, for formats that are read line by line.
+    """A builder of blocks of whole records, for formats that are read line by line.
 
     Parameters
     ----------
     reading : Reading
-        Gets the counts of the letters.
+        Receives the counts of the letters.
     """
 
     def __init__(self, reading: Reading) -> None:
@@ -169,7 +169,7 @@ class BlockBuilder:
         self._lines.append(line)
 
     def residues(self, line: int, data: bytes) -> int:
-        """Add a line of residues to the last record; return how many there are."""
+        """Add a line of residues to the last record and return their number."""
         self._reading.check(self._name, line, data)
         codes = data.translate(CODES, self._reading.dropped)
         self._codes.append(codes)
@@ -179,12 +179,12 @@ class BlockBuilder:
         return len(codes)
 
     def full(self) -> Iterator[Block]:
-        """Give a block if enough is gathered; call it between lines."""
+        """Yield a block if enough is gathered; to be called between lines."""
         if self._size >= BLOCK or len(self._texts) >= BLOCK >> 6:
             yield from self.rest()
 
     def rest(self) -> Iterator[Block]:
-        """Give what is left."""
+        """Yield a block of what is left."""
         if not self._texts and not self._codes:
             return
         self._count()

@@ -11,7 +11,7 @@ from clalign.errors import InputError, OptionError
 from clalign.formats import hmmer3
 from clalign.formats.numbers import whole
 from clalign.formats.recognize import HMMER3_BINARY, identify
-from clalign.formats.sources import CHUNK, LONGEST_PROFILE_LINE, RawReader, Source, decoded, opened
+from clalign.formats.sources import CHUNK, MAX_PROFILE_LINE_BYTES, RawReader, Source, decoded, opened
 from clalign.formats.writers import whole_file
 from clalign.values.profiles import Calibration
 
@@ -59,13 +59,13 @@ def evd_line(calibration: Calibration) -> str:
 
 
 def model_heads(path: str, check: Callable[[], None] = lambda: None) -> list[ModelHead]:
-    """Return what the headers of a HMMER2 file say, without reading the models.
+    """Return names and lengths from the headers of a HMMER2 file, without reading the models.
 
     Parameters
     ----------
     path : str
     check : callable
-        Called now and then; it may raise `Cancelled`.
+        Called from time to time; it may raise `Cancelled`.
 
     Raises
     ------
@@ -86,18 +86,14 @@ def model_heads(path: str, check: Callable[[], None] = lambda: None) -> list[Mod
             if place.model > known:
                 names.append("")
                 lengths.append(0)
-                _refuse_newer(line, path)
+                if line.strip().startswith(_NEWER):
+                    raise _newer(path)
             elif place.part == "header" and line[:5].strip() == b"NAME":
                 names[-1] = decoded(line[6:].strip())
             elif place.part == "header" and line[:5].strip() == b"LENG":
                 words = decoded(line[6:]).split()
                 lengths[-1] = max(0, (words and whole(words[0])) or 0)
     return [ModelHead(name, length) for name, length in zip(names, lengths, strict=True)]
-
-
-def _refuse_newer(magic: bytes, path: str) -> None:
-    if magic.strip().startswith(_NEWER):
-        raise _newer(path)
 
 
 def _newer(path: str) -> OptionError:
@@ -121,8 +117,8 @@ def _raw_lines(
             check()
             lines = (carry + data).splitlines(keepends=True)
             number += len(lines) - 1
-            if len(lines[-1]) > LONGEST_PROFILE_LINE:
-                reason = f"the line is longer than {size_text(LONGEST_PROFILE_LINE)}."
+            if len(lines[-1]) > MAX_PROFILE_LINE_BYTES:
+                reason = f"the line is longer than {size_text(MAX_PROFILE_LINE_BYTES)}."
                 raise InputError(source.label, reason, "Check whether this is the right file.", number + 1)
             # The last one may go on, and its CR may be followed by LF.
             carry = lines.pop()

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 PIECE = 1 << 18
-"""Bytes of an array that have a checksum of their own."""
+"""Size of the pieces of an array that have a checksum each, in bytes."""
 
 
 def _fastest() -> Callable[[Any, int], int]:
@@ -66,7 +66,7 @@ class PieceSums:
         self._filled = 0
 
     def add(self, data: bytes) -> None:
-        """Add what is written next."""
+        """Add the bytes that are written next."""
         view = memoryview(data)
         while view:
             part = view[: PIECE - self._filled]
@@ -98,7 +98,7 @@ class CheckedArray:
     sums : list of int
         CRC-32 of each `PIECE` bytes of it.
     renew : callable
-        Called when a piece is damaged; has the array made anew and calls `replace` with it.
+        Called when a piece is damaged; makes the array anew and calls `replace` with it.
     """
 
     def __init__(self, values: npt.NDArray[Any], sums: list[int], renew: Callable[[], None]) -> None:
@@ -107,7 +107,7 @@ class CheckedArray:
         self.replace(values, sums)
 
     def replace(self, values: npt.NDArray[Any], sums: list[int]) -> None:
-        """Take other values, of which nothing is checked yet."""
+        """Replace the values by others, none of which is checked yet."""
         self._values, self._sums = values, sums
         self._bytes = values.view(np.uint8)
         self._checked = bytearray(len(sums))
@@ -125,7 +125,7 @@ class CheckedArray:
         return np.array(self[:], dtype, copy=copy)
 
     def _pieces(self, key: Any) -> range | list[int]:
-        """Return the pieces that hold what a key asks for."""
+        """Return the pieces that hold the values of a key."""
         n, size = len(self._values), self._values.itemsize
         if isinstance(key, slice):
             start, end, step = key.indices(n)

@@ -1,4 +1,4 @@
-"""Tables of clans: which families are kin, as Pfam tells it (Pfam-A.clans.tsv, Pfam-A.hmm.dat, Stockholm)."""
+"""Tables of clans of related families, from Pfam-A.clans.tsv, Pfam-A.hmm.dat or Stockholm files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from clalign.formats.sources import LINE_BYTES, TextReader, opened
 from clalign.values.architectures import Clans, names_of
 
 USUAL_NAMES = ("Pfam-A.clans.tsv", "Pfam-A.clans.tsv.gz", "Pfam-A.hmm.dat", "Pfam-A.hmm.dat.gz")
-"""What such tables are called beside the profiles that Pfam gives away."""
+"""Names of the tables of clans that Pfam distributes with its profiles."""
 
-NONE = ("", "\\N", "No_clan", "-")
-"""Stand for no clan."""
+NO_CLAN = ("", "\\N", "No_clan", "-")
+"""Cells that stand for no clan."""
 
-HINT = "Give Pfam-A.clans.tsv, Pfam-A.hmm.dat, a Stockholm file with CL lines, or lines of family, tab, clan."
+HINT = "Give Pfam-A.clans.tsv, Pfam-A.hmm.dat, a Stockholm file with CL lines, or lines of a family, a tab and a clan."
 
 
-def beside(profiles: str) -> str:
+def clans_beside(profiles: str) -> str:
     """Return the table of clans that lies beside a file of profiles; empty if there is none."""
     folder = Path(profiles).parent
     own = (f"{Path(profiles).name}.dat", f"{Path(profiles).name}.dat.gz")
@@ -64,8 +64,8 @@ def _of_table(path: str, lines: Iterable[tuple[int, str]]) -> Clans:
             continue
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) < 2 and not (len(cells) == 1 and of):
-            raise InputError(path, f'"{line[:40]}" has no tab, so it names no clan of a family.', HINT, number)
-        if len(cells) > 1 and cells[1] not in NONE:
+            raise InputError(path, f'the line "{line[:40]}" has no tab between a family and its clan.', HINT, number)
+        if len(cells) > 1 and cells[1] not in NO_CLAN:
             names = names_of(cells[3], cells[0]) if len(cells) > 3 and cells[3] else (cells[0].partition(".")[0],)
             of.update(dict.fromkeys((*names, cells[0]), cells[1]))
     return Clans(of)
@@ -79,12 +79,12 @@ def _of_annotations(path: str, lines: Iterable[tuple[int, str]]) -> Clans:
         names = names_of(entry.get("ID", [""])[0], entry.get("AC", [""])[0])
         n_families += any(names)
         for clan in entry.get("CL", []):
-            of.update((name, clan) for name in names if name and clan not in NONE)
+            of.update((name, clan) for name in names if name and clan not in NO_CLAN)
         for inner in entry.get("NE", []):
             other = inner.partition(";")[0].partition(".")[0].strip()
             nested.update(pair for name in names for pair in ((name, other), (other, name)))
     if not n_families:
-        raise InputError(path, "its #=GF lines name no family (ID or AC).", HINT)
+        raise InputError(path, "the #=GF lines name no family (ID or AC).", HINT)
     return Clans(of, frozenset(nested))
 
 

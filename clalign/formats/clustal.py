@@ -1,4 +1,4 @@
-"""Clustal alignments and those of programs that write the same form, read as sequences."""
+"""Clustal alignments, also those of other programs that write this format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def clustal_rows(reading: Reading, rows: AlignedRows) -> None:
             rows.end_block()
             continue
         name, *parts = line.split()
-        if len(parts) > 1 and parts[-1].isdigit():  # how many residues there were so far
+        if len(parts) > 1 and parts[-1].isdigit():  # the number of residues so far
             del parts[-1]
         if not parts:
             raise reading.text.error(f"the row {quoted(text_of(name), 40)} has a name but no residues.", line=number)

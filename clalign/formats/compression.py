@@ -1,6 +1,6 @@
-"""Compressed files: recognized by their first bytes, read as streams of what they hold.
+"""Compressed files: recognized by their first bytes, read as streams of decompressed bytes.
 
-The libraries for that are loaded with the first such file: few runs need them, and every one would wait for them.
+The libraries are loaded with the first compressed file, so that runs without one need not wait for them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import zstandard
 
 ZSTD_INPUT = 4 << 10
-"""Compressed bytes given to zstd at once; little, because the text may be thousands of times longer."""
+"""Compressed bytes that zstd gets at once; few, because the text may be thousands of times longer."""
 
 SMALL_INPUT = 1 << 10
-"""Compressed bytes after which it is looked how much text came, where a file is damaged."""
+"""Compressed bytes that are read at once to find the damage of a file."""
 
 Compression = Literal["none", "gzip", "bzip2", "xz", "zstd"]
 
@@ -51,7 +51,7 @@ class _Stream(Protocol):
 
 
 class _ZstdStream:
-    """Decompressed zstd frames; notices when the last one is not complete."""
+    """Decompressed zstd frames; raises EOFError if the last one is not complete."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
@@ -87,7 +87,7 @@ class _ZstdStream:
 
 
 def decompressed(raw: BinaryIO, compression: Compression) -> _Stream:
-    """Return what a file holds, as a stream of bytes; damage is raised as one of `damages`."""
+    """Return the decompressed stream of a file; damage is raised as one of `damages`."""
     if compression == "none":
         return raw
     if compression == "zstd":
@@ -99,7 +99,7 @@ def decompressed(raw: BinaryIO, compression: Compression) -> _Stream:
 
 
 def readable(raw: BinaryIO, compression: Compression) -> tuple[int, int]:
-    """Return how many bytes of text, and how many line ends, come before the damage of a file.
+    """Return the numbers of bytes of text and of line ends before the damage of a file.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def readable(raw: BinaryIO, compression: Compression) -> tuple[int, int]:
 
 
 def _texts(raw: BinaryIO, compression: Compression) -> Iterator[bytes]:
-    """Yield what little pieces of a file hold, so that little is lost before the damage."""
+    """Yield the text of small pieces of a file, so that little is lost before the damage."""
     if compression == "zstd":
         stream = _ZstdStream(raw)
         while text := stream.read(ZSTD_INPUT):
@@ -133,7 +133,7 @@ def _texts(raw: BinaryIO, compression: Compression) -> Iterator[bytes]:
 
 
 def damages() -> tuple[type[Exception], ...]:
-    """Return what the libraries raise at damaged data, the fast ones that xopen finds included."""
+    """Return the errors that the libraries raise at damaged data, including the fast ones that xopen finds."""
     import zstandard
 
     errors: list[type[Exception]] = [EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError]

@@ -19,7 +19,7 @@ def write_phylip(names: Sequence[str], distances: npt.NDArray[np.floating], stre
 
 
 def write_tsv(names: Sequence[str], distances: npt.NDArray[np.floating], stream: TextIO) -> None:
-    """Write a square table with tabulators, names in the first line and column."""
+    """Write a square table separated by tabs, with names in the first line and column."""
     words = [" ".join(name.split()) for name in names]
     stream.write("\t".join(["name", *words]) + "\n")
     for word, row in zip(words, distances.tolist(), strict=True):

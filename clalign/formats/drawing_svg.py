@@ -9,21 +9,21 @@ from clalign.common.escapes import escaped
 from clalign.values.drawings import PALETTES, Box, Dot, Drawing, Line, Picks, Shape, Words, shortened
 
 LOWER = 0.35
-"""How far below the middle of a text its base line is, of its size."""
+"""Distance of the base line of a text below its middle, as a share of its size."""
 
 
-def drawing_svg(drawing: Drawing, millimeters: float = 0.0, said: Iterable[str] = (), tips: bool = False) -> str:
+def drawing_svg(drawing: Drawing, millimeters: float = 0.0, provenance: Iterable[str] = (), tips: bool = False) -> str:
     """Return a drawing as an SVG document in the colors for paper.
 
     Parameters
     ----------
     drawing : Drawing
     millimeters : float
-        How wide it is; by default as its pixels are on a screen.
-    said : iterable of str
-        Where it comes from, in lines that are not drawn.
+        Width of the picture; by default that of its pixels on a screen.
+    provenance : iterable of str
+        Lines on the origin of the picture, stored as metadata.
     tips : bool
-        Whether what can be picked says more where the pointer rests.
+        Whether parts that can be picked have tool tips.
     """
     width, height = f"{drawing.width:.0f}", f"{drawing.height:.0f}"
     if millimeters:
@@ -31,10 +31,10 @@ def drawing_svg(drawing: Drawing, millimeters: float = 0.0, said: Iterable[str] 
     box = f"0 0 {drawing.width:.0f} {drawing.height:.0f}"
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="{box}"'
     lines = [f'{head} font-family="sans-serif"><title>{_plain(drawing.title)}</title>']
-    if words := "\n".join(said):
+    if words := "\n".join(provenance):
         lines.append(f"<metadata>{_plain(words)}</metadata>")
     lines.append(f'<rect width="100%" height="100%" fill="{PALETTES["light"]["surface"]}"/>')
-    lines += [part for shape in (*drawing.shapes, *drawing.head) for part in _written(shape)]
+    lines += [part for shape in (*drawing.shapes, *drawing.head) for part in _elements(shape)]
     lines += _tips(drawing.picks) if tips else ()
     return "\n".join([*lines, "</svg>", ""])
 
@@ -53,19 +53,19 @@ def _color(name: str) -> str:
     return PALETTES["light"].get(name, name)
 
 
-def _seen(opacity: float) -> str:
+def _opacity(opacity: float) -> str:
     return f' fill-opacity="{opacity:.3g}"' if opacity < 1 else ""
 
 
-def _written(shape: Shape) -> Iterator[str]:
+def _elements(shape: Shape) -> Iterator[str]:
     if isinstance(shape, Box):
         x, y, width, height, color, opacity, radius = shape
         rounded = f' rx="{radius:g}"' if radius else ""
         size = f'width="{width:.2f}" height="{height:.2f}"{rounded}'
-        yield f'<rect x="{x:.2f}" y="{y:.2f}" {size} fill="{_color(color)}"{_seen(opacity)}/>'
+        yield f'<rect x="{x:.2f}" y="{y:.2f}" {size} fill="{_color(color)}"{_opacity(opacity)}/>'
     elif isinstance(shape, Dot):
         at = f'cx="{shape.x:.2f}" cy="{shape.y:.2f}" r="{shape.radius:g}"'
-        yield f'<circle {at} fill="{_color(shape.color)}"{_seen(shape.opacity)}/>'
+        yield f'<circle {at} fill="{_color(shape.color)}"{_opacity(shape.opacity)}/>'
     elif isinstance(shape, Words):
         text = shortened(shape.text, shape.room, shape.size)
         bold = ' font-weight="bold"' if shape.bold else ""

@@ -13,7 +13,7 @@ from clalign.common.amounts import size_text
 from clalign.errors import InputError
 from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import CODES, DROPPED, Block, Reading, record_text, text_of
-from clalign.formats.sources import CHUNK, LONGEST_HEADER, TextReader, count_byte, decoded
+from clalign.formats.sources import CHUNK, MAX_HEADER_BYTES, TextReader, count_byte, decoded
 from clalign.formats.tally import DIGITS
 
 Integers = npt.NDArray[np.int64]
@@ -23,11 +23,11 @@ COMMENT = ord(";")
 NEWLINE = ord("\n")
 
 WHOLE_LINES = b">;"
-"""Lines that begin so are never parted, however long they are."""
+"""First characters of lines that are never split, however long they are."""
 
 
 class FastaPiece(NamedTuple):
-    """A part of a FASTA file in which headers begin lines.
+    """A part of a FASTA file in which every header begins a line.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class FastaPiece(NamedTuple):
 
 
 def fasta_pieces(reading: Reading, chunk: int = CHUNK) -> Iterator[FastaPiece]:
-    """Give the text of a FASTA file in pieces.
+    """Yield the text of a FASTA file in pieces.
 
     A ``>`` after residues begins a header, as HMMER3 reads it: files are joined where the last line of one has no end.
 
@@ -62,8 +62,8 @@ def fasta_pieces(reading: Reading, chunk: int = CHUNK) -> Iterator[FastaPiece]:
         If a header is too long.
     """
     text, held = reading.text, b""
-    goes_on = is_blank = False  # whether a line of residues goes on, and whether it has none so far
-    for data in text.chunks(chunk, WHOLE_LINES, LONGEST_HEADER):
+    goes_on = is_blank = False  # whether a line of residues goes on, and whether it is blank so far
+    for data in text.chunks(chunk, WHOLE_LINES, MAX_HEADER_BYTES):
         goes_on, data = goes_on and not held, held + data
         start, line = 0, text.line
         for place in _headers_within_lines(data, goes_on):
@@ -76,8 +76,8 @@ def fasta_pieces(reading: Reading, chunk: int = CHUNK) -> Iterator[FastaPiece]:
             goes_on, start = False, place
         rest = data[start:]
         held = rest if rest.startswith(b">") and not goes_on and rest[-1] != NEWLINE else b""
-        if len(held) > LONGEST_HEADER:
-            raise text.error(f"the header is longer than {size_text(LONGEST_HEADER)}.", line=line)
+        if len(held) > MAX_HEADER_BYTES:
+            raise text.error(f"the header is longer than {size_text(MAX_HEADER_BYTES)}.", line=line)
         if not held:
             yield FastaPiece(rest, line, goes_on)
             is_blank = not rest.rpartition(b"\n")[2].strip() and (is_blank or not goes_on or b"\n" in rest)
@@ -85,7 +85,7 @@ def fasta_pieces(reading: Reading, chunk: int = CHUNK) -> Iterator[FastaPiece]:
 
 
 def _headers_within_lines(data: bytes, goes_on: bool) -> list[int]:
-    """Return where in lines of residues a header begins; `goes_on` tells whether the first line is one."""
+    """Return where headers begin within lines of residues; `goes_on`: whether the first line is one of residues."""
     if count_byte(data, HEADER) == data.count(b"\n>") + (data.startswith(b">") and not goes_on):
         return []
     values = np.frombuffer(data, np.uint8)
@@ -97,7 +97,7 @@ def _headers_within_lines(data: bytes, goes_on: bool) -> list[int]:
 
 
 def fasta_lines(reading: Reading) -> Iterator[tuple[int, bytes]]:
-    """Give the lines of a FASTA file with their numbers; one in which a header follows residues is given as two."""
+    """Yield the lines of a FASTA file with their numbers; one in which a header follows residues is given as two."""
     for number, line in reading.text.lines():
         if b">" not in line or line.startswith((b">", b";")):
             yield number, line
@@ -109,11 +109,11 @@ def fasta_lines(reading: Reading) -> Iterator[tuple[int, bytes]]:
         yield number, b">" + header
 
 
-def text_before(text: TextReader, line: int) -> InputError:
-    """Return what is said of residues before the first header."""
+def text_before_error(text: TextReader, line: int) -> InputError:
+    """Return the error for residues before the first header."""
     return text.error(
         "there is text before the first header line (a line that begins with >).",
-        "Remove it, or give the sequence a header line such as >name.",
+        "Remove it, or add a header line such as >name.",
         line,
     )
 
@@ -128,7 +128,7 @@ def fasta_rows(reading: Reading, rows: AlignedRows) -> None:
     """
     for data, first, goes_on in fasta_pieces(reading):
         begins = data.startswith(b">") and not goes_on
-        line = first - begins  # of the end of the line before a header
+        line = first - begins  # the line before a header
         for place, part in enumerate((b"\n" * begins + data).split(b"\n>")):
             head, _, letters = part.partition(b"\n") if place else (b"", b"", part)
             if place:
@@ -142,7 +142,7 @@ def fasta_rows(reading: Reading, rows: AlignedRows) -> None:
                 letters = b"\n".join(b"" if row.startswith(b";") else row for row in letters.split(b"\n"))
             if not rows.names and letters.strip():
                 blank = letters[: len(letters) - len(letters.lstrip())]
-                raise text_before(reading.text, begun + blank.count(b"\n"))
+                raise text_before_error(reading.text, begun + blank.count(b"\n"))
             reading.check(rows.names[-1] if rows.names else "", begun, letters)
             if len(letters.translate(None, DIGITS)) < len(letters):
                 for number, row in enumerate(letters.split(b"\n"), begun):
@@ -153,7 +153,7 @@ def fasta_rows(reading: Reading, rows: AlignedRows) -> None:
 
 
 def read_fasta_blocks(reading: Reading, chunk: int = CHUNK) -> Iterator[Block]:
-    """Give the sequences of a FASTA file as blocks.
+    """Yield the sequences of a FASTA file as blocks.
 
     Lines that begin with ``;`` are comments. White space and digits between residues are left out.
 
@@ -162,7 +162,7 @@ def read_fasta_blocks(reading: Reading, chunk: int = CHUNK) -> Iterator[Block]:
     reading : Reading
         The text, and what is noticed about it.
     chunk : int
-        Bytes that are looked at together.
+        Bytes that are read together.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def read_fasta_blocks(reading: Reading, chunk: int = CHUNK) -> Iterator[Block]:
 
 
 class _Layout(Struct, frozen=True):
-    """Where the lines of a piece are, and which of them are headers or comments.
+    """The lines of a piece, and which of them are headers or comments.
 
     `ends` are the places of the line ends, `marked` the numbers (from 0) of the header and comment
     lines, `starts` the places where these begin and `is_header` which of them are headers.
@@ -188,7 +188,7 @@ class _Layout(Struct, frozen=True):
 
 
 class _Scan:
-    """What is known between two pieces: how many records there were, and the name of the last one."""
+    """The state between two pieces: the number of records, and the name of the last one."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -235,7 +235,7 @@ class _Scan:
         before = piece[: headers[0]] if len(headers) else piece
         for number, line in enumerate(before.split(b"\n"), first_line):
             if line.strip() and not line.startswith(b";"):
-                raise text_before(self._reading.text, number)
+                raise text_before_error(self._reading.text, number)
 
     def _sizes(self, regions: list[bytes], n_codes: int, n_bytes: int, layout: _Layout) -> Integers:
         """Return the number of residues in each region between marked lines."""

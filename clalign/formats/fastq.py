@@ -13,7 +13,7 @@ NUMBERED = Iterator[tuple[int, bytes]]
 
 
 def read_fastq_blocks(reading: Reading) -> Iterator[Block]:
-    """Give the sequences of a FASTQ file as blocks.
+    """Yield the sequences of a FASTQ file as blocks.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def read_fastq_blocks(reading: Reading) -> Iterator[Block]:
 
 
 class _Record:
-    """Reads one record after the other."""
+    """A reader of one record after the other."""
 
     def __init__(self, reading: Reading, builder: BlockBuilder) -> None:
         self._reading = reading
@@ -42,7 +42,7 @@ class _Record:
     def read(self, number: int, header: bytes, lines: NUMBERED) -> None:
         """Read a record whose header line has just been read."""
         if not header.startswith(b"@"):
-            raise self._error(f'a header line with @ is expected, but the line is "{text_of(header)[:30]}"', number)
+            raise self._error(f'a header line with @ was expected, but the line is "{text_of(header)[:30]}"', number)
         self._header, self._number = header, number
         name, _, description = " ".join(text_of(header[1:]).split()).partition(" ")
         self._builder.start(name, "", description, number)
@@ -62,10 +62,10 @@ class _Record:
             if line.startswith(b"+"):
                 repeated = line[1:].strip()
                 if repeated and repeated != self._header[1:].strip():
-                    raise self._error("the line with + names another record than the line with @ before", number)
+                    raise self._error("the line with + names another record than its line with @", number)
                 return n_residues
             if line.startswith(b"@"):
-                raise self._error("a line with + is expected, but another record begins", number)
+                raise self._error("a line with + was expected, but another record begins", number)
             self._builder.residues(number, line)
             n_residues += len(line.strip())
         raise self._ends_early()
@@ -74,7 +74,7 @@ class _Record:
         found = 0
         for number, line in lines:
             if line.translate(None, QUALITIES):
-                raise self._error("there is a character among the qualities that is none", number)
+                raise self._error("the qualities contain an invalid character", number)
             found += len(line)
             if found > needed:
                 raise self._error(f"there are {found} qualities or more for {needed} residues", number)

@@ -1,4 +1,4 @@
-"""GenBank, EMBL and UniProt text: only names, descriptions and residues are read, features are passed over."""
+"""GenBank, EMBL and UniProt text: names, descriptions and residues are read, features are skipped."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ EMBL = _Layout("EMBL", b"ID", b"SQ", b"AC", b"DE", 5, re.compile(rb"\s(\d+) (?:B
 
 
 def read_genbank_blocks(reading: Reading) -> Iterator[Block]:
-    """Give the sequences of a GenBank or GenPept file as blocks."""
+    """Yield the sequences of a GenBank or GenPept file as blocks."""
     return _read(reading, GENBANK)
 
 
 def read_embl_blocks(reading: Reading) -> Iterator[Block]:
-    """Give the sequences of an EMBL or UniProt file as blocks."""
+    """Yield the sequences of an EMBL or UniProt file as blocks."""
     return _read(reading, EMBL)
 
 
@@ -58,7 +58,7 @@ def _read(reading: Reading, layout: _Layout) -> Iterator[Block]:
 
 
 class _Entry(Struct):
-    """What is known of an entry."""
+    """An entry as far as it has been read."""
 
     line: int
     name: str
@@ -70,7 +70,7 @@ class _Entry(Struct):
 
 
 class _Entries:
-    """Takes the lines of a file and starts a record for each entry with a sequence."""
+    """A reader of the lines of a file, which starts a record for each entry with a sequence."""
 
     def __init__(self, reading: Reading, builder: BlockBuilder, layout: _Layout) -> None:
         self._reading = reading
@@ -80,14 +80,14 @@ class _Entries:
         self._tag = b""
 
     def line(self, number: int, line: bytes) -> None:
-        """Take one line."""
+        """Read one line."""
         tag = line[: self._layout.tag_size].rstrip()
         entry = self._entry
         if tag.startswith(END):
             if entry is not None:
                 self._end(entry)
             self._entry = None
-            if rest := line[len(END) :].strip(b"/ \t"):  # files are joined of which one does not end with a line end
+            if rest := line[len(END) :].strip(b"/ \t"):  # in joined files the line end may be missing
                 self.line(number, rest)
         elif tag == self._layout.entry or line.startswith(self._layout.entry + b" "):
             if entry is not None:
@@ -104,7 +104,7 @@ class _Entries:
             self._head(entry, tag, number, line)
 
     def _begin(self, number: int, line: bytes) -> _Entry:
-        self._reading.text.kept_bytes = 0  # of an entry nothing is kept once the next one begins
+        self._reading.text.kept_bytes = 0  # nothing is kept of an entry once the next one begins
         words = line[len(self._layout.entry) :].split()
         name = text_of(words[0]).rstrip(";") if words else ""
         self._tag = self._layout.entry
@@ -130,7 +130,7 @@ class _Entries:
             return
         if line[:1].isalpha() and line[1:2].isalpha() and b" " in line[2 : self._layout.tag_size + 1]:
             raise self._reading.text.error(
-                f"residues or // are expected in the entry {quoted(entry.name)}, but the line is "
+                f"residues or // were expected in the entry {quoted(entry.name)}, but the line is "
                 f"{quoted(text_of(line[:200]), 30)}.",
                 line=number,
             )
@@ -144,7 +144,7 @@ class _Entries:
             self._reading.findings.add("length", entry.line, detail)
 
     def end_of_file(self) -> None:
-        """Refuse an entry that is cut off; one whose residues are all there passes."""
+        """Refuse an entry that is cut off, unless all its residues are there."""
         entry = self._entry
         if entry is None:
             return
@@ -152,7 +152,7 @@ class _Entries:
             promised = f" of {entry.declared:,}" if entry.declared else ""
             raise self._reading.text.error(
                 f"the file ends within the {self._layout.label} entry {quoted(entry.name)} that begins in this line "
-                f"(read were {entry.n_residues:,} residues{promised}).",
+                f"(it has {entry.n_residues:,} residues{promised}).",
                 line=entry.line,
             )
         self._reading.findings.add("no_terminator", entry.line, f"all its {entry.n_residues:,} residues are there")
@@ -165,7 +165,7 @@ def _length(layout: _Layout, line: bytes) -> int | None:
 
 
 def _description(lines: list[str]) -> str:
-    """Return the description; of a UniProt entry the recommended or submitted name."""
+    """Return the description; for a UniProt entry the recommended or submitted name."""
     text = " ".join(lines)
     found = re.search(r"(?:RecName|SubName): Full=([^;]*);", text)
     if found is None:

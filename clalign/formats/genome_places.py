@@ -1,6 +1,6 @@
-"""Where a sequence lies on a genome, as far as its name and its description tell.
+"""Places of sequences on genomes, from their names and descriptions.
 
-Known are the headers of Prodigal (``contig_7 # 337 # 2799 # -1 # ID=...``), of NCBI's coding sequences
+The known headers are those of Prodigal (``contig_7 # 337 # 2799 # -1 # ID=...``), of NCBI's coding sequences
 (``lcl|NC_000913.3_prot_NP_414542.1_1 ... [location=join(190..255,300..400)]``), of Ensembl's proteins and of parts of
 sequences (``chr1:1000-1600(-)``, ``contig/1600-1000``). A place counts only if it is as long as the sequence: three
 times as long for a protein, or with a stop codon more.
@@ -15,12 +15,12 @@ from typing import NamedTuple
 from msgspec import Struct
 
 Span = tuple[int, int]
-"""0-based, half open."""
+"""Start and end, 0-based, half open."""
 
 CODON = 3
 
 _NUMBER = r"(\d{1,18})"
-"""A place on a genome, in few enough digits for a 64-bit number."""
+"""Pattern of a position on a genome that fits 64 bits."""
 
 _PRODIGAL = re.compile(rf"# {_NUMBER} # {_NUMBER} # (-?1) #")
 _LOCATION = re.compile(r"\[location=([a-z(),<>.\d\s]+)\]")
@@ -46,7 +46,7 @@ class GenomePlace(Struct, frozen=True):
     Attributes
     ----------
     name : str
-        Of the chromosome or contig.
+        Name of the chromosome or contig.
     exons : tuple of Exon
         In the order in which they are read, which need not be that of the genome: a gene may lie across the origin of
         a circular one, or be put together from transcripts of both strands.
@@ -74,7 +74,7 @@ class GenomePlace(Struct, frozen=True):
         return found
 
     def blocks(self, start: int, end: int) -> tuple[list[Span], int] | None:
-        """Return where residues lie as rising blocks between which there is something, and their strand.
+        """Return the places of residues as rising blocks with gaps between them, and their strand.
 
         Parts that touch are one block, as are those that overlap where the ribosome slips. None if the parts are on
         both strands, or are read in another order than that of the genome.
@@ -95,11 +95,11 @@ class GenomePlace(Struct, frozen=True):
 
 
 def genome_place(name: str, description: str, length: int, is_protein: bool) -> GenomePlace | None:
-    """Return where a sequence of some residues lies; None if it is not told, or cannot be true."""
-    told = _told(name, description)
-    if told is None:
+    """Return the place of a sequence of `length` residues; None if its header names none, or an impossible one."""
+    found = _place_in_header(name, description)
+    if found is None:
         return None
-    contig, exons = told
+    contig, exons = found
     n_bases = sum(exon.end - exon.start for exon in exons)
     if not contig or any(exon.end <= exon.start for exon in exons):
         return None
@@ -108,7 +108,7 @@ def genome_place(name: str, description: str, length: int, is_protein: bool) -> 
     return GenomePlace(contig, tuple(exons), per_residue) if fits else None
 
 
-def _told(name: str, description: str) -> tuple[str, list[Exon]] | None:
+def _place_in_header(name: str, description: str) -> tuple[str, list[Exon]] | None:
     if found := _PRODIGAL.search(description):
         return name.rpartition("_")[0], [Exon(int(found[1]) - 1, int(found[2]), int(found[3]))]
     if (found := _LOCATION.search(description)) and (of := _NCBI.match(name)):

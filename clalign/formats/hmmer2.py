@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from clalign.errors import InputError, quoted
 from clalign.formats.numbers import finite, whole
+from clalign.formats.sources import NEW_COPY_HINT
 from clalign.values.alphabets import AMINO, DNA, Alphabet
 from clalign.values.profiles import (
     INT_SCALE,
@@ -29,13 +30,15 @@ MAGIC = "HMMER2.0"
 _BETWEEN_CUTOFFS = re.compile(r"[\s;]+")
 
 MAX_NODES = 200_000
-"""A longer model is taken for a damaged file rather than given memory; HMMER searches no sequence of half as many."""
+"""Limit of the nodes of a model, above which a file is taken for damaged; HMMER searches no sequence half as long."""
 
 MAX_HEADER = 4 << 20
-"""Characters before the nodes of a model; more are taken for damage, too."""
+"""Limit of the characters of a header, above which a file is taken for damaged."""
 
-SLOPES = (1e-6, 1e6)
-"""What a lambda lies between; those of fits are near 0.7."""
+SLOPE_RANGE = (1e-6, 1e6)
+"""Range of a plausible lambda; fits give about 0.7."""
+
+HINT = f"{NEW_COPY_HINT} Or rebuild the model with hmmbuild."
 
 NUMBERED_LINES = Iterator[tuple[int, str]]
 """Lines with their numbers, counted from 1."""
@@ -43,7 +46,7 @@ NUMBERED_LINES = Iterator[tuple[int, str]]
 
 @lru_cache(maxsize=2**16)
 def _odds(word: str) -> float:
-    """Return the odds of a score; files hold the same few thousand again and again."""
+    """Return the odds of a score, cached, since files hold the same few thousand scores repeatedly."""
     value = whole(word)
     if value is None:
         raise ValueError(word)
@@ -52,7 +55,7 @@ def _odds(word: str) -> float:
 
 def is_slope(value: float) -> bool:
     """Return whether a number can be the lambda of score statistics, so that all P-values are numbers."""
-    return SLOPES[0] <= value <= SLOPES[1]
+    return SLOPE_RANGE[0] <= value <= SLOPE_RANGE[1]
 
 
 class _Header(Struct):
@@ -84,14 +87,14 @@ def read_hmmer2(lines: NUMBERED_LINES, path: str, first_line: int) -> Hmm:
     alphabet = reader.alphabet(header)
     length = reader.integer(header, "LENG")
     if length > MAX_NODES:
-        raise reader.error(f"a model of {length:,} nodes is not plausible.", header.values["LENG"][0])
+        raise reader.error(f"a model of {length:,} nodes is not plausible", header.values["LENG"][0])
     if length < 1:
         raise reader.error(f"the model length is {length}, but must be at least 1", header.values["LENG"][0])
     null = reader.scores(header, "NULE", alphabet.size, np.float32(1.0 / alphabet.size))
     special = reader.scores(header, "XT", 8, np.float32(1.0)).reshape(4, 2)
     null_loop = reader.scores(header, "NULT", 2, np.float32(1.0))
     if not 0 < null_loop[0] / null_loop.sum() < 1:
-        raise reader.error("NULT must give two probabilities above zero.", header.values["NULT"][0])
+        raise reader.error("NULT must give two probabilities above zero", header.values["NULT"][0])
     return reader.model(header, alphabet, length, Hmmer2NullAndSpecials(null, special, null_loop))
 
 
@@ -104,7 +107,7 @@ class Hmmer2NullAndSpecials(Struct, frozen=True):
 
 
 class _Record:
-    """Reads one record, knowing where it is."""
+    """A reader of one record, with the number of the current line."""
 
     def __init__(self, path: str, lines: NUMBERED_LINES, first_line: int) -> None:
         self.path = path
@@ -115,7 +118,7 @@ class _Record:
         return InputError(
             self.path,
             f"{reason}.",
-            "Take the file from its source again, or rebuild the model with hmmbuild.",
+            HINT,
             self.number if line is None else line,
         )
 
@@ -139,7 +142,7 @@ class _Record:
                 raise self.error("the HMMER2 model has no HMM section")
             if not line[0].isalpha():
                 raise self.error(
-                    f"a header line or the HMM section is expected, but the line is {quoted(line.strip(), 30)}"
+                    f"a header line or the HMM section was expected, but the line is {quoted(line.strip(), 30)}"
                 )
             if tag == "COM":
                 header.history.append(line[6:].strip())
@@ -156,7 +159,7 @@ class _Record:
             return AMINO
         if text.lower().startswith("nucleic"):
             return DNA
-        raise self.error(f"the alphabet {quoted(text)} is not known; HMMER2 has Amino and Nucleic", number)
+        raise self.error(f"the alphabet {quoted(text)} is unknown; HMMER2 has Amino and Nucleic", number)
 
     def integer(self, header: _Header, tag: str) -> int:
         number, text = header.values[tag]
@@ -169,7 +172,7 @@ class _Record:
         number, text = header.values[tag]
         words = text.split()
         if len(words) < count:
-            raise self.error(f"{tag} has {len(words)} numbers, but {count} are needed", number)
+            raise self.error(f"{tag} has {len(words)} numbers instead of {count}", number)
         return self.probabilities(words[:count], np.full(count, reference, np.float32), number)
 
     def probabilities(self, words: list[str], reference: Floats, line: int) -> Floats:
@@ -208,18 +211,18 @@ class _Record:
         for k in range(1, m + 1):
             node, match[k], _ = self.row(f"the match emissions of node {k}", k_size, given.null)
             if node != str(k):
-                raise self.error(f"node {k} is expected here, but the line begins with {quoted(node)}")
+                raise self.error(f"node {k} was expected, but the line begins with {quoted(node)}")
             letter, insert[k], _ = self.row(f"the insert emissions of node {k}", k_size, given.null)
             reference.append(letter[0])
             letter, row, _ = self.row(f"the transitions of node {k}", 9, ones)
             structure.append(letter[0])
             transitions[k], begin[k], end[k] = row[:7], row[7], row[8]
             if not row[:3].any() and not row[8]:
-                raise self.error(f"node {k} has no way on: its transitions are all zero (*).")
+                raise self.error(f"node {k} leads nowhere: its transitions are all zero (*)")
         if not begin.any() and not to_delete:
-            raise self.error("no node can begin the model: its begin transitions are all zero (*).")
+            raise self.error("no node can begin the model: its begin transitions are all zero (*)")
         if not self.next_line("the closing //").startswith("//"):
-            raise self.error(f"// is expected after node {m}")
+            raise self.error(f"// was expected after node {m}")
         settings = Hmmer2Settings(
             begin=begin,
             end=end,
@@ -237,8 +240,8 @@ class _Record:
             insert=insert,
             transitions=transitions,
             consensus=consensus_of(match, alphabet),
-            reference="".join(reference) if self._says_yes(header, "RF") else "",
-            structure="".join(structure) if self._says_yes(header, "CS") else "",
+            reference="".join(reference) if self._is_yes(header, "RF") else "",
+            structure="".join(structure) if self._is_yes(header, "CS") else "",
             cutoffs=Cutoffs(*(self._cutoff(header, tag) for tag in ("GA", "TC", "NC"))),
             calibration=self._calibration(header),
             settings=settings,
@@ -246,7 +249,7 @@ class _Record:
         )
 
     @staticmethod
-    def _says_yes(header: _Header, tag: str) -> bool:
+    def _is_yes(header: _Header, tag: str) -> bool:
         return header.values.get(tag, (0, "no"))[1][:1].lower() == "y"
 
     def _cutoff(self, header: _Header, tag: str) -> tuple[float, float] | None:
@@ -268,7 +271,7 @@ class _Record:
             raise self.error(f"{quoted(text)} after EVD is not a pair of numbers", number)
         mu, slope = (float(np.float32(value)) for value in values)
         if not is_slope(slope):
-            raise self.error(f"the lambda {slope:g} after EVD is not plausible: scores have one of about 0.7", number)
+            raise self.error(f"the lambda {slope:g} after EVD is not plausible; it should be about 0.7", number)
         return Calibration("gumbel", mu, slope)
 
     @staticmethod

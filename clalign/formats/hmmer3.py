@@ -13,7 +13,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from clalign.errors import InputError, quoted
-from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, NUMBERED_LINES, is_slope
+from clalign.formats.hmmer2 import HINT, MAX_HEADER, MAX_NODES, NUMBERED_LINES, is_slope
 from clalign.formats.numbers import finite, whole
 from clalign.values.alphabets import ALPHABETS, Alphabet
 from clalign.values.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
@@ -23,26 +23,25 @@ MAGIC = "HMMER3/"
 VERSIONS = "abcdef"
 
 MAX_LENGTH = 10**9
-"""Greatest MAXL, the length that nearly no hit exceeds."""
+"""Limit of MAXL, the length that nearly no hit exceeds."""
 
 SUM_TOLERANCE = 0.01
-"""Probabilities are written with five decimals of their logarithm; a sum further from one is told."""
+"""A sum of probabilities further from one is reported; they are written with five decimals of their logarithm."""
 
 MAX_SUM_ERROR = 0.1
-"""A sum further from one is damage. HMMER searches with any, and some old converted models are a little off."""
+"""A sum further from one is taken for damage. HMMER takes any, and some old converted models are a little off."""
 
 ODD_SUM = "odd sum"
-"""The fact that tells the first sum of a model that is further from one than `SUM_TOLERANCE`."""
+"""Key of the fact about the sum of a model that is furthest from one, if by more than `SUM_TOLERANCE`."""
 
 _FIRST, _WIDTH = 8, 9
-"""Where the numbers of a node's lines begin, and letters of each: two digits, a point, and five digits."""
+"""First character of the numbers in a node's lines, and the width of each: two digits, a point and five digits."""
 
 _BLANK = ord(" ")
 
 _PLACES, _POWERS = [1, 2, 4, 5, 6, 7, 8], 10.0 ** np.arange(6, -1, -1)
-"""Of the digits of such a number, and what they count in units of its last one."""
+"""Places of the digits of such a number, and their values in units of the last one."""
 
-_HINT = "Take the file from its source again, or rebuild the model with hmmbuild."
 
 _STATISTICS = {
     "a": {"VLAMBDA", "VMU", "FTAU"},
@@ -138,7 +137,7 @@ def read_hmmer3(lines: NUMBERED_LINES, path: str, first_line: int, magic: str) -
     if not version or version not in VERSIONS:
         raise InputError(
             path,
-            f"the profile format {quoted(magic.split()[0], 20)} is newer than this program (known is HMMER3/a to f).",
+            f"the profile format {quoted(magic.split()[0], 20)} is unknown; HMMER3/a to HMMER3/f can be read.",
             "Convert it with hmmconvert.",
             first_line,
         )
@@ -155,7 +154,7 @@ class OddSum(NamedTuple):
     Attributes
     ----------
     what : str
-        Which one of its node.
+        The distribution of the node, as in ``match emissions``.
     node : int
     total : float
     """
@@ -174,7 +173,7 @@ class OddSum(NamedTuple):
 
 
 def odd_sum(match: Floats, insert: Floats, transitions: Floats) -> OddSum | None:
-    """Return the distribution of a model whose sum is furthest from one; None if all are as near as they should be.
+    """Return the distribution of a model whose sum is furthest from one; None if all are within `SUM_TOLERANCE`.
 
     Parameters
     ----------
@@ -198,7 +197,7 @@ def odd_sum(match: Floats, insert: Floats, transitions: Floats) -> OddSum | None
 
 
 class _Record:
-    """Reads one record, knowing where it is."""
+    """A reader of one record, with the number of the current line."""
 
     def __init__(self, path: str, lines: NUMBERED_LINES, first_line: int) -> None:
         self.path = path
@@ -208,7 +207,7 @@ class _Record:
         self.node_lines: list[int] = []
 
     def error(self, reason: str, line: int | None = None) -> InputError:
-        return InputError(self.path, reason, _HINT, self.number if line is None else line)
+        return InputError(self.path, reason, HINT, self.number if line is None else line)
 
     def next_words(self, expected: str) -> list[str]:
         for self.number, self.text in self.lines:
@@ -242,7 +241,7 @@ class _Record:
         if header.statistics and set(header.statistics) != known:
             missing = ", ".join(sorted(known - set(header.statistics)))
             line = next(iter(header.statistics.values()))[0]
-            raise self.error(f"some STATS lines are missing: {missing}; all three or none are needed.", line)
+            raise self.error(f"the STATS lines of {missing} are missing; all three or none are needed.", line)
         return header
 
     def _statistics(self, header: _Header, version: str, words: list[str]) -> None:
@@ -252,9 +251,7 @@ class _Record:
             raise self.error(f"{quoted(' '.join(words))} is not a STATS line of HMMER3/{version}.")
         values = [self.number_of(word, "a STATS line") for word in words[3 : 3 + n_values]]
         if (version != "a" or words[2] == "VLAMBDA") and not is_slope(values[-1]):
-            raise self.error(
-                f"the lambda {values[-1]:g} in a STATS line is not plausible: scores have one of about 0.7."
-            )
+            raise self.error(f"the lambda {values[-1]:g} in a STATS line is not plausible; it should be about 0.7.")
         header.statistics[words[2]] = (self.number, values)
 
     def number_of(self, word: str, what: str, line: int | None = None) -> float:
@@ -270,39 +267,39 @@ class _Record:
         except KeyError:
             raise InputError(
                 self.path,
-                f"the alphabet {quoted(text)} is not searched with; known are amino, DNA and RNA.",
+                f"the alphabet {quoted(text)} is unknown; only amino, DNA and RNA can be searched.",
                 "Choose a profile of proteins, DNA or RNA.",
                 number,
             ) from None
 
-    def positive(self, header: _Header, tag: str, most: int) -> int:
+    def positive(self, header: _Header, tag: str, limit: int) -> int:
         number, text = header.values[tag]
         value = whole(text)
         if value is None or value < 1:
             raise self.error(f"{quoted(text)} after {tag} is not a whole number above 0.", number)
-        if value > most:
-            raise self.error(f"{tag} is {value:,}, which is not plausible: it may be {most:,} at most.", number)
+        if value > limit:
+            raise self.error(f"{tag} is {value:,}, which is not plausible; it can be {limit:,} at most.", number)
         return value
 
     def logs(self, words: list[str], count: int, what: str) -> list[float]:
         """Return negative natural logarithms of probabilities; ``*`` stands for that of zero."""
         if len(words) < count:
-            raise self.error(f"{what} need {count} numbers, but there are {len(words)}.")
+            raise self.error(f"{what} have {len(words)} numbers instead of {count}.")
         try:
             values = [_ZERO if word == "*" else float(word) for word in words[:count]]
         except ValueError:
             values = [math.nan]
-        # A sum shows what is not a number, which a minimum may pass over.
+        # The sum shows NaN, which a minimum may miss.
         if min(values) >= 0.0 and sum(values) >= 0.0 and words[:count].count("*") == values.count(_ZERO):
             if self.text.isascii() and "_" not in self.text:
                 return values
-            # Annotation may hold such characters, numbers may not, though Python takes them.
+            # Python takes "_" and digits of other scripts in numbers; only annotation may hold them.
             if all(word == "*" or finite(word) is not None for word in words[:count]):
                 return values
         for word in words[:count]:
             if word != "*" and self.number_of(word, what) < 0:
-                raise self.error(f"{word} in {what} would be a probability above 1.")
-        raise self.error(f"{what} are not readable.")
+                raise self.error(f"{word} in {what} is negative, which would be a probability above 1.")
+        raise self.error(f"{what} cannot be read.")
 
     def nodes(self, version: str, alphabet: Alphabet, length: int) -> _Nodes:
         k_size = alphabet.size
@@ -320,12 +317,12 @@ class _Record:
         closing = self.next_words("the closing //")
         if not closing[0].startswith("//"):
             raise self.error(
-                f"// is expected after node {length}, the last one, but the line begins with {quoted(closing[0])}."
+                f"// was expected after the last node, {length}, but the line begins with {quoted(closing[0])}."
             )
         return _Nodes(found)
 
     def _read_at_once(self, version: str, length: int, found: _Lines) -> bool:
-        """Read the nodes after node 0 together; where anything about them is unusual leave them to be read again."""
+        """Read the nodes after node 0 at once and return True, or leave them unread if their lines are unusual."""
         block = list(itertools.islice(self.lines, 3 * length))
         texts, k_size, columns = [text for _, text in block], len(found.match[0]), _columns(version)
         match, insert, transitions = texts[0::3], texts[1::3], texts[2::3]
@@ -358,16 +355,16 @@ class _Record:
 
     def _match_line(self, words: list[str], version: str, k: int, found: _Lines) -> None:
         if words[0] != str(k):
-            raise self.error(f"node {k} is expected here, but the line begins with {quoted(words[0])}.")
+            raise self.error(f"node {k} was expected, but the line begins with {quoted(words[0])}.")
         k_size, columns = len(found.match[0]), _columns(version)
         found.match.append(self.logs(words[1:], k_size, f"the match emissions of node {k}"))
         rest = words[1 + k_size :]
         if len(rest) < len(columns):
-            raise self.error(f"node {k} needs {len(columns)} columns of annotation, but there are {len(rest)}.")
+            raise self.error(f"node {k} has {len(rest)} columns of annotation instead of {len(columns)}.")
         _annotate(found, [rest], columns)
 
     def check(self, nodes: _Nodes) -> dict[str, str]:
-        """Return the fact of a distribution that does not sum to one, if there is one; refuse what is damaged."""
+        """Return the fact about a distribution that does not sum to one, if there is one; refuse a damaged model."""
         odd = odd_sum(nodes.match, nodes.insert, nodes.transitions)
         if odd is None:
             return {}
@@ -379,10 +376,10 @@ class _Record:
     def model(
         self, header: _Header, version: str, alphabet: Alphabet, nodes: _Nodes, more_facts: dict[str, str]
     ) -> Hmm:
-        says = {tag: self._says_yes(header, tag) for tag in ("RF", "CS", "CONS")}
+        flags = {tag: self._is_yes(header, tag) for tag in ("RF", "CS", "CONS")}
         derived = consensus_of(nodes.match, alphabet)
         return Hmm(
-            # HMMER, too, takes one word of each.
+            # Like HMMER, take one word of each.
             name=header.values["NAME"][1].split()[0],
             accession=(header.values.get("ACC", (0, ""))[1].split() or [""])[0],
             description=header.values.get("DESC", (0, ""))[1],
@@ -390,9 +387,9 @@ class _Record:
             match=nodes.match,
             insert=nodes.insert,
             transitions=nodes.transitions,
-            consensus="".join(nodes.consensus) if says["CONS"] and "-" not in nodes.consensus else derived,
-            reference="".join(nodes.reference) if says["RF"] else "",
-            structure="".join(nodes.structure) if says["CS"] else "",
+            consensus="".join(nodes.consensus) if flags["CONS"] and "-" not in nodes.consensus else derived,
+            reference="".join(nodes.reference) if flags["RF"] else "",
+            structure="".join(nodes.structure) if flags["CS"] else "",
             cutoffs=Cutoffs(*(self._cutoff(header, tag, alphabet) for tag in ("GA", "TC", "NC"))),
             calibration=None,
             settings=self._settings(header, version, nodes),
@@ -400,7 +397,7 @@ class _Record:
         )
 
     @staticmethod
-    def _says_yes(header: _Header, tag: str) -> bool:
+    def _is_yes(header: _Header, tag: str) -> bool:
         return header.values.get(tag, (0, "no"))[1][:1].lower() == "y"
 
     def _cutoff(self, header: _Header, tag: str, alphabet: Alphabet) -> tuple[float, float] | None:
@@ -456,7 +453,7 @@ def _columns(version: str) -> list[str]:
 
 
 def _annotate(found: _Lines, rows: list[list[str]], columns: list[str]) -> None:
-    """Keep what lines of nodes have in their columns of annotation."""
+    """Add the annotation of nodes from the last columns of their lines."""
     for name, kept in (("cons", found.consensus), ("rf", found.reference), ("cs", found.structure)):
         place = columns.index(name) if name in columns else None
         kept += ["-"] * len(rows) if place is None else [row[place][0] for row in rows]
@@ -465,7 +462,7 @@ def _annotate(found: _Lines, rows: list[list[str]], columns: list[str]) -> None:
 def _logs_in_columns(lines: Sequence[str], count: int) -> npt.NDArray[np.float64] | None:
     """Return negative logarithms that stand in the columns where HMMER writes them (float64[n, count]).
 
-    Each is that nearest to what is written, as `float` has it. None if anything else stands there.
+    Each is the nearest to its decimal form, as `float` gives it. None if other text stands there.
     """
     text = "".join([line[_FIRST : _FIRST + count * _WIDTH] for line in lines])
     if not text.isascii() or len(text) != len(lines) * count * _WIDTH:

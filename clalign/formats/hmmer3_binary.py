@@ -1,8 +1,8 @@
 """HMMER3 profiles in binary form (3/f): the ``.h3m`` file of a library that hmmpress made, and ``hmmconvert -b``.
 
 A model is a magic number, flags, nodes, alphabet, then probabilities, annotation and statistics, in the byte
-order of the machine that wrote it, of which the usual one is read. The other files of a pressed library (``.h3f``,
-``.h3i``, ``.h3p``) hold nothing that is not in this one.
+order of the machine that wrote it; only little-endian files are read. The other files of a pressed library (``.h3f``,
+``.h3i``, ``.h3p``) hold nothing beyond this one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from clalign.errors import InputError, quoted
-from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, SLOPES, is_slope
+from clalign.formats.hmmer2 import MAX_HEADER, MAX_NODES, is_slope
 from clalign.formats.hmmer3 import MAX_LENGTH, MAX_SUM_ERROR, ODD_SUM, odd_sum
 from clalign.formats.recognize import HMMER3_BINARY_MAGIC
 from clalign.formats.sources import RawReader, decoded
@@ -25,14 +25,14 @@ ALPHABETS = {1: RNA, 2: DNA, 3: AMINO}
 
 N_TRANSITIONS = 7
 
-_HINT = "Press the library again with hmmpress, or give the text file it was made from."
+_HINT = "Run hmmpress again, or give the text file that the library was made from."
 
 _DESC, _RF, _CS, _STATS, _MAP, _ACC = (1 << bit for bit in (1, 2, 3, 7, 8, 9))
 _GA, _TC, _NC, _CA, _COMPO, _CHKSUM, _CONS, _MMASK = (1 << bit for bit in range(10, 18))
 
 
 def read_hmmer3_binary(raw: RawReader, check: Callable[[], None] = lambda: None) -> Iterator[Hmm]:
-    """Give the models of a file, one after the other.
+    """Yield the models of a file, one after the other.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def read_hmmer3_binary(raw: RawReader, check: Callable[[], None] = lambda: None)
         number += 1
         record = _Record(raw, number)
         if head != HMMER3_BINARY_MAGIC:
-            raise record.error("another magic number is expected where it begins")
+            raise record.error("the magic number at the beginning is wrong")
         yield record.model()
 
 
 class _Record:
-    """Reads one model, knowing which one it is."""
+    """A reader of one model, with its number."""
 
     def __init__(self, raw: RawReader, number: int) -> None:
         self._raw = raw
@@ -66,10 +66,10 @@ class _Record:
 
     def error(self, reason: str) -> InputError:
         named = f" ({quoted(self._name)})" if self._name else ""
-        return InputError(self._raw.source.label, f"in the binary model {self._number:,}{named} {reason}.", _HINT)
+        return InputError(self._raw.source.label, f"in the binary model {self._number:,}{named}, {reason}.", _HINT)
 
     def values(self, kind: str, count: int) -> np.ndarray:
-        """Return numbers of a kind (``i4``, ``u4`` or ``f4``)."""
+        """Return numbers of a dtype (``i4``, ``u4`` or ``f4``)."""
         data = self._raw.read(4 * count)
         if len(data) < 4 * count:
             raise self.error("the file ends early")
@@ -81,28 +81,28 @@ class _Record:
     def reals(self, count: int, what: str) -> Floats:
         found: Floats = self.values("f4", count)
         if not np.isfinite(found).all():
-            raise self.error(f"there are {what} that are no numbers")
+            raise self.error(f"some {what} are not numbers")
         return found
 
     def table(self, rows: int, columns: int, what: str) -> Floats:
         """Return probabilities."""
         found = self.reals(rows * columns, what).reshape(rows, columns)
         if (found < 0).any() or (found > 1 + MAX_SUM_ERROR).any():
-            raise self.error(f"there are {what} that are no probabilities")
+            raise self.error(f"some {what} are not probabilities")
         return found
 
     def string(self) -> str:
         size = self.number()
         if not 0 <= size <= MAX_HEADER:
-            raise self.error(f"there is a text of {size:,} characters")
+            raise self.error(f"a text of {size:,} characters is not plausible")
         data = self._raw.read(size)
         if len(data) < size:
             raise self.error("the file ends early")
         return decoded(data.split(b"\0")[0])
 
-    def annotation(self, is_there: int, length: int) -> str:
+    def annotation(self, is_present: int, length: int) -> str:
         """Return a character for each node; there is one for node 0, too, and a zero at the end."""
-        if not is_there:
+        if not is_present:
             return ""
         data = self._raw.read(length + 2)
         if len(data) < length + 2:
@@ -112,7 +112,7 @@ class _Record:
     def model(self) -> Hmm:
         flags, length, kind = self.number(), self.number(), self.number()
         if kind not in ALPHABETS:
-            raise self.error(f"the alphabet has the number {kind}; known are those of amino acids, DNA and RNA")
+            raise self.error(f"the alphabet number {kind} is unknown; only amino acids, DNA and RNA can be searched")
         if not 1 <= length <= MAX_NODES:
             raise self.error(f"a length of {length:,} nodes is not plausible")
         alphabet = ALPHABETS[kind]
@@ -121,7 +121,7 @@ class _Record:
         transitions = self.table(length + 1, N_TRANSITIONS, "transitions")
         self._name = plain(self.string())
         if not self._name:
-            raise self.error("there is no name")
+            raise self.error("the name is missing")
         odd = odd_sum(match, insert, transitions)
         if odd and odd.error > MAX_SUM_ERROR:
             raise self.error(f"the {odd}")
@@ -150,7 +150,7 @@ class _Record:
         )  # fmt: skip
 
     def _facts(self, flags: int, length: int) -> tuple[dict[str, str], float | None, int | None]:
-        """Return what the header of a text file says beside, effective number of sequences and greatest length."""
+        """Return the other facts of a header, the effective number of sequences and the greatest length."""
         history = re.sub(r"(?m)^\[?\d+\]?\s+", "", self.string())
         n, effective, longest, date = self.number(), float(self.reals(1, "counts")[0]), self.number(), self.string()
         if flags & _MAP:
@@ -159,11 +159,13 @@ class _Record:
         if longest > MAX_LENGTH:
             raise self.error(f"MAXL is {longest:,}, which is not plausible")
         given = {
-            "format": "HMMER3/f", "sequences": str(n) if n > 0 else "",
-            "effective sequences": f"{effective:f}" if effective > 0 else "", "date": plain(date),
+            "format": "HMMER3/f",
+            "sequences": str(n) if n > 0 else "",
+            "effective sequences": f"{effective:f}" if effective > 0 else "",
+            "date": plain(date),
             "checksum": str(checksum) if flags & _CHKSUM else "",
             "history": "\n".join(map(plain, history.splitlines())),
-        }  # fmt: skip
+        }
         facts = {name: text for name, text in given.items() if text}
         return facts, float(f"{effective:f}") if effective > 0 else None, longest if longest > 0 else None
 
@@ -171,9 +173,7 @@ class _Record:
         values = [_shortest(value) for value in found]
         for slope in values[1::2]:
             if not is_slope(slope):
-                raise self.error(
-                    f"a lambda of {slope:g} is not plausible (it lies from {SLOPES[0]:g} to {SLOPES[1]:g})"
-                )
+                raise self.error(f"a lambda of {slope:g} is not plausible; it should be about 0.7")
         pairs = zip(("MSV", "VITERBI", "FORWARD"), values[::2], values[1::2], strict=True)
         facts["score statistics"] = "; ".join(f"{name} {location} {slope}" for name, location, slope in pairs)
         msv, viterbi = Calibration("gumbel", *values[:2]), Calibration("gumbel", *values[2:4])
@@ -181,5 +181,5 @@ class _Record:
 
 
 def _shortest(value: np.float32) -> float:
-    """Return the number with the fewest digits that is this float32: the one in the text file it was made from."""
+    """Return the number with the fewest digits that is this float32: that of the text file it was made from."""
     return float(str(np.float32(value)))

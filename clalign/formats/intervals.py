@@ -18,17 +18,17 @@ _NOT_IN_VALUES = re.compile(r"[\x00-\x1f\x7f%;=&,]")
 
 
 def percent_escape(found: re.Match[str]) -> str:
-    """Return the bytes of what was found, each as two digits after ``%``."""
+    """Return the matched text with each byte as two hexadecimal digits after ``%``."""
     return "".join(f"%{byte:02X}" for byte in found[0].encode())
 
 
 def gff3_name(name: str) -> str:
-    """Return a name as it stands in the first column."""
+    """Return a name escaped for the first column of GFF3."""
     return _NOT_IN_NAMES.sub(percent_escape, name)
 
 
 def gff3_value(text: str) -> str:
-    """Return a text as it stands in the last column."""
+    """Return a text escaped for the last column of GFF3."""
     return _NOT_IN_VALUES.sub(percent_escape, text)
 
 
@@ -40,21 +40,21 @@ def gff3_line(
     Parameters
     ----------
     name : str
-        Of the sequence that it is on.
+        Name of the sequence that the feature is on.
     kind : str
         A term of the Sequence Ontology.
     span : tuple of int
         0-based, half open.
     score : float or None
-        An E-value, as the format advises for what is alike.
+        An E-value, as the format advises for sequence similarity.
     strand : str
         ``+``, ``-``, or ``.`` where there are none.
     attributes : mapping of str to str
-        Several values of one are parted by ``,`` and escaped by the caller; the others are escaped here.
+        Several values of one are separated by ``,`` and escaped by the caller; others are escaped here.
     """
-    said = ";".join(f"{key}={value}" for key, value in attributes.items() if value)
+    pairs = ";".join(f"{key}={value}" for key, value in attributes.items() if value)
     places = f"{span[0] + 1}\t{span[1]}"
-    return "\t".join((gff3_name(name), "clalign", kind, places, digits(score) or ".", strand, ".", said))
+    return "\t".join((gff3_name(name), "clalign", kind, places, digits(score) or ".", strand, ".", pairs))
 
 
 def bed_line(name: str, spans: Iterable[tuple[int, int]], what: str, score: float, strand: str, blocks: bool) -> str:

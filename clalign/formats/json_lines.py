@@ -12,7 +12,7 @@ from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit, covered
 
 PARTIAL = '{"partial": true}'
-"""Ends the lines of a search that has not searched everything."""
+"""Last line of a search that is not complete."""
 
 
 def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, Domain]], is_significant: bool, note: str = "") -> str:
@@ -21,13 +21,13 @@ def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, Domain]], is_si
     Parameters
     ----------
     card : dict
-        The profile's.
+        Card of the profile.
     hit : Hit
     domains : sequence of (int, Domain)
         With their numbers.
     is_significant : bool
     note : str
-        What the user has written beside the hit; left out if there is none.
+        The user's note on the hit; left out if empty.
     """
     return json.dumps(
         {
@@ -51,15 +51,15 @@ def json_line(card: Card, hit: Hit, domains: Sequence[tuple[int, Domain]], is_si
 
 
 def _estimates(hit: Hit) -> dict[str, object] | None:
-    said = hit.estimates
-    if said is None:
+    estimates = hit.estimates
+    if estimates is None:
         return None
     return {
-        "domains": said.expected,
-        "regions": said.n_regions,
-        "clustered": said.n_clustered,
-        "overlaps": said.n_overlaps,
-        "envelopes": said.n_envelopes,
+        "domains": estimates.expected,
+        "regions": estimates.n_regions,
+        "clustered": estimates.n_clustered,
+        "overlaps": estimates.n_overlaps,
+        "envelopes": estimates.n_envelopes,
     }
 
 
@@ -70,12 +70,12 @@ def _filters(hit: Hit) -> dict[str, object] | None:
 
 
 def _finite(value: float | None) -> float | None:
-    """Return a number that JSON can hold."""
+    """Return a number, or None if JSON cannot hold it."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def _shares(card: Card, hit: Hit, domains: Sequence[Domain]) -> dict[str, object]:
-    """Return how much of both sides some domains cover together, and how many columns are equal, in percent."""
+    """Return the coverage of profile and sequence by some domains together, and their identity, in percent."""
     n_columns = sum(len(domain.states) for domain in domains)
     n_identical = sum(domain.n_identical for domain in domains)
     return {

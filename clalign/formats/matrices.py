@@ -25,13 +25,13 @@ from clalign.values.karlin_altschul import (
     published_parameters,
     ungapped_parameters,
 )
-from clalign.values.karlin_altschul_tables import CUSTOMARY, NUCLEIC
+from clalign.values.karlin_altschul_tables import NUCLEIC, USUAL_GAPS
 from clalign.values.scoring import MAX_SCORE, GapCosts, SubstitutionMatrix
 
 NUCLEIC_NAMES = ("BLASTN", "HOXD70", "MEGABLAST", "NUC.4.4", "TRANS")
 
 NOT_OF_LETTERS = ("SCHNEIDER",)
-"""A matrix of codons."""
+"""Matrices that are not of letters but of codons."""
 
 OTHER_NAMES = {"NUC44": "NUC.4.4", "DNAFULL": "NUC.4.4", "EDNAFULL": "NUC.4.4", "GONNET": "GONNET1992"}
 
@@ -40,7 +40,7 @@ OWN_NAMES = ("PAM120",)
 
 DEFAULT_PROTEIN = "BLOSUM62"
 DEFAULT_MATCH, DEFAULT_MISMATCH = 2, -3
-"""What BLAST takes for proteins and for nucleic acids."""
+"""Defaults of BLAST for proteins and for nucleic acids."""
 
 FACTORS = (1, 10, 100, 50, 20, 5, 2)
 """Fractions are multiplied by the first of these that makes whole numbers, or else by the largest that fits a byte."""
@@ -50,20 +50,20 @@ BASES = frozenset("ACGTURYMKSWHBVDNX*-")
 BLAST_NUCLEIC = (5, 2)
 BLASTZ = {"HOXD70": (400, 30)}
 
-LIKE_ENOUGH = 0.7
+MIN_SIMILARITY = 0.7
 """Least ratio of `difflib` at which a name is taken for a misspelled other."""
 
-LONGEST_FILE = 1 << 20
-"""Bytes of a file with a matrix."""
+MAX_MATRIX_BYTES = 1 << 20
+"""Limit of the size of a file with a matrix, in bytes."""
 
-FORM = "Give a file as the NCBI has them: a line of letters, then a line for each letter with its scores."
+FORM = "Give a matrix in the NCBI's format: a line of letters, then a line for each letter with its scores."
 
-LIKE_BLOSUM62 = (3.494, 0.3176)
+BLOSUM62_GAPS = (3.494, 0.3176)
 """Opening and extension of BLOSUM62's 11/1 in natural units, for matrices without customary costs."""
 
 
 def matrix_names(is_nucleic: bool | None = None) -> list[str]:
-    """Return the names of the matrices of Biopython and of our own, of proteins, of nucleic acids, or of both."""
+    """Return the names of the matrices of Biopython and of the program, of proteins, of nucleic acids, or of both."""
     names = [path.name for path in _folder().iterdir() if path.name not in NOT_OF_LETTERS]
     names = sorted({*names, *OWN_NAMES})
     names = [name for name in names if name == name.upper() and not name.startswith((".", "_"))]
@@ -74,7 +74,7 @@ def _folder() -> Path:
     """Return the folder of Biopython's matrices; importing what reads them would take longer than a search."""
     package = importlib.util.find_spec("Bio")
     if package is None or package.origin is None:
-        raise OptionError("Biopython, whose matrices are used, is not installed.", "Install it: pip install biopython")
+        raise OptionError("Biopython, which has the matrices, is not installed.", "Install it: pip install biopython")
     return Path(package.origin).parent / "Align" / "substitution_matrices" / "data"
 
 
@@ -84,7 +84,7 @@ def load_matrix(name: str) -> SubstitutionMatrix:
     Raises
     ------
     OptionError
-        If there is neither.
+        If there is no such matrix and no such file.
     InputError
         If the file is no such matrix.
     """
@@ -94,8 +94,8 @@ def load_matrix(name: str) -> SubstitutionMatrix:
         return _known(found)
     if is_matrix_file(name):
         return read_matrix(name)
-    near = difflib.get_close_matches(name.upper(), names, 3, LIKE_ENOUGH)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"Known are: {', '.join(matrix_names())}."
+    near = difflib.get_close_matches(name.upper(), names, 3, MIN_SIMILARITY)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"The matrices are: {', '.join(matrix_names())}."
     raise OptionError(f"There is no matrix and no file named {quoted(name, 200)}.", hint)
 
 
@@ -104,7 +104,7 @@ def _names() -> dict[str, str]:
 
 
 def is_matrix_file(name: str) -> bool:
-    """Return whether what a user calls a matrix is a file, and not a name that is known."""
+    """Return whether a user's word for a matrix is a file rather than a known name."""
     if name.upper() in _names():
         return False
     try:
@@ -125,7 +125,7 @@ def _known(name: str) -> SubstitutionMatrix:
 
 
 def _factor(table: npt.NDArray[np.float64]) -> int:
-    """Return by what to multiply fractions, so that whole numbers come out that fit a byte."""
+    """Return the factor that makes whole numbers that fit a byte of fractions."""
     fitting = [factor for factor in FACTORS if np.rint(np.abs(table).max() * factor) <= MAX_SCORE]
     whole = [factor for factor in fitting if np.allclose(np.rint(table * factor), table * factor, atol=1e-6)]
     return next(iter(whole), max(fitting))
@@ -145,19 +145,19 @@ def read_matrix(path: str) -> SubstitutionMatrix:
     lines = _lines(_text_of(path))
     number, letters = next(lines, (1, []))
     if not letters:
-        raise InputError(path, "this file holds no matrix.", FORM)
+        raise InputError(path, "there is no matrix in this file.", FORM)
     columns = [letter.upper() for letter in letters]
     wrong = next((c for c in columns if len(c) != 1 or not (c.isalpha() or c in "*-") or not c.isascii()), None)
     if wrong is not None:
-        raise InputError(path, f"{quoted(wrong)} stands where a letter was expected.", FORM, number)
-    again = next((c for i, c in enumerate(columns) if c in columns[:i]), None)
-    if again is not None:
-        raise InputError(path, f"the letter {again} is there twice.", "Leave one of them out.", number)
+        raise InputError(path, f"a letter was expected instead of {quoted(wrong)}.", FORM, number)
+    repeated = next((c for i, c in enumerate(columns) if c in columns[:i]), None)
+    if repeated is not None:
+        raise InputError(path, f"the letter {repeated} occurs twice.", "Remove one of them.", number)
     rows: dict[str, list[int]] = {}
     for line, words in lines:
         letter, scores = _row(path, line, words, columns)
         if letter in rows:
-            raise InputError(path, f"the letter {letter} has a line already.", "Leave one of them out.", line)
+            raise InputError(path, f"the letter {letter} has two lines.", "Remove one of them.", line)
         rows[letter] = scores
     missing = [letter for letter in columns if letter not in rows]
     if missing:
@@ -170,7 +170,7 @@ def read_matrix(path: str) -> SubstitutionMatrix:
 
 def _usual_name(matrix: SubstitutionMatrix) -> str | None:
     """Return the name of the matrix with customary gap costs that has the same scores, if there is one."""
-    names, letters = (BLASTZ, "ACGT") if matrix.is_nucleic else (CUSTOMARY, "ACDEFGHIKLMNPQRSTVWY")
+    names, letters = (BLASTZ, "ACGT") if matrix.is_nucleic else (USUAL_GAPS, "ACDEFGHIKLMNPQRSTVWY")
     if not set(letters) <= set(matrix.letters):
         return None
     codes = [code_of(letter) for letter in letters]
@@ -181,14 +181,14 @@ def _usual_name(matrix: SubstitutionMatrix) -> str | None:
 
 def _text_of(path: str) -> str:
     with opened(path) as source:
-        head = head_of(source, LONGEST_FILE + 1)
-    if len(head) > LONGEST_FILE:
-        raise InputError(path, f"this file is longer than {size_text(LONGEST_FILE)}, so it is no matrix.", FORM)
+        head = head_of(source, MAX_MATRIX_BYTES + 1)
+    if len(head) > MAX_MATRIX_BYTES:
+        raise InputError(path, f"this file is longer than {size_text(MAX_MATRIX_BYTES)}, too long for a matrix.", FORM)
     return decoded(head)
 
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and words of each line that says something."""
+    """Yield number and words of each line that is neither blank nor a comment."""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#", 1)[0].split()
         if words:
@@ -199,49 +199,52 @@ def _row(path: str, number: int, words: list[str], columns: list[str]) -> tuple[
     """Return the letter of a line and its scores."""
     letter, values = words[0].upper(), words[1:]
     if letter not in columns:
-        reason = f"the line begins with {quoted(words[0])}, which is not in the first line."
-        raise InputError(path, reason, "Add it.", number)
+        reason = f"the line begins with {quoted(words[0])}, which is not among the letters in the first line."
+        raise InputError(path, reason, "Add it to the first line, or remove this line.", number)
     if len(values) != len(columns):
         raise InputError(
-            path, f"{len(columns)} scores were expected, but there are {len(values)}.", "Complete the line.", number
+            path,
+            f"the line has {len(values)} scores instead of {len(columns)}.",
+            "Give a score for each letter.",
+            number,
         )
     scores = []
     for value in values:
         score = whole(value)
         if score is None:
-            hint = "Multiply fractions, such as by 10, and round."
-            raise InputError(path, f"{quoted(value)} is no whole number.", hint, number)
+            hint = "Multiply all scores, for example by 10, and round them."
+            raise InputError(path, f"{quoted(value)} is not a whole number.", hint, number)
         if abs(score) > MAX_SCORE:
-            reason = f"the score {value} does not lie between -{MAX_SCORE} and {MAX_SCORE}."
-            raise InputError(path, reason, "Scale all.", number)
+            reason = f"the score {value} is not between -{MAX_SCORE} and {MAX_SCORE}."
+            raise InputError(path, reason, "Scale all scores.", number)
         scores.append(score)
     return letter, scores
 
 
-def customary_gaps(matrix: SubstitutionMatrix) -> tuple[GapCosts, str]:
-    """Return the gap costs that usually go with a matrix, and in words whose they are."""
-    opening, extension, source = _customary(matrix)
+def usual_gaps(matrix: SubstitutionMatrix) -> tuple[GapCosts, str]:
+    """Return the usual gap costs for a matrix, and where they come from, in words."""
+    opening, extension, source = _usual_costs(matrix)
     return GapCosts.from_blast(opening, extension), source
 
 
-def _customary(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
-    if matrix.name in CUSTOMARY:
-        opening, extension = CUSTOMARY[matrix.name]
+def _usual_costs(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
+    if matrix.name in USUAL_GAPS:
+        opening, extension = USUAL_GAPS[matrix.name]
         if published_parameters(matrix, GapCosts.from_blast(opening, extension)) is not None:
             return opening, extension, f"BLAST's for {matrix.name}"
     if matrix.name in BLASTZ:
         return *BLASTZ[matrix.name], f"BLASTZ's for {matrix.name}"
     if matrix.is_nucleic and match_mismatch_of(matrix) is not None:
-        return _customary_nucleic(matrix)
+        return _usual_nucleic_costs(matrix)
     exact = ungapped_parameters(matrix)
     if exact is None:
         opening = max(1, matrix.greatest)
         return opening, max(1, opening // 10), f"by the highest score of {matrix.name}, which has no customary ones"
-    opening, extension = (max(1, round(cost / exact.lambda_)) for cost in LIKE_BLOSUM62)
-    return opening, extension, f"as dear in bits as 11/1 is with BLOSUM62, since {matrix.name} has no customary ones"
+    opening, extension = (max(1, round(cost / exact.lambda_)) for cost in BLOSUM62_GAPS)
+    return opening, extension, f"as high in bits as 11/1 is for BLOSUM62, since {matrix.name} has no customary ones"
 
 
-def _customary_nucleic(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
+def _usual_nucleic_costs(matrix: SubstitutionMatrix) -> tuple[int, int, str]:
     equal, other = match_mismatch_of(matrix) or (1, -1)
     if blast_parameters(matrix, GapCosts.from_blast(*BLAST_NUCLEIC)) is not None:
         return *BLAST_NUCLEIC, "BLAST's for nucleic acids"

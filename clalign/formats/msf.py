@@ -8,7 +8,7 @@ from clalign.formats.blocks import Reading, text_of
 
 
 def msf_rows(reading: Reading, rows: AlignedRows) -> None:
-    """Add the rows of a MSF alignment; its gaps (``.`` and ``~``) are included as ``-``.
+    """Add the rows of an MSF alignment; its gaps (``.`` and ``~``) are included as ``-``.
 
     Raises
     ------
@@ -30,10 +30,10 @@ def msf_rows(reading: Reading, rows: AlignedRows) -> None:
             continue
         name = text_of(words[0])
         if name not in rows:
-            raise reading.text.error(f"the row {quoted(name)} has no line with Name: in the header.", line=number)
+            raise reading.text.error(f"the row {quoted(name)} has no Name: line in the header.", line=number)
         rows.add(name, number, b"".join(words[1:]).translate(_GAPS))
     if is_header:
-        raise reading.text.error("the line // between the names and the rows is missing.")
+        raise reading.text.error("the line // between the header and the rows is missing.")
 
 
 _GAPS = bytes.maketrans(b".~", b"--")

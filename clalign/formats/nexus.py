@@ -16,16 +16,16 @@ from clalign.formats.numbers import whole
 from clalign.formats.sources import decoded
 
 SEQUENCES = ("dna", "rna", "nucleotide", "protein")
-"""Types of data that are read."""
+"""Types of data that can be read."""
 
 _QUOTED = r"(?<!\w)'[^']*(?:''[^']*)*'"
-"""A word in which no other character has a meaning; an apostrophe within a word begins none."""
+"""Pattern of a quoted word; an apostrophe within a word begins none."""
 
 _COMMAND = re.compile(rf"(?:[^;']+|{_QUOTED}|')*")
-"""Up to the semicolon."""
+"""Pattern of a text up to the semicolon."""
 
 _TEXT = re.compile(rf"(?:[^\[\]']+|{_QUOTED}|')*")
-"""Up to the bracket of a comment."""
+"""Pattern of a text up to the bracket of a comment."""
 
 _COMMENT = re.compile(r"[^\[\]]*")
 
@@ -35,7 +35,7 @@ _NAME = re.compile(r"\s*(?:'((?:[^']|'')*)'|(\S+))(.*)", re.DOTALL)
 
 
 class _Format(Struct):
-    """What the commands DIMENSIONS and FORMAT say."""
+    """The values of the commands DIMENSIONS and FORMAT."""
 
     n_rows: int | None = None
     n_columns: int | None = None
@@ -43,7 +43,7 @@ class _Format(Struct):
     is_interleaved: bool = False
     gap: bytes = b"-"
     match: bytes = b""
-    odd: list[str] = field(default_factory=list)
+    unsupported: list[str] = field(default_factory=list)
 
 
 def nexus_rows(reading: Reading, rows: AlignedRows) -> None:
@@ -65,7 +65,7 @@ def nexus_rows(reading: Reading, rows: AlignedRows) -> None:
             if found:
                 _check(reading, form, number)
                 _read_matrix(reading, rows, form, lines, line[found.end() :], number)
-                for _ in lines:  # to the end of the file, of which the checksum is wanted
+                for _ in lines:  # to the end of the file, for its checksum
                     pass
                 return
             start += len(piece) + 1
@@ -74,11 +74,11 @@ def nexus_rows(reading: Reading, rows: AlignedRows) -> None:
             if start <= len(line):  # a semicolon ends it
                 _take(form, " ".join(command))
                 command = []
-    raise reading.text.error("there is no matrix of sequences in this NEXUS file.", "Choose the file with the data.")
+    raise reading.text.error("there is no matrix of sequences in this NEXUS file.", "Choose a file with sequences.")
 
 
 def _without_comments(reading: Reading) -> Iterator[tuple[int, str]]:
-    """Yield the lines without what stands in brackets, which may go on over lines."""
+    """Yield the lines without comments in brackets, which may span lines."""
     depth = 0
     for number, line in reading.text.kept_lines():
         text, kept, start = decoded(line), "", 0
@@ -95,7 +95,7 @@ def _without_comments(reading: Reading) -> Iterator[tuple[int, str]]:
 
 def _upto(pattern: re.Pattern[str], text: str, start: int) -> str:
     found = pattern.match(text, start)
-    assert found is not None  # it matches nothing, too
+    assert found is not None  # it matches the empty text, too
     return found[0]
 
 
@@ -118,15 +118,15 @@ def _take(form: _Format, command: str) -> None:
         elif key == "matchchar" and len(value.encode()) == 1:
             form.match = value.encode()
         elif key in ("transpose", "nolabels", "tokens") and value.lower() != "no":
-            form.odd.append(key)
+            form.unsupported.append(key)
 
 
 def _check(reading: Reading, form: _Format, number: int) -> None:
     if form.datatype not in SEQUENCES:
         reason = f"this NEXUS file holds data of the type {quoted(form.datatype)}, which are no sequences."
         raise reading.text.error(reason, "Choose a file with sequences.", number)
-    if form.odd:
-        reason = f"a matrix with {quoted(form.odd[0].upper())} is not read."
+    if form.unsupported:
+        reason = f"a matrix with {quoted(form.unsupported[0].upper())} is not supported."
         raise reading.text.error(reason, "Convert it to FASTA.", number)
 
 
@@ -148,19 +148,19 @@ def _read_matrix(
         letters = b"".join(line.encode().split()).replace(form.gap, b"-")
         parts.append((begun, line_number, letters))
         left -= len(letters)
-    for name, line_number, letters in _spelled_out(reading, parts, form.match) if form.match else parts:
+    for name, line_number, letters in _with_letters(reading, parts, form.match) if form.match else parts:
         rows.end_block()  # a row may go on in the next line
         rows.add(name, line_number, letters)
     n_rows, n_columns = rows.alignment().cells.shape
     if form.is_interleaved and n_rows < (form.n_rows or 0):
         raise reading.text.error(
-            f"there are {n_rows:,} names of rows, but the file announces {form.n_rows:,} (NTAX).",
+            f"there are {n_rows:,} different row names, but the file declares {form.n_rows:,} rows (NTAX).",
             "Give each row a name of its own.",
             number,
         )
     if n_rows and form.n_columns not in (None, n_columns):
         raise reading.text.error(
-            f"the rows have {n_columns:,} columns, but the file announces {form.n_columns:,} (NCHAR).", line=number
+            f"the rows have {n_columns:,} columns, but the file declares {form.n_columns:,} (NCHAR).", line=number
         )
 
 
@@ -182,10 +182,10 @@ def _matrix_lines(
         last, text = following
 
 
-def _spelled_out(
+def _with_letters(
     reading: Reading, parts: list[tuple[str, int, bytes]], match: bytes
 ) -> Iterator[tuple[str, int, bytes]]:
-    """Yield the parts of rows with the letters of the first row in place of those that say that they match them."""
+    """Yield the parts of rows with the letters of the first row in place of the match character."""
     first = b"".join(letters for name, _, letters in parts if name == parts[0][0])
     begins = Counter[str]()
     for name, line, letters in parts:
@@ -193,7 +193,7 @@ def _spelled_out(
         begins[name] += len(letters)
         if match in letters:
             if name == parts[0][0]:
-                reason = "a letter is said to match that of the first row, which has none there."
+                reason = "the match character stands in the first row, which other rows are compared with."
                 raise reading.text.error(reason, line=line)
             cells = np.frombuffer(letters, np.uint8)
             matched = np.frombuffer(first[begin : begin + len(letters)].ljust(len(letters), match), np.uint8)

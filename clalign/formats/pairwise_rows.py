@@ -17,28 +17,28 @@ from clalign.values.hits import Domain, Hit, PairFacts, covered
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 _COMPLEMENTS = {name: str.maketrans(alphabet.complement or {}) for name, alphabet in ALPHABETS.items()}
-"""Of upper-case letters, by the name of the alphabet."""
+"""Complements of upper-case letters, by the name of the alphabet."""
 
 _ALIKE = re.compile(r"\|+|[^|]+")
-"""Columns that hold equal residues, or none that do."""
+"""Pattern of a run of columns with equal residues, or of others."""
 
 NOT_KNOWN = "NA"
 """Stands for E-values and bit scores where there are no statistics."""
 
 
 class PairRow(Struct, frozen=True):
-    """An alignment with the two sequences that it is of.
+    """An alignment with its query and its target.
 
     Attributes
     ----------
     card : dict
-        The query's.
+        Card of the query.
     hit : Hit
         The target.
     domain : Domain
         The alignment.
     note : str
-        What the user has written beside the hit.
+        The user's note on the hit.
     has_raw : bool
         Whether there is a score in units of a matrix.
     """
@@ -51,7 +51,7 @@ class PairRow(Struct, frozen=True):
 
     @property
     def pair(self) -> PairFacts:
-        """What the alignment is made of."""
+        """The counts of the columns of the alignment."""
         assert self.domain.pair is not None
         return self.domain.pair
 
@@ -62,18 +62,18 @@ class PairRow(Struct, frozen=True):
 
     @property
     def query_ends(self) -> tuple[int, int]:
-        """First and last residue of the query, from 1; 0 and 0 of an empty alignment."""
+        """First and last residue of the query, from 1; 0 and 0 for an empty alignment."""
         return _ends(self.domain.query_range)
 
     @property
     def target_ends(self) -> tuple[int, int]:
-        """First and last residue of the target beside them; on the minus strand the first is the greater one."""
+        """First and last residue of the target, from 1; on the minus strand the first is the greater one."""
         start, end = _ends(self.domain.target_range)
         return (start, end) if self.pair.strand > 0 else (end, start)
 
     @property
     def rows(self) -> tuple[str, str, str]:
-        """Query, middle and target as the query runs: on the minus strand the target's complement, backwards.
+        """Query, middle and target in the direction of the query: on the minus strand the target's reverse complement.
 
         Each keeps to its own alphabet, so that a target of DNA has no U beside a query of RNA.
         """
@@ -84,7 +84,7 @@ class PairRow(Struct, frozen=True):
         return self.complemented(text.model), text.match[::-1], complemented(text.target, target)
 
     def complemented(self, residues: str) -> str:
-        """Return the other strand of some text of the query."""
+        """Return the reverse complement of residues of the query."""
         return complemented(residues, self.card["alphabet"])
 
     @property
@@ -132,12 +132,12 @@ class PairRow(Struct, frozen=True):
 
 
 def complemented(residues: str, alphabet: str) -> str:
-    """Return the other strand of some text in an alphabet (its name)."""
+    """Return the reverse complement of residues of an alphabet, given by its name."""
     return residues.translate(_COMPLEMENTS[alphabet])[::-1]
 
 
 def percent(part: float, whole: float) -> float:
-    """Return a share in percent; 0 of nothing."""
+    """Return a share in percent; 0 if the whole is 0."""
     return 100.0 * part / whole if whole else 0.0
 
 
@@ -205,11 +205,11 @@ VALUES: dict[str, Callable[[PairRow], Any]] = {
     "btop": lambda row: row.btop,
     "cigar": lambda row: row.domain.cigar,
 }
-"""What the columns of BLAST's tables hold of an alignment, but the species."""
+"""Values of the columns of BLAST's tables, except for the species."""
 
 
 def outfmt_line(row: PairRow, names: Sequence[str], species: SpeciesRule = FROM_DESCRIPTIONS) -> str:
-    """Return the line of an alignment with BLAST's columns; `species` tells that of the target."""
+    """Return the line of an alignment with BLAST's columns; `species` finds the species of the target."""
     return "\t".join(_species_cell(row, species) if name == SPECIES else str(VALUES[name](row)) for name in names)
 
 

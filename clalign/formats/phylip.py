@@ -16,7 +16,7 @@ from clalign.formats.sources import LINE_BYTES
 STRICT_NAME = 10
 
 _HEAD = re.compile(rb"\s*\d+\s+\d+(?:\s*[A-Za-z]+)?\s*")
-"""The line that begins a data set; letters are options of old versions. No two parts can take the same blanks."""
+"""First line of a data set; letters are options of old versions. No two parts match the same blanks."""
 
 _Line = tuple[int, bytes]
 
@@ -52,28 +52,28 @@ def phylip_rows(reading: Reading, rows: AlignedRows) -> None:
     fitting = [found for layout in LAYOUTS if (found := _parted(lines[1:], n_rows, n_columns, layout))]
     if any(found != fitting[0] for found in fitting):
         raise reading.text.error(
-            "the rows can be read in several ways: names and residues cannot be told from each other.",
-            "Convert it to FASTA, or put each row on one line.",
+            "the rows are ambiguous: names cannot be distinguished from residues.",
+            "Convert the file to FASTA, or put each row on one line.",
             lines[0][0],
         )
     if not fitting:
         following = next((number for number, line in lines[1:] if _HEAD.fullmatch(line)), None)
         if following is not None:
             raise reading.text.error(
-                "another data set begins in this line, but of PHYLIP only files with one alignment are read.",
-                "Give each data set a file of its own.",
+                "another data set begins in this line, but only one alignment can be read from a PHYLIP file.",
+                "Put each data set into a file of its own.",
                 following,
             )
         raise reading.text.error(
-            f"the lines are not those of {n_rows:,} rows with {n_columns:,} columns, as the first line says.",
+            f"the lines do not form {n_rows:,} rows of {n_columns:,} columns, as the first line declares.",
             line=lines[0][0],
         )
     for place, (name, parts) in enumerate(fitting[0], 1):
         dotted = next((number for number, part in parts if b"." in part), None)
         if dotted is not None:
             raise reading.text.error(
-                f"there is a dot in the row {quoted(name)}: here it may mean the letter of the first row, or a gap.",
-                "Write the letters out, or gaps as -.",
+                f"there is a dot in the row {quoted(name)}, which may mean the letter of the first row or a gap.",
+                "Write out the letters, or write gaps as -.",
                 dotted,
             )
         # Names cut to ten characters need not differ.
@@ -87,7 +87,7 @@ def _announced(reading: Reading, lines: list[_Line]) -> tuple[int, int]:
     words = text_of(lines[0][1]).split()[:2] if lines else []
     counts = [whole(word) for word in words]
     if len(counts) < 2 or counts[0] is None or counts[1] is None or min(counts[0], counts[1]) < 1:
-        raise reading.text.error("the first line does not tell the number of rows and columns.", line=1)
+        raise reading.text.error("the first line does not give the numbers of rows and columns.", line=1)
     return counts[0], counts[1]
 
 
@@ -124,7 +124,7 @@ def _parted(lines: list[_Line], n_rows: int, n_columns: int, layout: _Layout) ->
                 return None
     fits = len(rows) == n_rows and all(
         name and sum(len(part) for _, part in parts) == n_columns for name, parts in rows
-    )  # fmt: skip
+    )
     return rows if fits else None
 
 

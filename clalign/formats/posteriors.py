@@ -31,14 +31,14 @@ _HEAD = """\
 
 
 ENTRY_BYTES, PAIR_BYTES = 12, 512
-"""Bytes of memory that the posterior of a match takes while it is read, and those of a pair take beside theirs."""
+"""Bytes of memory for the posterior of a match while it is read, and for each pair."""
 
-TOO_MANY = "the posteriors of sequences {} and {} say of one residue more than is possible."
-ONCE = "Those of a residue add up to at most 1, and each stands there once."
+EXCESS = "the posteriors of a residue of the sequences {} and {} add up to more than is possible."
+EXCESS_HINT = "Give each posterior once; those of a residue must add up to at most 1."
 
 
 class _Entries(Struct):
-    """Residues of both sequences and probability of the matches of a pair, as they come."""
+    """Residues of both sequences and probabilities of the matches of a pair, in the order of the file."""
 
     rows: array[int] = field(default_factory=lambda: array("i"))
     columns: array[int] = field(default_factory=lambda: array("i"))
@@ -62,7 +62,7 @@ def write_posteriors(posteriors: SparsePosteriors, stream: TextIO) -> None:
 def read_posteriors(path: str, lengths: Sequence[int]) -> SparsePosteriors:
     """Read the posteriors of pairs among sequences of these lengths.
 
-    Gap posteriors are computed again from those of the matches; of their lines only the pairs are taken.
+    Gap posteriors are computed from those of the matches; only the pairs are taken from their lines.
 
     Raises
     ------
@@ -86,12 +86,12 @@ def _gather(pairs: dict[tuple[int, int], _Entries], text: TextReader, lengths: S
         p = finite(found[5].decode("ascii", "replace")) if found else None
         if found is None or p is None or not 0 <= p <= 1:
             raise text.error(
-                "this is not a posterior probability.", 'Lines look like "(0, 4) ~ (1, 5) => 0.98".', number
+                "the line is not a posterior probability.", 'Lines look like "(0, 4) ~ (1, 5) => 0.98".', number
             )
         x, a, y, b = (int(word) for word in found.groups()[:4])
         if x == y or max(x, y) >= len(lengths) or a >= lengths[x] or b >= lengths[y]:
             raise text.error(
-                "the sequences have no such residues.", "Give the sequences that the posteriors were made of.", number
+                "the sequences have no such residues.", "Give the sequences that the posteriors belong to.", number
             )
         if x > y:
             x, a, y, b = y, b, x, a
@@ -101,7 +101,7 @@ def _gather(pairs: dict[tuple[int, int], _Entries], text: TextReader, lengths: S
             entries = pairs[x, y] = _Entries()
         if min(a, b) >= 0:
             if len(entries.rows) == lengths[x] * lengths[y]:
-                raise text.error(TOO_MANY.format(x, y), ONCE, number)
+                raise text.error(EXCESS.format(x, y), EXCESS_HINT, number)
             text.keep(ENTRY_BYTES, number)
             entries.rows.append(a)
             entries.columns.append(b)
@@ -117,4 +117,4 @@ def _pair(path: str, pair: tuple[int, int], entries: _Entries, lengths: Sequence
             raise ExcessPosterior
         return PosteriorMatrix.from_entries((lengths[pair[0]], lengths[pair[1]]), rows, columns, p)
     except ExcessPosterior:
-        raise InputError(path, TOO_MANY.format(*pair), ONCE) from None
+        raise InputError(path, EXCESS.format(*pair), EXCESS_HINT) from None

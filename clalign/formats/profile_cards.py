@@ -1,4 +1,4 @@
-"""What is said of a profile by the plain data that it is shown with."""
+"""Words for a profile from its card, the plain data that it is shown with."""
 
 from __future__ import annotations
 
@@ -21,4 +21,8 @@ def calibration_words(card: Card) -> str:
             f"MSV mu {entries['msv']['mu']:.2f}, Viterbi mu {entries['viterbi']['mu']:.2f}, "
             f"Forward tau {entries['forward']['tau']:.2f}; lambda {entries['forward']['lambda']:.3f}"
         ).replace("-", MINUS)
-    return "none: E-values are rough (upper bounds)" if card["origin"] == "hmmer2" else "none: cannot be searched with"
+    return (
+        "none: E-values are rough (upper bounds)"
+        if card["origin"] == "hmmer2"
+        else "none: it cannot be used for a search"
+    )

@@ -9,26 +9,26 @@ from clalign.errors import InputError, quoted
 from clalign.formats import hmmer2, hmmer3
 from clalign.formats.hmmer3_binary import read_hmmer3_binary
 from clalign.formats.recognize import HMMER3_BINARY, identify
-from clalign.formats.sources import LONGEST_PROFILE_LINE, RawReader, TextReader, decoded, opened
+from clalign.formats.sources import MAX_PROFILE_LINE_BYTES, NEW_COPY_HINT, RawReader, TextReader, decoded, opened
 from clalign.values.documents import Card
 from clalign.values.profiles import Hmm, Hmmer3Settings
 
 MAX_NODES = 16_000_000
-"""Nodes of all models of a file, four times those of Pfam; more are refused rather than kept in memory."""
+"""Limit of the nodes of all models of a file: four times those of Pfam."""
 
-CHECKED_LINES = 1 << 14
-"""Whether to go on is asked every so many lines."""
+LINES_BETWEEN_CHECKS = 1 << 14
+"""Lines that are read between two checks for cancelling."""
 
 
 def read_profiles(path: str, check: Callable[[], None] = lambda: None) -> Iterator[Hmm]:
-    """Give the models of a file, one after the other.
+    """Yield the models of a file, one after the other.
 
     Parameters
     ----------
     path : str
         The file; ``-`` is standard input.
     check : callable
-        Called now and then; it may raise `Cancelled`.
+        Called from time to time; it may raise `Cancelled`.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def read_profiles(path: str, check: Callable[[], None] = lambda: None) -> Iterat
 
 
 def models_in(reader: TextReader, check: Callable[[], None] = lambda: None) -> Iterator[Hmm]:
-    """Give the models of an open file; see `read_profiles`."""
+    """Yield the models of an open file; see `read_profiles`."""
     path = reader.source.label
     is_binary = identify(reader.source).profile_format() == HMMER3_BINARY
     first: Hmm | None = None
@@ -50,14 +50,14 @@ def models_in(reader: TextReader, check: Callable[[], None] = lambda: None) -> I
         first = first or hmm
         n_nodes += hmm.length
         if n_nodes > MAX_NODES:
-            reason = f"its models have more than {MAX_NODES:,} nodes together, which is more than is kept in memory."
+            reason = f"its models have more than {MAX_NODES:,} nodes in total, too many to keep in memory."
             raise InputError(path, reason, "Split the library into parts.", number)
         if hmm.alphabet != first.alphabet:
             raise InputError(
                 path,
                 f"the model {quoted(hmm.name)} is for {hmm.alphabet.label}, but {quoted(first.name)} "
                 f"before it is for {first.alphabet.label}.",
-                "Put the models for each alphabet into a file of their own.",
+                "Put the models of each alphabet into a file of their own.",
                 number,
             )
         yield hmm
@@ -79,8 +79,8 @@ def _binary_models(reader: TextReader, check: Callable[[], None]) -> Iterator[tu
 
 
 def _lines(reader: TextReader, check: Callable[[], None]) -> hmmer2.NUMBERED_LINES:
-    for number, line in reader.lines(LONGEST_PROFILE_LINE):
-        if number % CHECKED_LINES == 0:
+    for number, line in reader.lines(MAX_PROFILE_LINE_BYTES):
+        if number % LINES_BETWEEN_CHECKS == 0:
             check()
         yield number, decoded(line)
 
@@ -92,8 +92,8 @@ def _read_one(lines: hmmer2.NUMBERED_LINES, path: str, number: int, magic: str) 
         return hmmer3.read_hmmer3(lines, path, number, magic)
     raise InputError(
         path,
-        f"a model is expected here, but the line begins with {quoted(magic, 30)}.",
-        "A model begins with HMMER2.0 or HMMER3/; take the file from its source again.",
+        f"a model was expected, but the line begins with {quoted(magic, 30)}.",
+        f"A model begins with HMMER2.0 or HMMER3/. {NEW_COPY_HINT}",
         number,
     )
 

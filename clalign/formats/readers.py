@@ -1,4 +1,4 @@
-"""The formats of sequences by the names that they are recognized as; a reader is loaded when a file needs it."""
+"""Readers of sequences by the names of formats; a reader is loaded when a file needs it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _BLOCKS = {
     "genbank": "flatfiles:read_genbank_blocks",
     "embl": "flatfiles:read_embl_blocks",
     "uniprot": "flatfiles:read_embl_blocks",
-    "a3m": "a3m:read_a3m_blocks",  # of rows that are only to lose their gaps none need be gathered
+    "a3m": "a3m:read_a3m_blocks",  # without gaps, rows need not be gathered
 }
-"""Where the readers are that give blocks, by format: module and name."""
+"""Module and name of the readers that yield blocks, by format."""
 
 _ROWS = {
     "clustal": "clustal:clustal_rows",
@@ -29,7 +29,7 @@ _ROWS = {
     "nexus": "nexus:nexus_rows",
     "balibase": "balibase:balibase_rows",
 }
-"""Likewise those that gather the rows of the only alignment in a file."""
+"""Module and name of the readers that gather the rows of the only alignment in a file, by format."""
 
 ALIGNMENTS = ("stockholm", *_ROWS)
 """Formats of alignments; aligned FASTA is recognized as FASTA."""
@@ -38,7 +38,7 @@ FORMATS = tuple(dict.fromkeys((*_BLOCKS, *ALIGNMENTS)))
 
 
 def read_blocks(form: str, reading: Reading) -> Iterator[Block]:
-    """Give the sequences of a file in one of the `FORMATS`; gaps are dropped by a `Reading` that is told so."""
+    """Yield the sequences of a file in one of the `FORMATS`, without gaps if `reading` drops them."""
     if form in _BLOCKS:
         yield from _at(_BLOCKS[form])(reading)
         return
@@ -50,7 +50,7 @@ def read_blocks(form: str, reading: Reading) -> Iterator[Block]:
 
 
 def read_alignments(form: str, reading: Reading, files: ExitStack, skip: int = 0) -> Iterator[AlignedRows]:
-    """Give the alignments of a file in a format of `ALIGNMENTS` or in FASTA; their rows may differ in length still.
+    """Yield the alignments of a file in a format of `ALIGNMENTS` or in FASTA, whose rows may still differ in length.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def read_alignments(form: str, reading: Reading, files: ExitStack, skip: int = 0
     files : ExitStack
         Closes the temporary files in which large alignments are kept.
     skip : int
-        Number of alignments that are left out; only Stockholm files may hold several.
+        Number of alignments to skip; only Stockholm files may hold several.
     """
     if form == "stockholm":
         yield from _at("stockholm:stockholm_alignments")(reading, files, skip)

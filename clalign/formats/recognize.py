@@ -1,4 +1,4 @@
-"""What kind of file this is. The content decides; the name of a file is not looked at."""
+"""Recognition of the formats of files by their content; names of files do not count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from clalign.errors import InputError
 from clalign.formats.compression import compression_of
-from clalign.formats.sources import Source, head_of, opened
+from clalign.formats.sources import NEW_COPY_HINT, Source, head_of, opened
 
 FileKind = Literal["profiles", "sequences", "alignment", "run"]
 
@@ -17,26 +17,26 @@ HMMER3_BINARY = "HMMER3 binary"
 """The format of a library that hmmpress made."""
 
 HMMER3_BINARY_MAGIC = 0xE8EDEDBA.to_bytes(4, "little")
-"""What it begins with: format 3/f, which HMMER has written since 3.1."""
+"""First bytes of that format: 3/f, which HMMER has written since 3.1."""
 
 RUN_APPLICATION = b"clal"
 """The application id in the header of the SQLite file of a run."""
 
-CONVERT = "Convert it to FASTA or Stockholm, for example with seqret, and open that."
+CONVERT = "Convert it to FASTA or Stockholm, for example with seqret."
 
 
 class Identity(Struct, frozen=True):
-    """What a file seems to be.
+    """The kind and the format of a file.
 
     Attributes
     ----------
     path : str
     kind : str or None
-        What it can be used as; None if it cannot be read.
+        The kind of file, as far as it can be read, else None.
     format : str
-        Short name of a format that is read, or the description of one that is not.
+        Short name of a format that can be read, or the description of one that cannot.
     hint : str
-        What to do about a format that is not read.
+        What to do about a format that cannot be read.
     """
 
     path: str
@@ -51,7 +51,7 @@ class Identity(Struct, frozen=True):
         raise self._refusal("a sequence file")
 
     def alignment_format(self) -> str:
-        """Return the format of what may be an alignment; refuse anything else."""
+        """Return the format of a file that may be an alignment; refuse anything else."""
         if self.kind is None:
             raise self._refusal("an alignment")
         if self.kind == "alignment" or self.format == "fasta":
@@ -66,14 +66,14 @@ class Identity(Struct, frozen=True):
         raise self._refusal("a file of profile HMMs")
 
     def any_kind(self) -> FileKind:
-        """Return the kind; refuse what cannot be read at all."""
+        """Return the kind of a file that can be read; refuse others."""
         if self.kind is not None:
             return self.kind
         raise self._refusal("a file to open")
 
     def _refusal(self, wanted: str) -> InputError:
         if self.kind is None:
-            return InputError(self.path, f"this is {self.format}, which is not read here.", self.hint)
+            return InputError(self.path, f"this is {self.format}, which cannot be read.", self.hint)
         return InputError(self.path, f"this is {self._what(self.kind)}, not {wanted}.", _HINTS[self.kind])
 
     def _what(self, kind: FileKind) -> str:
@@ -81,32 +81,32 @@ class Identity(Struct, frozen=True):
             "profiles": f"a profile HMM file ({self.format})",
             "sequences": f"a sequence file ({self.format})",
             "alignment": f"an alignment ({self.format})",
-            "run": "a file of results of clalign",
+            "run": "a clalign file with results",
         }[kind]
 
 
 _HINTS = {
-    "profiles": "Give it as the profile, and choose a file of sequences beside it.",
-    "sequences": "Give it as the sequences; a profile is made from an alignment with hmmbuild.",
-    "alignment": "Make a profile from it with hmmbuild, or give it as the sequences.",
-    "run": "Open it with the window, or with: clalign resume, verify or export.",
+    "profiles": "Use it as the profile, and choose a file of sequences as well.",
+    "sequences": "Use it as the sequences; hmmbuild makes a profile from an alignment.",
+    "alignment": "Make a profile from it with hmmbuild, or use it as the sequences.",
+    "run": "Open it in the window, or use: clalign resume, verify or export.",
 }
 
 
 def recognize(path: str) -> FileKind:
-    """Return what a file can be used as.
+    """Return the kind of a file.
 
     Raises
     ------
     InputError
-        If it is nothing that is read here; the message says what it seems to be.
+        If it cannot be read; the message says what the file seems to be.
     """
     with opened(path) as source:
         return identify(source).any_kind()
 
 
 def identify(source: Source) -> Identity:
-    """Return what a file seems to be, from its first bytes."""
+    """Return the kind and the format of a file from its first bytes."""
     head = head_of(source)
     for test in (_binary, _text):
         found = test(head, source)
@@ -117,24 +117,24 @@ def identify(source: Source) -> Identity:
 
 def _known_kinds() -> str:
     return (
-        "Sequences are read from FASTA, FASTQ, GenBank, EMBL, UniProt, Stockholm, Clustal, A3M, SELEX, PHYLIP, MSF,"
+        "Sequences can be read from FASTA, FASTQ, GenBank, EMBL, UniProt, Stockholm, Clustal, A3M, SELEX, PHYLIP, MSF,"
         " NEXUS and BAliBASE files."
     )
 
 
 _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
-    (b"%PDF", "a PDF document", "Choose the file with the data itself."),
-    (b"PK\x03\x04", "a zip archive or an Office document", "Unpack it, and open the file in it."),
+    (b"%PDF", "a PDF document", "Choose the file with the data."),
+    (b"PK\x03\x04", "a zip archive or an Office document", "Unpack it, and choose the file in it."),
     (b"PK\x05\x06", "an empty zip archive", "Choose another file."),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it, and open the file in it."),
-    (b"Rar!", "a RAR archive", "Unpack it, and open the file in it."),
-    (b"\x89PNG", "a PNG image", "Choose the file with the data itself."),
-    (b"\xff\xd8\xff", "a JPEG image", "Choose the file with the data itself."),
-    (b"GIF8", "a GIF image", "Choose the file with the data itself."),
-    (b"II*\0", "a TIFF image", "Choose the file with the data itself."),
-    (b"MM\0*", "a TIFF image", "Choose the file with the data itself."),
-    (b"\x7fELF", "a program", "Choose the file with the data itself."),
-    (b"MZ\x90", "a program", "Choose the file with the data itself."),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it, and choose the file in it."),
+    (b"Rar!", "a RAR archive", "Unpack it, and choose the file in it."),
+    (b"\x89PNG", "a PNG image", "Choose the file with the data."),
+    (b"\xff\xd8\xff", "a JPEG image", "Choose the file with the data."),
+    (b"GIF8", "a GIF image", "Choose the file with the data."),
+    (b"II*\0", "a TIFF image", "Choose the file with the data."),
+    (b"MM\0*", "a TIFF image", "Choose the file with the data."),
+    (b"\x7fELF", "a program", "Choose the file with the data."),
+    (b"MZ\x90", "a program", "Choose the file with the data."),
     (b"BAM\x01", "a BAM file of mapped reads", "Convert it with: samtools fasta."),
     (b"CRAM", "a CRAM file of mapped reads", "Convert it with: samtools fasta."),
     (b"\x43\x27\x41\x1a", "a 2bit file", "Convert it with: twoBitToFa."),
@@ -163,9 +163,9 @@ def _binary(head: bytes, source: Source) -> Identity | None:
         if head.startswith(signature):
             return Identity(path, None, what, hint)
     if source.compression != "none" and compression_of(head) != "none":
-        return Identity(path, None, "a file that was compressed twice", "Unpack it once, and open the result.")
+        return Identity(path, None, "a file that was compressed twice", "Unpack it once, and choose the result.")
     if head[257:262] == b"ustar":
-        return Identity(path, None, "a tar archive", "Unpack it, and open the file in it.")
+        return Identity(path, None, "a tar archive", "Unpack it, and choose the file in it.")
     if head.startswith(HMMER3_BINARY_MAGIC):
         return Identity(path, "profiles", HMMER3_BINARY)
     if profile := _binary_profile(head):
@@ -176,9 +176,9 @@ def _binary(head: bytes, source: Source) -> Identity | None:
 
 
 def _binary_profile(head: bytes) -> tuple[str, str] | None:
-    """Return which binary file of HMMER this is that is not read, and what to do.
+    """Return the description of an unsupported binary file of HMMER, and what to do; None for other files.
 
-    They begin with four bytes of letters or digits whose highest bit is set, in either order.
+    Such files begin with four bytes of letters or digits whose highest bit is set, in either order.
     """
     word = head[:4]
     if len(word) < 4 or sum(byte >= 0x80 for byte in word) < 3:
@@ -198,7 +198,7 @@ def _text(head: bytes, source: Source) -> Identity | None:
     text = head.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n").lstrip()
     path = source.label
     if not text:
-        return Identity(path, None, "a file with nothing but blanks", "Check whether it was written completely.")
+        return Identity(path, None, "a file of blanks only", "Check whether it was written completely.")
     for begin, kind, name in _READ:
         if begin.match(text):
             return Identity(path, kind, name)
@@ -240,7 +240,7 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"\A#mega|\A#MEGA", "a MEGA alignment", CONVERT),
         (rb"\A!!(AA|NA)_", "a GCG sequence file", CONVERT),
         (rb"\A!!", "a GCG list or result file", "Choose the file with the sequences."),
-        (rb"(?i)\A<!doctype html|\A<html", "a web page (HTML)", "Save the data itself instead of the page."),
+        (rb"(?i)\A<!doctype html|\A<html", "a web page (HTML)", "Save the data instead of the page."),
         (rb"\A<", "an XML file", "Get the sequences in FASTA from the same source."),
         (rb"\A[\[{]\s*[\[{\"]", "a JSON file", "Get the sequences in FASTA from the same source."),
         (rb"\A\([^)\n]*,", "a tree (Newick)", "Choose the file with the sequences."),
@@ -251,7 +251,7 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"\A(T?BLAST[NPX])\s+\d", "a result of BLAST", "Choose the file with the sequences."),
         (rb"\A(# hmmsearch|hmmsearch - search)", "a result of hmmsearch", "Choose the profile or the sequences."),
     )
-)  # fmt: skip
+)
 
 
 def _gcg(text: bytes, path: str) -> Identity | None:
@@ -279,20 +279,20 @@ def _fasta_program(text: bytes, path: str) -> Identity | None:
 _SELEX_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~* \t"
 
 A3M_ANNOTATION = re.compile(rb">(ss|sa|aa)_(pred|conf|dssp)")
-"""How headers begin of what HH-suite says of secondary structure in A3M: these are no sequences."""
+"""Pattern of headers of HH-suite's secondary structures in A3M, which are not sequences."""
 
 _PIR = re.compile(rb"\A>(P1|F1|D1|DL|DC|RL|RC|N1|N3|XX);")
 
 
 def _fasta_like(text: bytes, path: str) -> Identity | None:
-    """Tell FASTA from formats that begin with the same characters."""
+    """Recognize FASTA, A3M and the formats that begin like them."""
     if _PIR.match(text):
         return Identity(path, None, "a PIR (NBRF) file", CONVERT)
     if text.startswith(b";"):
         first = next((line for line in text.split(b"\n") if line.strip() and not line.startswith(b";")), b"")
         if not first.startswith(b">"):
             return Identity(
-                path, None, "no FASTA although it begins with ; (perhaps an IntelliGenetics or MASE file)", CONVERT
+                path, None, "not FASTA although it begins with ; (perhaps an IntelliGenetics or MASE file)", CONVERT
             )
     if _is_annotated_a3m(text):
         return Identity(path, "alignment", "a3m")
@@ -307,10 +307,12 @@ def _is_annotated_a3m(text: bytes) -> bool:
     if any(map(A3M_ANNOTATION.match, lines)):
         return True
     after = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
-    # A line of several words is no residues.
-    return after.startswith(b">") and lines[0].startswith(b"#") and all(
-        line.startswith((b"#", b">", b";")) or len(line.split()) < 2 for line in lines
-    )  # fmt: skip
+    # A line of several words is not one of residues.
+    return (
+        after.startswith(b">")
+        and lines[0].startswith(b"#")
+        and all(line.startswith((b"#", b">", b";")) or len(line.split()) < 2 for line in lines)
+    )
 
 
 def _flat_file(text: bytes, path: str) -> Identity | None:
@@ -326,10 +328,10 @@ def _flat_file(text: bytes, path: str) -> Identity | None:
     if text.startswith(b"ID   ") and not re.search(rb"\n(AL|LA) ", text):
         return Identity(path, "sequences", "embl")
     if re.match(rb"(DEFINITION|ACCESSION)  ", text):
-        hint = "Add the LOCUS line, or take the file from its source again."
+        hint = f"Add the LOCUS line. Or: {NEW_COPY_HINT}"
         return Identity(path, None, "a GenBank entry without its LOCUS line", hint)
     if re.match(rb"(AC|DE|KW|OS|DT|XX)( |\n)", text) and re.search(rb"\nXX\n|\n//", text):
-        hint = "Add the ID line, or take the file from its source again."
+        hint = f"Add the ID line. Or: {NEW_COPY_HINT}"
         return Identity(path, None, "an EMBL or UniProt entry without its ID line", hint)
     return None
 
@@ -341,7 +343,7 @@ def _fastq_like(text: bytes, path: str) -> Identity | None:
 
 
 def _is_selex(text: bytes) -> bool:
-    """Return whether each line is a name of its own and residues, and lines that follow each other end alike."""
+    """Return whether each line is a unique name and residues, and neighboring lines end in the same column."""
     names: list[bytes] = []
     widths: list[int] = []
 
@@ -364,12 +366,12 @@ def _is_selex(text: bytes) -> bool:
 
 
 def _plain(text: bytes, path: str) -> Identity | None:
-    """Recognize FASTA after some other text, which its reader refuses, and sequences without a header."""
+    """Recognize FASTA after other text, which its reader refuses, SELEX, and sequences without a header."""
     if re.search(rb"(?m)^>", text):
         return Identity(path, "sequences", "fasta")
     if _is_selex(text):
         return Identity(path, "alignment", "selex")
     if re.fullmatch(rb"[A-Za-z*\-\s\d]+", text) and len(re.findall(rb"[A-Za-z]{10}", text)) > len(text) / 40:
-        hint = "Put a header line such as >name before it."
+        hint = "Add a header line such as >name."
         return Identity(path, None, "a plain sequence without a header line", hint)
     return None

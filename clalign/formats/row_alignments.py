@@ -1,4 +1,4 @@
-"""Whole alignments with all that their files say of them."""
+"""Readers of whole alignments with their annotation."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def read_rows(path: str, number: int = 0, context: JobContext | None = None) -> 
     ----------
     path : str
     number : int
-        Which one of the alignments in a Stockholm file, from 0.
+        Number of the alignment in a Stockholm file, from 0.
     context : JobContext, optional
-        Told of the progress, asked whether to go on.
+        Receives the progress; may cancel.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def read_rows(path: str, number: int = 0, context: JobContext | None = None) -> 
 
 
 def list_alignments(path: str, context: JobContext | None = None) -> list[str]:
-    """Return what the alignments of a file are called; only Stockholm files may hold several."""
+    """Return the names of the alignments in a file; only Stockholm files may hold several."""
     context = context or QuietContext()
     with opened(path, None, context) as source:
         if identify(source).alignment_format() != "stockholm":
@@ -58,7 +58,7 @@ def list_alignments(path: str, context: JobContext | None = None) -> list[str]:
 
 
 def check_only(path: str, context: JobContext | None = None) -> None:
-    """Refuse a file of several alignments where one is wanted.
+    """Refuse a file of several alignments.
 
     Raises
     ------
@@ -70,6 +70,7 @@ def check_only(path: str, context: JobContext | None = None) -> None:
         some = ", ".join(title or f"number {place}" for place, title in enumerate(titles[:3], 1))
         more = ", ..." if len(titles) > 3 else ""
         raise InputError(
-            path, f"it holds {len(titles):,} alignments ({some}{more}), and one is wanted.",
-            "Give the one that is meant a file of its own.",
-        )  # fmt: skip
+            path,
+            f"it holds {len(titles):,} alignments ({some}{more}) instead of one.",
+            "Put the one to be used into a file of its own.",
+        )

@@ -1,4 +1,4 @@
-"""Alignments of rows as text: aligned FASTA, Stockholm with all that it says, Clustal and what other programs read."""
+"""Alignments as text: aligned FASTA, Stockholm with annotation, Clustal and the formats of other programs."""
 
 from __future__ import annotations
 
@@ -22,31 +22,30 @@ STRONG = ("STA", "NEQK", "NHQK", "NDEQ", "QHRK", "MILV", "MILF", "HY", "FYW")
 WEAK = (
     "CSA", "ATV", "SAG", "STNK", "STPA", "SGND", "SNDEQK", "NDEQHK", "NEQHRK", "FVLIM", "HFY",
 )  # fmt: skip
-"""Groups of Clustal: columns with residues of one of them are marked with a colon, or a dot."""
+"""Groups of residues in Clustal: columns of a strong group are marked with a colon, of a weak one with a dot."""
 
-MARKED = 512
-"""Columns whose marks are found together."""
+LINES_BETWEEN_CHECKS = 512
 
 MSF_WIDTH = 50
 
 MAX_GAPS = 0.5
-"""Columns with a larger share of gaps are inserts, where an alignment does not say so by small letters."""
+"""Columns with a larger share of gaps are inserts, if an alignment does not mark them by lower case."""
 
 _GAP, _PAD, _SMALL = np.uint8(ord("-")), np.uint8(ord(".")), np.uint8(0x20)
 
 _STOP, _MISSING = np.uint8(ord("*")), np.uint8(ord("?"))
 
 _MODULUS = 10_000
-"""Of GCG's checksums."""
+"""Modulus of GCG's checksums."""
 
 
 class Part(Struct, frozen=True, eq=False):
-    """What of an alignment is written.
+    """The part of an alignment that is written.
 
     Attributes
     ----------
     rows : int64[k]
-        In the order in which they are written.
+        Rows in the order in which they are written.
     columns : range
     """
 
@@ -76,12 +75,12 @@ def write_rows(
     stream : TextIO
     part : Part, optional
     context : JobContext, optional
-        Asked whether to go on.
+        May cancel.
 
     Raises
     ------
     InputError
-        If two rows have the same name, in a format that cannot have that.
+        If two rows have the same name in a format that does not allow it.
     """
     chosen = part or Part.whole(alignment)
     write: Callable[[RowAlignment, Part], Iterator[str]] = {
@@ -89,7 +88,7 @@ def write_rows(
         "a3m": a3m_lines, "phylip": phylip_lines, "msf": msf_lines, "nexus": nexus_lines,
     }[form]  # fmt: skip
     for place, line in enumerate(write(alignment, chosen)):
-        if place % MARKED == 0:
+        if place % LINES_BETWEEN_CHECKS == 0:
             (context or QuietContext()).check()
         stream.write(line)
 
@@ -101,19 +100,17 @@ def fasta_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
 
 
 def stockholm_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
-    """Yield the lines of Stockholm: what is said of the file, of its rows, the rows with their annotation, and that of
-    the columns, each in the order in which it was read.
-    """
+    """Yield the lines of Stockholm: annotation of the file and the rows, the rows with theirs, that of the columns."""
     names, notes = alignment.names, alignment.notes
     check_names(line_name(names[row]) for row in part.rows.tolist())
     written = {names[row]: line_name(names[row]) for row in part.rows.tolist()}
     yield "# STOCKHOLM 1.0\n"
-    for tag, said in notes.file:
-        yield f"#=GF {tag} {said}".rstrip() + "\n"
-    said_of = [(written[name], tag, said) for name, tag, said in notes.rows if name in written]
-    widest = max((len(name) for name, _, _ in said_of), default=0)
-    for name, tag, said in said_of:
-        yield f"#=GS {name:<{widest}s} {tag} {said}".rstrip() + "\n"
+    for tag, note in notes.file:
+        yield f"#=GF {tag} {note}".rstrip() + "\n"
+    row_notes = [(written[name], tag, note) for name, tag, note in notes.rows if name in written]
+    widest = max((len(name) for name, _, _ in row_notes), default=0)
+    for name, tag, note in row_notes:
+        yield f"#=GS {name:<{widest}s} {tag} {note}".rstrip() + "\n"
     described = {name for name, tag, _ in notes.rows if tag == "DE"}
     for row in part.rows.tolist():
         if alignment.descriptions[row] and names[row] not in described:
@@ -147,7 +144,7 @@ def clustal_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
 
 
 def column_marks(cells: Bytes) -> str:
-    """Return Clustal's mark of each column: ``*`` one residue, ``:`` and ``.`` alike ones, all without gaps."""
+    """Return Clustal's mark of each column: ``*`` one residue, ``:`` and ``.`` similar ones, all without gaps."""
     upper = cells & UPPER
     masks = np.where(is_residue(cells), np.uint32(1) << ((upper - np.uint8(65)) & np.uint8(31)).astype(np.uint32), 0)
     present = np.bitwise_or.reduce(masks, axis=0)
@@ -166,49 +163,49 @@ def text_of(letters: Bytes) -> str:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Refuse two rows of one name, as they are written.
+    """Refuse two rows with the same name.
 
     Raises
     ------
     InputError
-        If there are such.
+        If there are two.
     """
     known: set[str] = set()
     for name in names:
         if name in known:
             raise InputError(
-                name, "two rows have this name, which this format cannot tell apart.", "Save it as aligned FASTA."
+                name, "two rows have this name, which this format does not allow.", "Save it as aligned FASTA."
             )
         known.add(name)
 
 
 def insert_columns(cells: Bytes) -> npt.NDArray[np.bool_]:
-    """Return which columns are inserts: those of small letters or ``.`` where others have capitals, else those with
+    """Return which columns are inserts: those of lower case or ``.`` where others have capitals, else those with
     more gaps than residues.
     """
     residues = is_residue(cells)
     small = residues & ((cells & _SMALL) != 0)
     has_capital = (residues & ~small).any(axis=0)
-    told = (small.any(axis=0) | (cells == _PAD).any(axis=0)) & ~has_capital
-    if not len(cells) or (told.any() and has_capital.any()):
-        return np.asarray(told, bool)
+    marked = (small.any(axis=0) | (cells == _PAD).any(axis=0)) & ~has_capital
+    if not len(cells) or (marked.any() and has_capital.any()):
+        return np.asarray(marked, bool)
     few: npt.NDArray[np.bool_] = _is_held(cells).mean(axis=0) < 1.0 - MAX_GAPS
     return few
 
 
 def _is_held(cells: Bytes) -> npt.NDArray[np.bool_]:
-    """Return which bytes are no gaps: residues, stops, missing data."""
+    """Return which bytes are not gaps: residues, stops, missing data."""
     held: npt.NDArray[np.bool_] = is_residue(cells) | (cells == _STOP) | (cells == _MISSING)
     return held
 
 
 def _unknown(alignment: RowAlignment, part: Part) -> np.uint8:
-    """Return the letter for any residue."""
+    """Return the letter that stands for any residue."""
     return np.uint8(ord("N" if _is_nucleic(alignment, part) else "X"))
 
 
 def _with_cases(alignment: RowAlignment, part: Part) -> Iterator[tuple[int, Bytes]]:
-    """Yield rows with capitals and ``-`` in match columns, small letters and ``.`` in inserts, and no other marks."""
+    """Yield rows with capitals and ``-`` in match columns, lower case and ``.`` in inserts, and no other marks."""
     inserts, unknown = insert_columns(alignment.cells[:, part.cut]), _unknown(alignment, part)
     for row in part.rows.tolist():
         cells = alignment.cells[row, part.cut]
@@ -218,7 +215,7 @@ def _with_cases(alignment: RowAlignment, part: Part) -> Iterator[tuple[int, Byte
 
 
 def a2m_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
-    """Yield the records of A2M: inserts are small letters, filled up with ``.``."""
+    """Yield the records of A2M: inserts are lower case, filled up with ``.``."""
     for row, cells in _with_cases(alignment, part):
         yield fasta_record(alignment.names[row], alignment.descriptions[row], text_of(cells))
 
@@ -267,7 +264,7 @@ def msf_lines(alignment: RowAlignment, part: Part) -> Iterator[str]:
         for name, cells in _plain_rows(alignment, part)
     ]
     if not rows:
-        raise InputError("alignment", "it has no rows.", "Choose rows.")
+        raise InputError("alignment", "it has no rows.", "Select at least one row.")
     sums = [_checksum(cells) for _, cells in rows]
     kind, mark = ("N", "NA") if nucleic else ("P", "AA")
     yield f"!!{mark}_MULTIPLE_ALIGNMENT 1.0\n\n"

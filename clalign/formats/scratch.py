@@ -1,4 +1,4 @@
-"""Temporary folders, which a later start removes where their process has died before it could."""
+"""Temporary folders, which a later start removes if their process died before it did."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from types import TracebackType
 PREFIX = "clalign-"
 
 OWNER = "clalign-owner"
-"""The file in a temporary folder that its process holds open and locked as long as it lives."""
+"""Name of the file in a temporary folder that its process keeps open and locked."""
 
-NEW_SECONDS = 60.0
-"""A folder so new is left alone: its process may not have come to lock it."""
+MIN_ORPHAN_SECONDS = 60.0
+"""A younger folder is not removed: its process may not have locked it yet."""
 
 
 class Scratch:
@@ -27,9 +27,9 @@ class Scratch:
     Parameters
     ----------
     parent : Path, optional
-        Where to make it; by default where the system has temporary files.
+        Folder to make it in; by default that of the system's temporary files.
     prefix : str
-        What its name begins with.
+        Beginning of its name.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Scratch:
     def __init__(self, parent: Path | None = None, prefix: str = PREFIX) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         self._mark = (self.path / OWNER).open("wb")
-        if not _locked(self._mark.fileno()):  # this file system knows no locks: nobody could tell that we live
+        if not _locked(self._mark.fileno()):  # without locks nobody could see that this process lives
             self.keep()
 
     def __enter__(self) -> Path:
@@ -56,25 +56,25 @@ class Scratch:
         self.remove()
 
     def keep(self) -> None:
-        """Leave the folder to the user, or under another name: it is not temporary any more."""
+        """Keep the folder for the user, or for another name: it is not temporary any more."""
         adopt(self.path)
         self._mark.close()
         adopt(self.path)  # for Windows, which removes no open file
 
     def remove(self) -> None:
-        """Remove the folder, if it is still there."""
+        """Remove the folder if it exists."""
         self._mark.close()
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 def adopt(folder: Path) -> None:
-    """Let no later start remove a folder, whose process may be gone."""
+    """Protect a folder, whose process may have ended, from later starts."""
     with suppress(OSError):
         (folder / OWNER).unlink()
 
 
 def remove_orphans() -> None:
-    """Remove the temporary folders of this user's processes that have died before they could."""
+    """Remove the temporary folders that processes of this user left when they died."""
     with suppress(OSError):
         for name in os.listdir(tempfile.gettempdir()):
             folder = Path(tempfile.gettempdir(), name)
@@ -83,7 +83,7 @@ def remove_orphans() -> None:
 
 
 def is_orphan(folder: Path) -> bool:
-    """Return whether a folder is a temporary one of this user, marked, and its process has died."""
+    """Return whether a folder is a marked temporary one of this user, and its process has died."""
     mark = folder / OWNER
     try:
         found = folder.lstat(), mark.lstat()
@@ -91,26 +91,26 @@ def is_orphan(folder: Path) -> bool:
             return False
         if sys.platform != "win32" and {facts.st_uid for facts in found} != {os.getuid()}:
             return False
-        return time.time() - found[1].st_mtime >= NEW_SECONDS and not _is_held(mark)
+        return time.time() - found[1].st_mtime >= MIN_ORPHAN_SECONDS and not _is_held(mark)
     except OSError:
         return False
 
 
 def is_in_use(folder: Path) -> bool:
-    """Return whether a process that lives holds the mark of a folder; one without a mark is not known to be in use."""
+    """Return whether a living process holds the mark of a folder; a folder without one does not count as in use."""
     mark = folder / OWNER
     try:
         facts = mark.lstat()
-        is_new = time.time() - facts.st_mtime < NEW_SECONDS  # its process may not have come to lock it
+        is_new = time.time() - facts.st_mtime < MIN_ORPHAN_SECONDS  # its process may not have locked it yet
         return stat.S_ISREG(facts.st_mode) and (is_new or _is_held(mark))
     except FileNotFoundError:
         return False
     except OSError:
-        return not folder.is_file()  # it cannot be told
+        return not folder.is_file()  # it is not known
 
 
 def _is_held(mark: Path) -> bool:
-    """Return whether a process holds a mark open and locked; on Windows the mark goes if none does."""
+    """Return whether a process holds a mark open and locked; on Windows the mark is removed if none does."""
     if sys.platform == "win32":
         try:
             mark.unlink()  # not possible while it is open
@@ -125,7 +125,7 @@ def _is_held(mark: Path) -> bool:
 
 
 def _locked(number: int) -> bool:
-    """Lock an open file and return whether that was possible; on Windows it is enough that it is open."""
+    """Lock an open file and return whether that succeeded; on Windows being open is enough."""
     if sys.platform == "win32":
         return True
     import fcntl

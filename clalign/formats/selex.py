@@ -1,4 +1,4 @@
-"""SELEX alignments: blocks of lines with a name and aligned residues, in which blanks are gaps, too."""
+"""SELEX alignments: blocks of lines with a name and aligned residues, in which blanks are also gaps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import Reading, text_of
 
 TAB = 8
-"""Columns between tabulators."""
+"""Columns between tab stops."""
 
 _GAPS = bytes.maketrans(b" ._~", b"----")
 
@@ -37,7 +37,7 @@ def selex_rows(reading: Reading, rows: AlignedRows) -> None:
             if found != names:
                 wrong = next((i for i, (a, b) in enumerate(zip(found, names, strict=False)) if a != b), 0)
                 raise reading.text.error(
-                    f"this block has other rows than the first one: {quoted(text_of(found[wrong]))}.",
+                    f"this block has a row that the first block does not have here: {quoted(text_of(found[wrong]))}.",
                     line=block[wrong][0],
                 )
             _add(reading, rows, block)

@@ -25,34 +25,34 @@ from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
 
 CHUNK = 2 << 20
-"""Bytes of text that are looked at together."""
+"""Bytes of text that are read at once."""
 
-LONGEST_LINE = 64 << 20
-"""Bytes of a line where lines are read whole, as they are in all formats but FASTA; a longer one is refused."""
+MAX_LINE_BYTES = 64 << 20
+"""Limit of the bytes of a line in all formats but FASTA, in which lines are read whole."""
 
-LONGEST_HEADER = 16 << 20
-"""Bytes of a line that names a sequence in FASTA. Its residues may stand on a line of any length."""
+MAX_HEADER_BYTES = 16 << 20
+"""Limit of the bytes of a header line in FASTA, where lines of residues may have any length."""
 
-LONGEST_PROFILE_LINE = 4 << 20
-"""Bytes of a line in a file of profiles; that of a node has some hundreds."""
+MAX_PROFILE_LINE_BYTES = 4 << 20
+"""Limit of the bytes of a line in a file of profiles; that of a node has some hundreds."""
 
 MAX_KEPT_BYTES = 512 << 20
-"""Bytes of memory that a reader may take for what it keeps of a file until its end, as all of an alignment."""
+"""Limit of the bytes of memory that a reader keeps of a file until its end, such as an alignment."""
 
 LINE_BYTES = 130
 """Bytes of memory that a line, or another small object, takes beside its text."""
 
 STANDARD_INPUT = "-"
 
-LEFT_FREE = 512 << 20
-"""Bytes of a disk that copies of pipes leave free, but at most a twentieth of it."""
+MIN_FREE_BYTES = 512 << 20
+"""Bytes of a disk that copies of pipes leave free, or a twentieth of it if that is less."""
 
-HEAD = 64 << 10
-"""Bytes that are enough to recognize a file by."""
+HEAD_BYTES = 64 << 10
+"""Bytes at the beginning of a file that it is recognized by."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-TAKE_AGAIN = "Take the file from its source again."
+NEW_COPY_HINT = "Get a new copy of the file."
 
 
 class Source(Struct, frozen=True):
@@ -61,12 +61,12 @@ class Source(Struct, frozen=True):
     Attributes
     ----------
     label : str
-        What the user calls it; ``-`` is standard input.
+        The path that the user gave; ``-`` is standard input.
     file : Path
-        Where its bytes are.
+        The file that holds its bytes.
     compression : str
     size : int
-        Bytes, as stored.
+        Size of the file in bytes, compressed if it is.
     """
 
     label: str
@@ -76,13 +76,13 @@ class Source(Struct, frozen=True):
 
     @property
     def is_copy(self) -> bool:
-        """Whether it is a copy of standard input or a pipe, which is gone soon."""
+        """Whether it is a temporary copy of standard input or a pipe."""
         return str(self.file) != str(Path(self.label))
 
 
 @contextmanager
 def opened(path: str, spool: Path | None = None, context: JobContext | None = None) -> Iterator[Source]:
-    """Check a file and give it as a `Source`; standard input and pipes are copied to a file first.
+    """Check a file and yield it as a `Source`; standard input and pipes are copied to a file first.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def opened(path: str, spool: Path | None = None, context: JobContext | None = No
     spool : Path, optional
         Folder for the copy of standard input.
     context : JobContext, optional
-        Told of the copying.
+        Receives the progress of the copy.
 
     Raises
     ------
@@ -106,12 +106,12 @@ def opened(path: str, spool: Path | None = None, context: JobContext | None = No
 
 
 def is_plain(path: str) -> bool:
-    """Return whether a path is a plain file, which can be read again; pipes and standard input can be read once.
+    """Return whether a path is a plain file, which can be read repeatedly; pipes and standard input can be read once.
 
     Raises
     ------
     InputError
-        If there is nothing, or what can't be read at all.
+        If it does not exist or cannot be read.
     """
     if path == STANDARD_INPUT:
         return False
@@ -131,7 +131,7 @@ def _not_readable(path: str, error: OSError | ValueError) -> InputError:
     if number in (errno.ENOENT, errno.ENOTDIR) or number is None:
         return InputError(path, "there is no such file.", "Check the name and the folder.")
     if number in (errno.EACCES, errno.EPERM):
-        return InputError(path, "you may not read this file.", "Change its permissions or copy it.")
+        return InputError(path, "you may not read this file.", "Change its permissions, or copy it.")
     return InputError(path, f"the system could not read it: {os.strerror(number)}.", "Check the disk or the network.")
 
 
@@ -162,7 +162,7 @@ def _spooled(path: str, folder: Path | None, context: JobContext) -> Iterator[Pa
 
 
 def _not_kept(place: str, error: OSError) -> OutputError:
-    hint = "Free some space there, set TMPDIR to a folder with more, or save the input to a file and give that."
+    hint = "Free some space there, set TMPDIR to a folder with more space, or save the input to a file and use that."
     return OutputError(f"The input could not be kept in {place}: {error.strerror}.", hint)
 
 
@@ -176,7 +176,7 @@ def copy_input(path: str, copy: BinaryIO, context: JobContext | None = None) -> 
     copy : binary file
         On a disk, with a name.
     context : JobContext, optional
-        Told of the progress, asked whether to go on.
+        Receives the progress; may cancel.
 
     Raises
     ------
@@ -212,21 +212,21 @@ def _refuse_endless(path: str, stream: BinaryIO) -> None:
     """Refuse devices other than terminals, which a user can end, and the null device, which is empty."""
     try:
         facts = os.fstat(stream.fileno())
-    except (OSError, ValueError):  # no file of the system's
+    except (OSError, ValueError):  # not a file of the system
         return
     if stat.S_ISCHR(facts.st_mode) and not stream.isatty() and not os.path.samestat(facts, os.stat(os.devnull)):
         raise InputError(path, "this is a device, not a file.", "Choose a file.")
 
 
 def _leave_room(path: str) -> None:
-    """Raise what a full disk raises if there is so little left that other programs would be hindered."""
+    """Raise the error of a full disk if so little space is left that other programs would suffer."""
     usage = shutil.disk_usage(os.path.dirname(os.path.abspath(path)))
-    if usage.free < min(LEFT_FREE, usage.total // 20):
+    if usage.free < min(MIN_FREE_BYTES, usage.total // 20):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 class _Summed(io.FileIO):
-    """A file that keeps the checksum of what was read of it."""
+    """A file that keeps the CRC-32 of the bytes that were read."""
 
     crc32 = 0
 
@@ -238,8 +238,8 @@ class _Summed(io.FileIO):
         return n
 
 
-def head_of(source: Source, size: int = HEAD) -> bytes:
-    """Return the first bytes of the decompressed text, by default as many as recognizing needs."""
+def head_of(source: Source, size: int = HEAD_BYTES) -> bytes:
+    """Return the first bytes of the decompressed text, by default as many as `identify` needs."""
     reader = RawReader(source)
     try:
         return reader.read(size)
@@ -254,7 +254,7 @@ class RawReader:
     ----------
     source : Source
     context : JobContext, optional
-        Told how many bytes of the file were read.
+        Receives the number of bytes that were read.
     stage : str
         Name of the stage for the progress.
     """
@@ -291,20 +291,20 @@ class RawReader:
         return data
 
     def _ends_early(self) -> InputError:
-        """Tell how much of a damaged file can be read, and what can be done with that."""
+        """Return the error for a damaged file: how much of it can be read, and by which command."""
         self._raw.seek(0)
         kind = self.source.compression
         n_bytes, n_lines = readable(self._raw, kind)
         reason = f"the {kind} data is damaged or ends early, after {n_bytes:,} bytes of text in {n_lines:,} lines."
         if not n_lines:
-            return InputError(self.source.label, reason, TAKE_AGAIN, 1)
+            return InputError(self.source.label, reason, NEW_COPY_HINT, 1)
         name = self.source.label if self.source.label != STANDARD_INPUT else "FILE"
         write = f"{typed([kind, '-dc', named(name)])} > part.txt"
-        hint = f"{TAKE_AGAIN} What can be read is written by: {write} (its last record may be cut)."
+        hint = f"{NEW_COPY_HINT} To save what can be read: {write} (the last record may be cut off)."
         return InputError(self.source.label, reason, hint, n_lines + 1)
 
     def finish(self) -> int:
-        """Read what is left of the file, if anything is, and return the CRC-32 of its bytes as they were read."""
+        """Read the rest of the file and return the CRC-32 of all its bytes."""
         try:
             while self._raw.read(CHUNK):
                 pass
@@ -327,7 +327,7 @@ class LineEnds(Struct):
     final: bool = True
 
     def add(self, data: bytes) -> None:
-        """Count the line ends in a piece of text that does not part CR from LF."""
+        """Count the line ends in a piece of text that does not split CR LF."""
         lf = count_byte(data, 10)
         if b"\r" in data:
             crlf = data.count(b"\r\n")
@@ -347,11 +347,11 @@ class TextReader(Struct):
     line : int
         Number of the first line of the piece that was given last.
     line_ends : LineEnds
-        What was met so far.
+        Line ends that were read so far.
     crc32 : int or None
-        CRC-32 of the bytes of the file that the text was made of; None until its end was read.
+        CRC-32 of the bytes of the file; None until its end was read.
     kept_bytes : int
-        Memory that the reader takes for what it keeps of the text, see `keep`.
+        Memory for what the reader keeps of the text, see `keep`.
     """
 
     source: Source
@@ -361,20 +361,20 @@ class TextReader(Struct):
     crc32: int | None = None
     kept_bytes: int = 0
 
-    def error(self, reason: str, hint: str = TAKE_AGAIN, line: int | None = None) -> InputError:
+    def error(self, reason: str, hint: str = NEW_COPY_HINT, line: int | None = None) -> InputError:
         """Return an error that names this file."""
         return InputError(self.source.label, reason, hint, line)
 
-    def chunks(self, size: int = CHUNK, whole: bytes | None = None, longest: int = LONGEST_LINE) -> Iterator[bytes]:
+    def chunks(self, size: int = CHUNK, whole: bytes | None = None, max_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes]:
         r"""Give the text in pieces that end with a line end.
 
         A piece without one is the middle of a very long line; lines that begin with a byte of
-        `whole` (all lines if it is None) are never parted. The last line always gets its end.
+        `whole` (all lines if it is None) are never split. The last line always gets its end.
 
         Raises
         ------
         InputError
-            If a line that is not parted has more than `longest` bytes.
+            If a line that is not split has more than `max_bytes` bytes.
         """
         carry: list[bytes] = []
         middle = False
@@ -383,8 +383,8 @@ class TextReader(Struct):
             cut = data.rfind(b"\n") + 1
             if not middle and (whole is None or (carry or [data])[0][0] in whole):
                 end = data.find(b"\n") if cut else len(data)
-                if begun + end > longest:
-                    reason = f"the line is longer than {size_text(longest)}."
+                if begun + end > max_bytes:
+                    reason = f"the line is longer than {size_text(max_bytes)}."
                     raise self.error(reason, "Check whether this is the right file.", self.line)
                 if cut == 0:
                     carry.append(data)
@@ -424,11 +424,11 @@ class TextReader(Struct):
         text = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
         if b"\0" in text:
             line = self.line + text[: text.index(b"\0")].count(b"\n")
-            raise self.error("there is a NUL byte, so this is no text file, or it is damaged.", line=line)
+            raise self.error("there is a NUL byte: the file is not text, or it is damaged.", line=line)
         return text
 
     def check_same(self, checksum: int) -> None:
-        """Refuse a file that is not the one with this CRC-32 any more.
+        """Refuse a file whose CRC-32 has changed.
 
         Raises
         ------
@@ -436,24 +436,25 @@ class TextReader(Struct):
             If other bytes were read.
         """
         if self.crc32 != checksum:
-            raise self.error("the file changed while it was read.", "Wait until it is written, then try again.")
+            raise self.error(
+                "the file changed while it was read.", "Wait until it is written completely, then try again."
+            )
 
-    def lines(self, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
-        """Give the lines with their numbers, without line ends; refuse one of more than `longest` bytes."""
-        for chunk in self.chunks(longest=longest):
+    def lines(self, max_bytes: int = MAX_LINE_BYTES) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines with their numbers, without line ends; refuse one of more than `max_bytes` bytes."""
+        for chunk in self.chunks(max_bytes=max_bytes):
             yield from enumerate(chunk[:-1].split(b"\n"), self.line)
 
     def kept_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Give the lines to a reader that keeps what they say until the end of the file; see `keep`."""
+        """Yield the lines for a reader that keeps them until the end of the file; see `keep`."""
         for number, line in self.lines():
             self.keep(len(line) + LINE_BYTES, number)
             yield number, line
 
     def keep(self, n_bytes: int, line: int | None = None) -> None:
-        """Count memory that the reader takes for what it keeps of the text.
+        """Count memory for what the reader keeps of the text.
 
-        Every reader that keeps more than one record asks here, so that a small compressed file cannot fill the memory,
-        nor take the time that filling it takes.
+        Every reader that keeps more than one record calls this, so that a small compressed file cannot fill the memory.
 
         Raises
         ------
@@ -463,8 +464,8 @@ class TextReader(Struct):
         self.kept_bytes += n_bytes
         if self.kept_bytes > MAX_KEPT_BYTES:
             raise self.error(
-                f"what must be kept of this file takes more than {size_text(MAX_KEPT_BYTES)} of memory.",
-                "Check whether this is the right file; convert sequences to FASTA, which is not kept in memory.",
+                f"reading this file takes more than {size_text(MAX_KEPT_BYTES)} of memory.",
+                "Check whether this is the right file; convert sequences to FASTA, which needs less memory.",
                 line or self.line,
             )
 
@@ -475,7 +476,7 @@ def count_byte(data: bytes, byte: int, end: int | None = None) -> int:
 
 
 def decoded(data: bytes) -> str:
-    """Return text in UTF-8 or else Latin-1."""
+    """Return the text of bytes in UTF-8, or else in Latin-1."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -13,7 +13,7 @@ MAGIC = b"# STOCKHOLM 1."
 
 
 def stockholm_alignments(reading: Reading, files: ExitStack, skip: int = 0) -> Iterator[AlignedRows]:
-    """Give the alignments of a file one after the other.
+    """Yield the alignments of a file one after the other.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def stockholm_alignments(reading: Reading, files: ExitStack, skip: int = 0) -> I
     files : ExitStack
         Closes the temporary files.
     skip : int
-        Number of alignments at the beginning of which nothing is kept or given.
+        Number of alignments at the beginning to skip.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def stockholm_alignments(reading: Reading, files: ExitStack, skip: int = 0) -> I
                 rows.end_block()
         elif rows is None:
             raise reading.text.error(
-                f'"# STOCKHOLM 1.0" is expected before this line: "{text_of(line)[:40]}".', line=number
+                f'"# STOCKHOLM 1.0" was expected before this line: "{text_of(line)[:40]}".', line=number
             )
         elif not skip:
             _take(reading, rows, number, line)
@@ -81,7 +81,7 @@ def _take(reading: Reading, rows: AlignedRows, number: int, line: bytes) -> None
 
 
 def _describe(rows: AlignedRows) -> None:
-    """Take accessions and descriptions from what is said of the rows."""
+    """Take accessions and descriptions from the annotation of the rows."""
     described: dict[str, list[str]] = {}
     for name, tag, text in rows.notes.rows:
         if tag == "AC" and text:

@@ -1,4 +1,4 @@
-"""What all outputs share: where a result comes from, and how values are written."""
+"""Parts that all outputs share: provenance of a result, and values as text."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 
 PARTIAL = "# partial: yes"
-"""Ends every table of a search that has not searched everything; whole ones that have a footer end with `OK`."""
+"""Last line of every table of a search that is not complete; complete ones with a footer end with `OK`."""
 
 OK = "# [ok]"
 
 
 class Provenance(Struct, frozen=True):
-    """Where a result comes from, for the headers and footers of files.
+    """The provenance of a result, for the headers and footers of files.
 
     Attributes
     ----------
     version : str
-        Of clalign.
+        Version of clalign.
     query, target : str
-        The files, that of profiles first.
+        The files of profiles and of sequences.
     command : str
         The command line that repeats the search.
     device : str
@@ -33,19 +33,19 @@ class Provenance(Struct, frozen=True):
     seconds : float
         When the search began (since 1970).
     partial : bool
-        Whether some sequences have not been searched.
+        Whether the search is not complete.
     part : str
-        In words, the part of the sequences that was to be searched; empty if it is all.
+        Words for the part of the sequences that is searched; empty for all of them.
     program : str
         The command, such as ``hmmsearch``.
     is_scan : bool
-        Whether profiles are found, of each sequence.
+        Whether the hits of a sequence are profiles.
     checksums : tuple of (str, str)
-        SHA-256 of each input, as far as it is known, and its name.
+        SHA-256 and name of each input whose checksum is known.
     chosen : str
-        In words, which of the hits are written; empty if it is all.
+        Words for the hits that are written; empty for all of them.
     overlaps : str
-        In words, by which rule overlapping domains are left out; empty where none was asked for, and all are written.
+        Words for the rule by which overlapping domains are left out; empty if all domains are written.
     """
 
     version: str
@@ -69,7 +69,7 @@ class Provenance(Struct, frozen=True):
 
     @property
     def sides(self) -> tuple[str, str]:
-        """The files of queries and targets as HMMER calls them: in a scan sequences are the queries."""
+        """The files of queries and targets in HMMER's sense: in a scan sequences are the queries."""
         return (self.target, self.query) if self.is_scan else (self.query, self.target)
 
     def checksum_lines(self, label: str) -> Iterator[str]:
@@ -78,11 +78,11 @@ class Provenance(Struct, frozen=True):
             yield f"{label}{checksum}  {name}"
 
     def comments(self) -> list[str]:
-        """Return what files say that have a place for comments, but none for a last line of what is partial."""
+        """Return the comments of files that have no last line for a search that is not complete."""
         return [*self.lines(), *(["partial: yes"] if self.partial else [])]
 
     def facts(self) -> dict[str, object]:
-        """Return all of it by name, for a file of its own."""
+        """Return all values by name, for a file of their own."""
         query, target = self.sides
         return {
             "program": f"clalign {self.program}", "version": self.version, "command": self.command, "query": query,
@@ -93,7 +93,7 @@ class Provenance(Struct, frozen=True):
         }  # fmt: skip
 
     def lines(self) -> list[str]:
-        """Return what files say in their comments."""
+        """Return the comments of a file."""
         query, target = self.sides
         return [
             f"made by: clalign {self.version}", f"command: {self.command}", f"query: {query}",
@@ -103,9 +103,9 @@ class Provenance(Struct, frozen=True):
 
 
 def swapped(card: Card, hit: Hit) -> tuple[Card, Hit]:
-    """Return profile and sequence in each other's place, as tables of a scan have them."""
-    said = {"name": hit.name, "accession": hit.accession, "description": hit.description, "length": hit.length}
-    sequence = {**card, **said}
+    """Return the sequence as a card and the profile as a hit, as tables of a scan show them."""
+    facts = {"name": hit.name, "accession": hit.accession, "description": hit.description, "length": hit.length}
+    sequence = {**card, **facts}
     profile = replace(
         hit, name=card["name"], accession=card["accession"], description=card["description"], length=card["length"]
     )

@@ -1,4 +1,4 @@
-"""What a reader notices: how often each byte occurs among the residues and where, and other findings."""
+"""Findings of a reader: counts and lines of each byte among the residues, and others."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from msgspec import Struct, field
 
 from clalign.values.alphabets import DROP, ENCODE
 
-SHOWN_LINES = 5
-"""Line numbers that are kept of each kind of finding."""
+MAX_SHOWN_LINES = 5
+"""Limit of the line numbers that are kept for each kind of finding."""
 
 DIGITS = b"0123456789"
 GAPS = b"-._~"
 BLANKS = b" \t\r\n\v\f"
 
 LINE_OF = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]
-"""Line numbers of positions in a text."""
+"""A function from positions in a text to line numbers."""
 
 
 class LetterTally:
-    """Counts of each byte among the residues, the first lines it occurs in, and the first record if that is known."""
+    """Counts of each byte among the residues, its first lines, and its first record where known."""
 
     def __init__(self) -> None:
         self.counts = np.zeros(256, np.int64)
@@ -37,10 +37,10 @@ class LetterTally:
         counts[list(BLANKS)] = 0
         for byte in np.flatnonzero(counts).tolist():
             known = self.lines.setdefault(byte, [])
-            if len(known) < SHOWN_LINES:
+            if len(known) < MAX_SHOWN_LINES:
                 places = np.flatnonzero(values == byte)[: 1 << 14]
-                fresh = sorted({*known, *np.unique(line_of(places))[:SHOWN_LINES].tolist()})
-                self.lines[byte] = fresh[:SHOWN_LINES]
+                fresh = sorted({*known, *np.unique(line_of(places))[:MAX_SHOWN_LINES].tolist()})
+                self.lines[byte] = fresh[:MAX_SHOWN_LINES]
 
 
 def _byte_counts(values: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
@@ -64,7 +64,7 @@ def code_counts(byte_counts: npt.NDArray[np.int64], n_codes: int) -> npt.NDArray
 
 
 class Finding(Struct):
-    """How often something was met, the first lines, and a word about the first one."""
+    """A kind of finding: its count, its first lines, and a detail of the first one."""
 
     count: int = 0
     lines: list[int] = field(default_factory=list)
@@ -72,19 +72,19 @@ class Finding(Struct):
 
 
 class Findings(Struct):
-    """What a reader noticed, by kind; `clalign.databases.reports` puts it in words."""
+    """The findings of a reader by kind; `clalign.databases.reports` puts them in words."""
 
     found: dict[str, Finding] = field(default_factory=dict)
 
     def add(self, kind: str, line: int | None = None, detail: str = "", count: int = 1) -> None:
-        """Note something."""
+        """Add a finding."""
         finding = self.found.setdefault(kind, Finding(detail=detail))
         finding.count += count
-        if line is not None and len(finding.lines) < SHOWN_LINES:
+        if line is not None and len(finding.lines) < MAX_SHOWN_LINES:
             finding.lines.append(line)
 
     def add_lines(self, kind: str, lines: Iterable[int], count: int) -> None:
-        """Note something that occurred in several lines."""
+        """Add a finding in several lines."""
         finding = self.found.setdefault(kind, Finding())
         finding.count += count
-        finding.lines = [*finding.lines, *lines][:SHOWN_LINES]
+        finding.lines = [*finding.lines, *lines][:MAX_SHOWN_LINES]

@@ -1,4 +1,4 @@
-"""Tables of taxonomy: lines of a name, an accession or the number of a taxon, and beside it species or lineage."""
+"""Tables of taxonomy: lines of a name, an accession or the number of a taxon, and its species or lineage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from clalign.errors import InputError, OptionError
 from clalign.formats.sources import TextReader, decoded, opened
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule, Taxonomy
 
-HINT = "Give lines of name, accession, OX number or OS name, then a tab, then the species; more columns may follow."
+HINT = "Each line needs a name, an accession, an OX number or an OS name, then a tab, then the species."
 
 
 def read_taxonomy(path: str) -> Taxonomy:
@@ -15,12 +15,12 @@ def read_taxonomy(path: str) -> Taxonomy:
     Parameters
     ----------
     path : str
-        Lines with tabs between; a line that begins with ``#`` is passed over, and the first names the columns.
+        Lines of cells with tabs between; lines that begin with ``#`` are skipped, the first of them names the columns.
 
     Raises
     ------
     InputError
-        If a line has no tab, or says something else of the same name than a line before.
+        If a line has no tab, or contradicts a line before.
     """
     of: dict[str, tuple[str, ...]] = {}
     heads: tuple[str, ...] = ()
@@ -35,9 +35,11 @@ def read_taxonomy(path: str) -> Taxonomy:
                 heads = heads or cells[1:]
                 continue
             if len(cells) < 2 or not cells[0]:
-                raise InputError(path, f'"{line[:40]}" does not name what belongs to what.', HINT, number)
+                raise InputError(
+                    path, f'the line "{line[:40]}" has no name and species with a tab between.', HINT, number
+                )
             if of.setdefault(cells[0], cells[1:]) != cells[1:]:
-                reason = f'"{cells[0][:40]}" stands for something else in line {first[cells[0]]}.'
+                reason = f'"{cells[0][:40]}" has other cells in line {first[cells[0]]}.'
                 raise InputError(path, reason, "Keep one of the two lines.", number)
             first.setdefault(cells[0], number)
     if not of:
@@ -46,7 +48,7 @@ def read_taxonomy(path: str) -> Taxonomy:
 
 
 def species_rule(path: str, words: str = "") -> SpeciesRule:
-    """Return what tells species by a column of a table, see `column_named`; without a table by descriptions.
+    """Return the rule for species from a column of a table, see `column_named`; without a table from descriptions.
 
     Raises
     ------
@@ -60,7 +62,7 @@ def species_rule(path: str, words: str = "") -> SpeciesRule:
 
 
 def column_named(taxonomy: Taxonomy, words: str) -> int:
-    """Return the column of a table by its name, or by its number, of which 2 is the first that says something.
+    """Return the column of a table by its name or its number, from 2; column 1 holds the names.
 
     Raises
     ------

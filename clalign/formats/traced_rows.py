@@ -1,8 +1,8 @@
-"""Hits of a query as one multiple alignment, from their paths alone: nothing is aligned anew."""
+"""Hits of a query as one multiple alignment, from their stored paths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from clalign.formats.tables import plain
 from clalign.formats.writers import AlignedRow
 from clalign.values.documents import Card
-from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, RowNotes, RowTexts
+from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, RowNotes, RowTexts, is_residue
 
 Scores = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
@@ -20,7 +20,7 @@ _DELETE = np.uint8(ord("D"))
 _GAP, _PAD = np.uint8(ord("-")), np.uint8(ord("."))
 
 POSTERIOR = "PP"
-"""The annotation of rows that holds posterior probabilities."""
+"""Tag of the annotation of rows with posterior probabilities."""
 
 
 def traced_rows(
@@ -34,7 +34,7 @@ def traced_rows(
     Parameters
     ----------
     card : dict
-        The query's: name, accession, description, length, and perhaps reference and structure.
+        Card of the query: name, accession, description, length, and optionally reference and structure.
     rows : callable
         Returns the rows; called twice, so that they need not be kept.
     check : callable
@@ -57,33 +57,33 @@ def traced_rows(
     line[matches] = _GAP
     cells = np.empty((n_rows, n_columns), np.uint8)
     cells[:] = line
-    surety = np.full((n_rows, n_columns), _PAD, np.uint8) if has_posterior else np.empty((0, 0), np.uint8)
+    posteriors = np.full((n_rows, n_columns), _PAD, np.uint8) if has_posterior else np.empty((0, 0), np.uint8)
     names, descriptions, accessions, scores = [], [], [], []
     for place, row in enumerate(rows()):
         if place >= n_rows:
             break
-        _fill(row, cells[place], surety[place] if has_posterior else None, begins, matches)
+        _fill(row, cells[place], posteriors[place] if has_posterior else None, begins, matches)
         names.append(row.place)
         descriptions.append(plain(row.description))
         accessions.append(row.accession)
         scores.append(row.score)
         check()
-    names = _unlike(names)
+    names = _unique_names(names)
     notes = _notes(card, names, accessions, line, matches)
     if has_posterior:
-        notes.residues[POSTERIOR] = RowTexts(np.arange(n_rows), surety)
+        notes.residues[POSTERIOR] = RowTexts(np.arange(n_rows), posteriors)
     return RowAlignment(cells, names, descriptions, notes), np.array(scores, np.float32)
 
 
 def _steps(row: AlignedRow) -> tuple[Integers, Integers]:
-    """Return of each step how many nodes were passed before it, and the same of the inserts alone."""
+    """Return the number of nodes before each step, and before each insert alone."""
     states = np.frombuffer(row.states.encode(), np.uint8)
     is_insert = states == _INSERT
     passed = row.first_node + np.cumsum(~is_insert) - ~is_insert
     return passed, passed[is_insert]
 
 
-def _fill(row: AlignedRow, cells: Bytes, surety: Bytes | None, begins: Integers, matches: Integers) -> None:
+def _fill(row: AlignedRow, cells: Bytes, posteriors: Bytes | None, begins: Integers, matches: Integers) -> None:
     states = np.frombuffer(row.states.encode(), np.uint8)
     letters = np.frombuffer(row.text.encode("latin-1", "replace"), np.uint8)
     passed, inserted = _steps(row)
@@ -94,48 +94,34 @@ def _fill(row: AlignedRow, cells: Bytes, surety: Bytes | None, begins: Integers,
         first = np.concatenate([[True], inserted[1:] != inserted[:-1]])
         starts = np.maximum.accumulate(np.where(first, np.arange(len(inserted)), 0))
         columns[is_insert] = begins[inserted] + np.arange(len(inserted)) - starts
-    cells[columns[is_match]] = _upper(letters[is_match])
-    cells[columns[is_insert]] = _lower(letters[is_insert])
-    if surety is not None and row.posterior:
+    is_letter = is_residue(letters)
+    cells[columns[is_match]] = np.where(is_letter, letters & UPPER, letters)[is_match]
+    cells[columns[is_insert]] = np.where(is_letter, letters | ~UPPER, letters)[is_insert]
+    if posteriors is not None and row.posterior:
         marks = np.frombuffer(row.posterior.encode("latin-1", "replace"), np.uint8)
         held = is_match | is_insert
-        surety[columns[held]] = marks[held]
+        posteriors[columns[held]] = marks[held]
 
 
-def _upper(letters: Bytes) -> Bytes:
-    return np.where(_is_letter(letters), letters & UPPER, letters)
-
-
-def _lower(letters: Bytes) -> Bytes:
-    return np.where(_is_letter(letters), letters | ~UPPER, letters)
-
-
-def _is_letter(letters: Bytes) -> npt.NDArray[np.bool_]:
-    upper = letters & UPPER
-    return (upper >= ord("A")) & (upper <= ord("Z"))
-
-
-def _unlike(names: Sequence[str]) -> list[str]:
-    """Return names of which no two are the same: those that occur again get a number before their ends."""
+def _unique_names(names: Sequence[str]) -> list[str]:
+    """Return unique names: those that occur repeatedly get a number before their ends."""
     seen: dict[str, int] = {}
-
-    def told() -> Iterator[str]:
-        for name in names:
-            seen[name] = seen.get(name, 0) + 1
-            head, _, ends = name.rpartition("/")
-            yield name if seen[name] == 1 else f"{head}_{seen[name]}/{ends}"
-
-    return list(told())
+    unique = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        head, _, ends = name.rpartition("/")
+        unique.append(name if seen[name] == 1 else f"{head}_{seen[name]}/{ends}")
+    return unique
 
 
 def _notes(card: Card, names: Sequence[str], accessions: Sequence[str], line: Bytes, matches: Integers) -> RowNotes:
-    said = [(tag, plain(str(card[key]))) for tag, key in (("ID", "name"), ("AC", "accession"), ("DE", "description"))
-            if card.get(key)]  # fmt: skip
-    of_rows = [(name, "AC", said) for name, said in zip(names, accessions, strict=True) if said not in ("", "-")]
+    tags = (("ID", "name"), ("AC", "accession"), ("DE", "description"))
+    of_file = [(tag, plain(str(card[key]))) for tag, key in tags if card.get(key)]
+    of_rows = [(name, "AC", text) for name, text in zip(names, accessions, strict=True) if text not in ("", "-")]
     columns = {}
     for tag, text in (("SS_cons", card.get("structure")), ("RF", card.get("reference") or "x" * len(matches))):
         if text and len(text) == len(matches):
             spread = np.full(len(line), _PAD, np.uint8)
             spread[matches] = np.frombuffer(text.encode("latin-1", "replace"), np.uint8)
             columns[tag] = spread.tobytes()
-    return RowNotes(said, of_rows, {}, columns)
+    return RowNotes(of_file, of_rows, {}, columns)

@@ -1,4 +1,4 @@
-"""Trees as drawings: a leaf a line, branches as long as they are, and a scale."""
+"""Trees as drawings: a line for each leaf, branches to scale, and a scale bar."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from clalign.values.drawings import Drawing, Line, Shape, Words, text_width
 from clalign.values.trees import Tree
 
 LINE = 16.0
-"""Pixels from leaf to leaf."""
+"""Pixels between leaves."""
 
 MARGIN, BRANCHES = 12.0, 480.0
-"""Pixels around the picture, and of the longest path from the root."""
+"""Pixels of the margin, and of the longest path from the root."""
 
 SCALE_SHARE = 0.2
-"""Of the longest path, that the bar of the scale is about as long as."""
+"""Length of the scale bar as a share of the longest path."""
 
 
 def tree_drawing(tree: Tree) -> Drawing:
@@ -41,7 +41,7 @@ def tree_drawing(tree: Tree) -> Drawing:
 
 
 def scale_length(longest: float) -> float:
-    """Return a round length for the bar of the scale: 1, 2 or 5 times a power of ten."""
+    """Return a round length for the scale bar: 1, 2 or 5 times a power of ten."""
     wanted = longest * SCALE_SHARE
     power = 10.0 ** math.floor(math.log10(wanted))
     return max(step * power for step in (1, 2, 5) if step * power <= wanted)

@@ -1,4 +1,4 @@
-"""Write FASTA and Stockholm, and any file so that it is either whole or not there."""
+"""Writers of FASTA and Stockholm, and of files that are either whole or absent."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from clalign.values.documents import Card
 FASTA_WIDTH = 60
 
 ESCAPED = "backslashreplace"
-"""How bytes of the names of files that are no text are written."""
+"""Error handler for bytes in the names of files that are not text."""
 
-BESIDE = ".provenance.json"
-"""How names of files end that say where the file beside them comes from."""
+PROVENANCE_ENDING = ".provenance.json"
+"""Ending of the names of files with the provenance of the file beside them."""
 
 _FORMULA_SIGNS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
-"""What formulas of spreadsheets begin with; the last four are =, +, - and @ in the width of Chinese letters."""
+"""First characters of formulas of spreadsheets; the last four are the full-width forms of =, +, - and @."""
 
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Free space there, or choose another place."),
     **dict.fromkeys((errno.EACCES, errno.EPERM), "Choose another place, or change its permissions."),
     errno.ENAMETOOLONG: "Give it a shorter name.",
 }
-"""What to do where a file cannot be written, by what the system says."""
+"""What to do where a file cannot be written, by the error number of the system."""
 
 
 MAX_LINKS = 40
-"""So many links the system follows, too."""
+"""Limit of the symbolic links that are followed, as that of the system."""
 
 _SLASHES = tuple({os.sep, os.altsep or os.sep})
-"""By what the name of a folder may end."""
+"""Characters that the name of a folder may end with."""
 
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
 
 
 def check_writable(path: str) -> None:
-    """Refuse a path that could not be written later.
+    """Refuse a path that cannot be written.
 
     Raises
     ------
@@ -59,8 +59,8 @@ def check_writable(path: str) -> None:
     if path == "-":
         return
     if not path:
-        raise OutputError("The name of a file to be written is empty.", "Give the name of a file.")
-    with _told(path):
+        raise OutputError("The name of an output file is empty.", "Give the name of a file.")
+    with _user_errors(path):
         target = _destination(path)
         if isinstance(target, int) or _is_special(target):
             return
@@ -69,31 +69,33 @@ def check_writable(path: str) -> None:
         raise OutputError(f"{path} is a folder.", "Give the name of a file.")
     if path.endswith(_SLASHES):
         raise OutputError(
-            f"{path} is the name of a folder, and there is none of this name.",
+            f"{path} is the name of a folder, but no such folder exists.",
             "Give the name of a file, without a slash at its end.",
         )
     folder = target.absolute().parent
     if not folder.is_dir():
-        raise OutputError(f"{path} cannot be written because the folder {folder} does not exist.", "Make it first.")
+        raise OutputError(
+            f"{path} cannot be written because the folder {folder} does not exist.", "Create the folder first."
+        )
     if target.exists() and not os.access(target, os.W_OK):
         raise OutputError(f"{path} cannot be written.", _ADVICE[errno.EACCES])
     if _is_fixed(target):
         return
-    with _told(path):
+    with _user_errors(path):
         _try_to_make(_part_of(target))
 
 
 def has_neighbors(path: str) -> bool:
-    """Tell whether other files can lie beside one that is written; they cannot beside standard output or a device."""
+    """Return whether other files can lie beside an output; they cannot beside standard output or a device."""
     if path == "-":
         return False
-    with _told(path):
+    with _user_errors(path):
         target = _destination(path)
     return not isinstance(target, int) and not _is_special(target)
 
 
 def _destination(path: str | Path) -> Path | int:
-    """Return the file that is written through all links; the number of a descriptor for such as ``/dev/stdout``."""
+    """Return the file that a path leads to through all links, or the descriptor of one such as ``/dev/stdout``."""
     place = os.fspath(path)
     for _ in range(MAX_LINKS):
         if found := _DESCRIPTOR.fullmatch(place):
@@ -104,12 +106,12 @@ def _destination(path: str | Path) -> Path | int:
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
-def _private(path: str, flags: int) -> int:
-    """Open a file that nobody else may read before it has the permissions that it is to have."""
+def _open_private(path: str, flags: int) -> int:
+    """Open a file that nobody else may read until it has its final permissions."""
     return os.open(path, flags, 0o600)
 
 
-def _take_after(target: Path, number: int) -> None:
+def _copy_permissions(target: Path, number: int) -> None:
     """Give an open file the owner and the permissions of another one, as far as the system lets this user do so."""
     if sys.platform == "win32":
         return
@@ -122,19 +124,19 @@ def _take_after(target: Path, number: int) -> None:
 
 
 def _is_fixed(target: Path) -> bool:
-    """Tell whether a file can be written, but no other one put in its place."""
+    """Return whether a file can be written, but not replaced by another one."""
     return target.exists() and not os.access(target.absolute().parent, os.W_OK | os.X_OK)
 
 
 def _part_of(path: Path) -> Path:
-    """Return the name that a file has until it is whole: a new one each time, for a crash may have left one behind."""
+    """Return the name of a file until it is whole; random, since a crash may have left one behind."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
 def _try_to_make(part: Path) -> None:
-    """Make a file and remove it: permissions do not tell it all, some folders take no files, some names are too long.
+    """Create and remove a file: despite their permissions some folders take no files, and some names are too long.
 
-    Where files without a name are, none with one is made, for a process that is killed would leave it behind.
+    Where possible the file has no name, since a process that is killed would leave it behind.
     """
     number = _unnamed_file(part.absolute().parent)
     if number is not None:
@@ -150,9 +152,7 @@ def _try_to_make(part: Path) -> None:
 
 
 def _unnamed_file(folder: Path) -> int | None:
-    """Return a new file that has no name yet, so that none of it stays however this process ends; None where there are
-    no such files. Linux has them, on most of its file systems.
-    """
+    """Return a new file without a name, which vanishes with this process; None where the system has no such files."""
     if not (hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")):
         return None
     with contextlib.suppress(OSError):
@@ -166,7 +166,7 @@ def _give_name(number: int, path: Path) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Tell whether this is a device or a pipe, such as ``/dev/null``."""
+    """Return whether a path is a device or a pipe, such as ``/dev/null``."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -175,12 +175,12 @@ def _is_special(path: Path) -> bool:
 
 
 class EscapedText:
-    """A stream that writes control characters as escapes, whatever is written to it.
+    """A stream that escapes control characters.
 
     Parameters
     ----------
     stream : TextIO
-        What takes the text.
+        Receives the text.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -197,12 +197,12 @@ class EscapedText:
 
 
 class SafeCells:
-    """A stream for tab-separated lines in which no cell is a formula to a spreadsheet: names may begin with ``=``.
+    """A stream for tab-separated lines in which no cell is a formula for a spreadsheet, as names with ``=`` would be.
 
     Parameters
     ----------
     stream : TextIO
-        What takes the lines; each call of `write` has whole ones.
+        Receives the lines; each call of `write` has whole ones.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -214,7 +214,7 @@ class SafeCells:
 
 
 def safe_lines(text: str) -> str:
-    """Return tab-separated lines with each cell as `safe_cell` has it."""
+    """Return tab-separated lines with `safe_cell` applied to each cell."""
     return "\n".join("\t".join(map(safe_cell, line.split("\t"))) for line in text.split("\n"))
 
 
@@ -231,15 +231,15 @@ def safe_cell(cell: str) -> str:
 
 @contextlib.contextmanager
 def whole_file(path: str, is_exact: bool = False) -> Iterator[TextIO]:
-    """Open a file for writing under another name, and give it its own name once it is whole.
+    """Open a file for writing under a temporary name, and rename it once it is whole.
 
     Parameters
     ----------
     path : str
         ``-`` is standard output.
     is_exact : bool
-        Whether control characters in names are kept, which is for sequences and profiles that programs read again. A
-        terminal never gets them.
+        Whether control characters in names are kept, for sequences and profiles that programs read; never on a
+        terminal.
 
     Raises
     ------
@@ -248,15 +248,15 @@ def whole_file(path: str, is_exact: bool = False) -> Iterator[TextIO]:
     BrokenPipeError
         If the reader of a pipe has gone.
     """
-    dressed = cast("Callable[[TextIO], TextIO]", (lambda stream: stream) if is_exact else EscapedText)
+    wrap = cast("Callable[[TextIO], TextIO]", (lambda stream: stream) if is_exact else EscapedText)
     if path == "-":
-        with _told("Standard output"):
-            yield cast(TextIO, EscapedText(sys.stdout)) if sys.stdout.isatty() else dressed(sys.stdout)
+        with _user_errors("Standard output"):
+            yield cast(TextIO, EscapedText(sys.stdout)) if sys.stdout.isatty() else wrap(sys.stdout)
             sys.stdout.flush()
         return
     check_writable(path)
-    with _told(path), replaced_file(path) as stream:
-        yield dressed(stream)
+    with _user_errors(path), replaced_file(path) as stream:
+        yield wrap(stream)
 
 
 @contextlib.contextmanager
@@ -279,19 +279,19 @@ def replaced_file(path: str | Path) -> Iterator[TextIO]:
         return
     part, number = _part_of(target), _unnamed_file(target.absolute().parent)
     try:
-        with _text_file(part if number is None else number, _private if target.exists() else None) as stream:
+        with _text_file(part if number is None else number, _open_private if target.exists() else None) as stream:
             if target.exists():
-                _take_after(target, stream.fileno())
+                _copy_permissions(target, stream.fileno())
             yield stream
             if number is not None:
                 stream.flush()
-                with contextlib.suppress(FileExistsError):  # a new file needs no other name even for a moment
+                with contextlib.suppress(FileExistsError):  # a new file needs no temporary name
                     _give_name(number, target)
                     return
                 _give_name(number, part)
         part.replace(target)
     finally:
-        with contextlib.suppress(OSError):  # a name that is too long, which the file itself may not be
+        with contextlib.suppress(OSError):  # the temporary name may be too long
             part.unlink(missing_ok=True)
 
 
@@ -300,8 +300,8 @@ def _text_file(file: Path | int, opener: Callable[[str, int], int] | None = None
 
 
 @contextlib.contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Turn what the system says of a file that cannot be written into an error for the user."""
+def _user_errors(what: str) -> Iterator[None]:
+    """Turn errors of the system at writing a file into errors for the user."""
     try:
         yield
     except BrokenPipeError:
@@ -319,18 +319,18 @@ def fasta_record(name: str, description: str, text: str) -> str:
 
 
 def line_name(name: str) -> str:
-    """Return a name as it can begin a line: without blanks, and not as what begins a comment or ends an alignment."""
+    """Return a name that can begin a line: without blanks, and without the signs of a comment or of an end."""
     word = "_".join(name.split())
     return f"%{ord(word[0]):02X}{word[1:]}" if word.startswith(("#", "//")) else word
 
 
 class AlignedRow(Struct, frozen=True):
-    """One domain on its way into a multiple alignment.
+    """One domain as a row of a multiple alignment.
 
     Attributes
     ----------
     name, accession, description : str
-        Of the sequence; `name` without coordinates.
+        Name, without coordinates, accession and description of the sequence.
     start, end : int
         Residues, from 1, inclusive.
     first_node : int
@@ -362,8 +362,8 @@ class AlignedRow(Struct, frozen=True):
         return f"{self.name}/{self.start}-{self.end}"
 
 
-def make_room(row: AlignedRow, inserts: list[int]) -> None:
-    """Let so many columns stand after each of the nodes 0..length (0: before the first) as a row has inserts there."""
+def widen_inserts(row: AlignedRow, inserts: list[int]) -> None:
+    """Widen the inserts after the nodes 0..length (0: before the first) to those of a row."""
     for node, start, end in inserts_of(row):
         inserts[node] = max(inserts[node], end - start)
 
@@ -378,12 +378,14 @@ def inserts_of(row: AlignedRow) -> Iterator[tuple[int, int, int]]:
 
 
 def consensus_text(row: AlignedRow, text: str, length: int, delete: str) -> str:
-    """Return what a text has in the columns of a row that are nodes, with a character for those that it lacks."""
+    """Return the part of a text in the columns of nodes, with the character `delete` for missing nodes."""
     if "D" in row.states:
-        text = "".join([
-            delete * len(found[0]) if found[0][0] == "D" else text[found.start() : found.end()]
-            for found in _DELETES.finditer(row.states)
-        ])  # fmt: skip
+        text = "".join(
+            [
+                delete * len(found[0]) if found[0][0] == "D" else text[found.start() : found.end()]
+                for found in _DELETES.finditer(row.states)
+            ]
+        )
     if "I" in row.states:
         text = "".join([text[found.start() : found.end()] for found in _NODES.finditer(row.states)])
     return (delete * row.first_node + text).ljust(length, delete)
@@ -400,9 +402,9 @@ def woven(consensus: str, inserted: Iterable[tuple[int, str, int]], inserts: Seq
     consensus : str
         A character for each node.
     inserted : iterable of (int, str, int)
-        For each insert of a row how many nodes lie before it, its text, and how many characters stand left in its room.
+        For each insert of a row the number of nodes before it, its text, and how many characters are left-aligned.
     inserts : sequence of (int, int)
-        How many nodes lie before each room for inserts, and its columns.
+        For each insert of the alignment the number of nodes before it, and its columns.
     """
     texts, columns, before = {node: (text, left) for node, text, left in inserted}, list[str](), 0
     for node, n in inserts:
@@ -436,7 +438,7 @@ def stockholm_lines(
     Parameters
     ----------
     card : dict
-        The profile's: name, accession, description, length, reference, structure.
+        Card of the profile: name, accession, description, length, reference, structure.
     rows : callable
         Returns the rows; called three times, so that they need not be kept in memory.
     comments : iterable of str
@@ -444,12 +446,12 @@ def stockholm_lines(
 
     Notes
     -----
-    Rows are named ``name/from-to``. Names that occur again get a number.
+    Rows are named ``name/from-to``. Names that occur repeatedly get a number.
     """
     length: int = card["length"]
     inserts, width = [0] * (length + 1), 0
     for name, row in _named(rows()):
-        make_room(row, inserts)
+        widen_inserts(row, inserts)
         width = max(width, len(name))
     yield "# STOCKHOLM 1.0"
     for tag, key in (("ID", "name"), ("AC", "accession"), ("DE", "description")):

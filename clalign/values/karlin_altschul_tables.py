@@ -22,7 +22,7 @@ UNGAPPED_LAMBDA = {
 tells a matrix from others of the same name: the BLOSUM80 of the tables counts in half bits, while the file of that
 name at the NCBI, and in most programs, counts in thirds of a bit."""
 
-CUSTOMARY = {
+USUAL_GAPS = {
     "BLOSUM45": (14, 2), "BLOSUM50": (13, 2), "BLOSUM62": (11, 1), "BLOSUM80": (10, 1), "BLOSUM90": (10, 1),
     "PAM30": (9, 1), "PAM70": (10, 1), "PAM250": (14, 2),
 }  # fmt: skip

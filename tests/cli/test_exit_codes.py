@@ -132,7 +132,7 @@ def check(line: str, code: ExitCode, folder: Path, capsys: pytest.CaptureFixture
         ("export circle.clalign", "a link that leads in a circle"),
         ("export /dev/null", "a device or a pipe"),
         ("hmmsearch --tsv none/ p.hmm s.fa", "none/ is the name of a folder, and there is none"),
-        ("hmmsearch --tblout= p.hmm s.fa", "The name of a file to be written is empty"),
+        ("hmmsearch --tblout= p.hmm s.fa", "name of an output file is empty"),
     ],
 )
 def test_it_is_said_what_a_path_leads_to(

@@ -140,7 +140,7 @@ def test_an_unknown_column_or_format_is_told_before_anything_runs(
     assert sw("--outfmt", "6 qseqid sseqi", *inputs) == ExitCode.INPUT
     assert "Did you mean sseqid" in capsys.readouterr().err
     assert sw("--outfmt", "5", *inputs) == ExitCode.INPUT
-    assert "formats 6 and 7" in capsys.readouterr().err
+    assert "format 6 or 7" in capsys.readouterr().err
 
 
 def test_all_outputs_at_once(inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ import pytest
 from clalign.compute.opencl import choice
 from clalign.compute.opencl.choice import pick_device, pick_devices
 from clalign.databases import cache_root
-from clalign.databases.cache_root import can_write, settle_cache
+from clalign.databases.cache_root import can_write, use_temporary_cache
 from clalign.values.devices import REFERENCE
 
 SHOWN = """
@@ -76,14 +76,14 @@ def test_a_temporary_cache_where_the_usual_one_cannot_be(tmp_path: Path, monkeyp
     assert can_write(tmp_path / "not there" / "nor this")
     assert not can_write(tmp_path / "file" / "below")
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "file"))
-    assert settle_cache() == "", "what the user has named is left to them"
+    assert use_temporary_cache() == "", "what the user has named is left to them"
     monkeypatch.setenv("CLALIGN_CACHE_DIR", "")
     monkeypatch.setattr(platformdirs, "user_cache_dir", lambda: str(tmp_path))
-    assert settle_cache() == ""
+    assert use_temporary_cache() == ""
     monkeypatch.setattr(platformdirs, "user_cache_dir", lambda: str(tmp_path / "file"))
-    assert settle_cache() != ""
+    assert use_temporary_cache() != ""
     assert can_write(cache_root.cache_root())
-    assert settle_cache() == "", "children go on with it"
+    assert use_temporary_cache() == "", "children go on with it"
 
 
 def test_whoever_falls_back_to_the_reference_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,7 +196,7 @@ def test_what_a_killed_worker_leaves_is_removed_by_a_later_start(
         process.kill()
     assert psutil.wait_procs(family, PATIENCE)[1] == []
     assert list(folder.iterdir())
-    monkeypatch.setattr(scratch, "NEW_SECONDS", 0.0)
+    monkeypatch.setattr(scratch, "MIN_ORPHAN_SECONDS", 0.0)
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     scratch.remove_orphans()
     assert list(folder.iterdir()) == []

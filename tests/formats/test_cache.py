@@ -30,7 +30,7 @@ def use(load) -> None:
     """Do what removes old things: prepare sequences and profiles, keep to the limit, clear."""
     load(b">a\nACDEFGHIKL\n")
     load_library(str(EXAMPLES / "globins4.hmm"))
-    cache.keep_to_limit(Path())
+    cache.shrink_to_limit(Path())
     cache.clear_cache()
 
 
@@ -72,7 +72,7 @@ def test_a_folder_of_that_name_that_is_somebody_elses_is_refused(
 def test_files_of_the_user_stay_in_the_cache_itself(load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_LIMIT", "0")
     monkeypatch.setattr(profile_library, "MAX_LIBRARIES", 0)
-    monkeypatch.setattr(cache, "MAX_INDEXED", 0)
+    monkeypatch.setattr(cache, "MAX_CHECKSUMS", 0)
     monkeypatch.setattr(cache, "SETTLED_SECONDS", -1e9)
     load(b">a\nACDEFGHIKL\n")
     names = [name for name in FOREIGN if not name.startswith(("old-", "new-", "input-"))]

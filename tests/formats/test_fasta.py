@@ -234,7 +234,7 @@ def test_records_without_residues_are_records(load) -> None:
     [
         (b">a\n10 20 30\n", "quality values"),
         (b">a\n@@@@####\n", "are no residues"),
-        (b"\n\n\n", "nothing but blanks"),
+        (b"\n\n\n", "blanks"),
         (b"", "empty"),
     ],
 )

@@ -113,8 +113,8 @@ def test_a_search_takes_the_pressed_library_where_the_text_is_gone(
         (8, b"\xff\xff\xff\x7f", "2,147,483,647 nodes"),
         (8, b"\0\0\0\0", "0 nodes"),
         (12, b"\x05\0\0\0", "alphabet"),
-        (16, b"\0\0\xc0\x7f", "no numbers"),
-        (16, b"\0\0\0\x40", "no probabilities"),
+        (16, b"\0\0\xc0\x7f", "not numbers"),
+        (16, b"\0\0\0\x40", "not probabilities"),
         (16, b"\0\0\x80\x3f", "sum to"),
         (-20, b"\0\0\0\0", "not plausible"),
     ],
@@ -152,5 +152,5 @@ def test_any_damage_is_refused_or_read(tmp_path: Path) -> None:
 def test_several_models_are_parted_where_they_should(tmp_path: Path) -> None:
     path = tmp_path / "x.h3m"
     path.write_bytes(pressed(TEXT) + b"more")
-    with pytest.raises(InputError, match="model 2 another magic number"):
+    with pytest.raises(InputError, match="model 2, the magic number"):
         load_profiles(str(path))

@@ -12,11 +12,11 @@ from clalign.errors import InputError, OptionError
 from clalign.formats.matrices import (
     NOT_OF_LETTERS,
     OWN_NAMES,
-    customary_gaps,
     load_matrix,
     matrix_names,
     missing_letters,
     read_matrix,
+    usual_gaps,
 )
 from clalign.values.alphabets import code_of
 from clalign.values.karlin_altschul import blast_parameters, published_parameters, ungapped_parameters
@@ -69,7 +69,7 @@ def test_names_need_not_be_exact_in_case_and_near_ones_are_told() -> None:
     assert "BLOSUM62" in caught.value.hint
     with pytest.raises(OptionError) as caught:
         load_matrix("none.txt")
-    assert caught.value.hint.startswith("Known are: "), "nothing is like it"
+    assert caught.value.hint.startswith("The matrices are: "), "nothing is like it"
 
 
 def test_a_file_may_be_asymmetric_and_say_what_unknown_letters_score(tmp_path: Path) -> None:
@@ -84,18 +84,18 @@ def test_a_file_may_be_asymmetric_and_say_what_unknown_letters_score(tmp_path: P
 @pytest.mark.parametrize(
     ("old", "new", "line", "text"),
     [
-        ("A  4 -1 -4", "A  4 -1", 3, "3 scores were expected, but there are 2"),
-        ("C -2", "W -2", 4, '"W", which is not in the first line'),
-        ("9", "9.5", 4, '"9.5" is no whole number'),
-        ("9", "900", 4, "900 does not lie between -127 and 127"),
-        ("A  C  *", "A  A  *", 2, "letter A is there twice"),
-        ("C -2", "A -2", 4, "the letter A has a line already"),
-        ("A  C  *", "A  CC *", 2, '"CC" stands where a letter was expected'),
+        ("A  4 -1 -4", "A  4 -1", 3, "scores instead of 3"),
+        ("C -2", "W -2", 4, '"W"'),
+        ("9", "9.5", 4, '"9.5"'),
+        ("9", "900", 4, "score 900"),
+        ("A  C  *", "A  A  *", 2, "letter A"),
+        ("C -2", "A -2", 4, "letter A"),
+        ("A  C  *", "A  CC *", 2, 'instead of "CC"'),
         ("* -4 -4  1\n", "", None, "no line for the letter *"),
-        (SMALL, "# nothing\n", None, "holds no matrix"),
-        ("9", "1_0", 4, '"1_0" is no whole number'),
-        ("9", "٣", 4, "is no whole number"),
-        ("9", "9" * 5000, 4, "is no whole number"),
+        (SMALL, "# nothing\n", None, "no matrix"),
+        ("9", "1_0", 4, '"1_0"'),
+        ("9", "٣", 4, "not a whole number"),
+        ("9", "9" * 5000, 4, "not a whole number"),
         (SMALL, SMALL + "#" * (1 << 20), None, "longer than"),
     ],
 )
@@ -127,14 +127,14 @@ def test_a_matrix_without_positive_scores_is_refused(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_customary_gap_costs(name: str, costs: tuple[int, int]) -> None:
-    gaps, words = customary_gaps(load_matrix(name))
+    gaps, words = usual_gaps(load_matrix(name))
     assert gaps.blast == costs
     assert words.startswith("BLAST")
 
 
 def test_every_matrix_has_gap_costs() -> None:
     for name in matrix_names():
-        gaps, words = customary_gaps(load_matrix(name))
+        gaps, words = usual_gaps(load_matrix(name))
         assert gaps.next >= 1
         assert words
 
@@ -142,13 +142,13 @@ def test_every_matrix_has_gap_costs() -> None:
 def test_nucleic_scores_take_costs_that_have_statistics() -> None:
     for pair in ((1, -1), (1, -2), (1, -3), (1, -5), (2, -3), (2, -7), (4, -5), (5, -4), (4, -6)):
         matrix = SubstitutionMatrix.match_mismatch(*pair)
-        assert blast_parameters(matrix, customary_gaps(matrix)[0]) is not None
+        assert blast_parameters(matrix, usual_gaps(matrix)[0]) is not None
 
 
 def test_the_blosum80_in_thirds_of_a_bit_is_not_that_of_the_tables() -> None:
     matrix = load_matrix("BLOSUM80")
     assert published_parameters(matrix, GapCosts.from_blast(10, 1)) is None
-    assert "no customary ones" in customary_gaps(matrix)[1]
+    assert "no customary ones" in usual_gaps(matrix)[1]
 
 
 @pytest.mark.parametrize("name", ["BLOSUM50", "PAM250", "HOXD70"])
@@ -161,7 +161,7 @@ def test_a_copy_of_a_known_matrix_is_known_by_its_scores(name: str, tmp_path: Pa
     path.write_text("\n".join([" ".join(known.letters), *rows]))
     copy = load_matrix(str(path))
     assert copy.name == name
-    assert customary_gaps(copy) == customary_gaps(known)
+    assert usual_gaps(copy) == usual_gaps(known)
     path.write_text(path.read_text().replace(rows[0], rows[0].replace(rows[0].split()[1], "3", 1)))
     assert load_matrix(str(path)).name == "mine"
 

@@ -114,7 +114,7 @@ def test_fastq_on_one_or_several_lines(load) -> None:
         (b"@a\nACGT\n+\nIIIII\n", "qualities or more", 4),
         (b"@a\nACGT\n+b\nIIII\n", "another record", 3),
         (b"@a\nACGT\n@b\nACGT\n+\nIIII\n", "another record begins", 3),
-        (b"@a\nACGT\n+\nI I\n", "among the qualities", 4),
+        (b"@a\nACGT\n+\nI I\n", "qualities", 4),
         (b"@a\nACGT\n+\nIIII\nACGT\n", "header line with @", 5),
     ],
 )
@@ -182,7 +182,7 @@ def test_entries_that_run_into_each_other_are_refused(load) -> None:
 
 
 def test_a_feature_table_after_the_sequence_is_refused(load) -> None:
-    with pytest.raises(InputError, match="residues or // are expected") as error:
+    with pytest.raises(InputError, match="residues or //") as error:
         load(GENBANK.replace(b"acagt\n//", b"acagt\nDEFINITION  Another\n//"))
     assert error.value.line == 14
 
@@ -223,7 +223,7 @@ def test_stockholm_rows_lose_their_gaps(load) -> None:
         (STOCKHOLM.replace(b"three MKVV", b"three"), "no residues", 13),
         (STOCKHOLM.replace(b"-A\n//\n", b"-A\n"), "another alignment begins", 11),
         (STOCKHOLM[: STOCKHOLM.index(b"one/1-6   MK")], "ends within the alignment", 1),
-        (STOCKHOLM + b"four MKV\n", "is expected before", 15),
+        (STOCKHOLM + b"four MKV\n", "STOCKHOLM", 15),
     ],
 )
 def test_damaged_stockholm_is_refused_with_its_line(load, data: bytes, words: str, line: int) -> None:

@@ -23,7 +23,7 @@ from clalign.compute.opening import open_session
 from clalign.compute.sessions import nothing_to_check
 from clalign.databases.examples import load_examples
 from clalign.databases.loading import load_database
-from clalign.databases.rereading import read_again
+from clalign.databases.rereading import reread_rows
 from clalign.engines import recomputing
 from clalign.engines.engine import engine_of
 from clalign.engines.pairwise import verify as pairwise_verify
@@ -432,7 +432,7 @@ def test_rows_are_read_again_from_every_format(tmp_path: Path, rows: list[int]) 
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
         database, report = load_database(str(tmp_path / name))
-        again = read_again(str(tmp_path / name), database, report, np.array(rows, np.int64), QuietContext())
+        again = reread_rows(str(tmp_path / name), database, report, np.array(rows, np.int64), QuietContext())
         assert again.lengths[database.order].tolist() == np.diff(database.offsets).tolist()
         for row in range(4):
             expected = database.residues(row).tolist() if row in rows else []

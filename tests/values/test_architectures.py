@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clalign.errors import InputError
-from clalign.formats.clans import beside, read_clans
+from clalign.formats.clans import clans_beside, read_clans
 from clalign.formats.genome_places import GenomePlace, genome_place
 from clalign.values.architectures import Architecture, Clans, PlacedDomain, grouped, resolve
 
@@ -114,17 +114,17 @@ def test_what_is_no_table_of_clans_is_refused_with_its_line(tmp_path: Path) -> N
     (tmp_path / "x").write_text("PF00001\tCL1\n\nPF00002 CL1\nPF00003 CL1\n")
     (tmp_path / "y").write_text(">seq\nMKV\n")
     for name, line in (("y", 1),):
-        with pytest.raises(InputError, match="no tab, so it names no clan") as caught:
+        with pytest.raises(InputError, match="no tab") as caught:
             read_clans(str(tmp_path / name))
         assert caught.value.line == line
 
 
 def test_the_table_beside_the_profiles_is_found(tmp_path: Path) -> None:
     profiles = tmp_path / "my.hmm"
-    assert beside(str(profiles)) == ""
+    assert clans_beside(str(profiles)) == ""
     for name in ("Pfam-A.clans.tsv", "my.hmm.dat"):
         (tmp_path / name).touch()
-        assert beside(str(profiles)) == str(tmp_path / name)
+        assert clans_beside(str(profiles)) == str(tmp_path / name)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from clalign.common.escapes import in_one_line
-from clalign.databases.cache_root import settle_cache
+from clalign.databases.cache_root import use_temporary_cache
 from clalign.tools.painting import NoWindow
 
 from .. import log, theme
@@ -201,7 +201,7 @@ def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bo
         return 0
     instance = Instance(name) if not new_window else None
     log.start_log(log.log_folder())
-    if warning := settle_cache():
+    if warning := use_temporary_cache():
         logging.getLogger(__name__).warning("%s", warning)
     window = open_window(settings, default_worker(), files, safe_mode)
     endings = Endings(window)

@@ -13,9 +13,9 @@ from clalign.databases.alphabet_guesses import (
     TRANSLATE,
     Guess,
     are_two_kinds,
-    beside_each_other,
+    reconciled,
     refusal,
-    taken_for,
+    reinterpreted,
 )
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
@@ -26,9 +26,9 @@ from clalign.formats.matrices import (
     DEFAULT_MATCH,
     DEFAULT_MISMATCH,
     DEFAULT_PROTEIN,
-    customary_gaps,
     load_matrix,
     missing_letters,
+    usual_gaps,
 )
 from clalign.formats.recognize import recognize
 from clalign.jobs import JobContext, QuietContext
@@ -216,13 +216,13 @@ def _loaded(path: str, form: str, other: str, spec: PairwiseSpec, context: JobCo
 def _of_one_kind(spec: PairwiseSpec, queries: Loaded, targets: Loaded) -> tuple[Loaded, Loaded]:
     """Return both files as they are compared; bases are not compared with amino acids as if they were the same."""
     guesses = [Guess.of(report) for _, report in (queries, targets)]
-    taken = beside_each_other(*guesses)
+    taken = reconciled(*guesses)
     if are_two_kinds(*taken):
         where = "standard input" if spec.targets == "-" else spec.targets
         hint = f"{TRANSLATE} say with --alphabet (amino, dna or rna) what both are."
         raise InputError(spec.queries, refusal(*taken, where), hint)
     one, other = (
-        loaded if before == after else taken_for(after, *loaded)
+        loaded if before == after else reinterpreted(after, *loaded)
         for loaded, before, after in zip((queries, targets), guesses, taken, strict=True)
     )
     return one, other
@@ -242,7 +242,7 @@ def choose_scoring(spec: PairwiseSpec, is_nucleic: bool) -> ChosenScoring:
     if spec.gap_first is not None and spec.gap_next is not None:
         gaps, words = GapCosts(spec.gap_first, spec.gap_next), "given"
     else:
-        gaps, words = customary_gaps(matrix)
+        gaps, words = usual_gaps(matrix)
     return ChosenScoring(Scoring(matrix, gaps, spec.mode), source, words)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from clalign.compute.sessions import Session
-from clalign.databases.rereading import read_again, with_headers
+from clalign.databases.rereading import reread_rows, with_headers
 from clalign.engines.pairwise.hits import aligned_alone, domain_of, scores_by
 from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs, scores_of
 from clalign.engines.pairwise.lists import pairs_of
@@ -147,8 +147,8 @@ class _Reread:
     ) -> None:
         hits = HitQueries(run.connection).all_rows()
         hits = hits[(hits >= 0) & (hits < len(prepared.targets))]
-        queries = read_again(spec.queries, prepared.queries, prepared.query_report, prepared.query_rows, context)
-        targets = read_again(spec.targets, prepared.targets, prepared.target_report, rows, context, hits)
+        queries = reread_rows(spec.queries, prepared.queries, prepared.query_report, prepared.query_rows, context)
+        targets = reread_rows(spec.targets, prepared.targets, prepared.target_report, rows, context, hits)
         self.damaged = [*other_copy(prepared.queries, queries), *other_copy(prepared.targets, targets)]
         self.again = replace(prepared, queries=queries.database, targets=targets.database)
         self.named = replace(prepared, targets=with_headers(prepared.targets, targets))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from clalign.compute.sessions import Session, Steps
-from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, taken_for
+from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, reinterpreted
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
@@ -103,7 +103,7 @@ class ProfileWork(Struct):
         """Yield what the user should know of the input."""
         if not self.report.n_residues:
             yield f"{self.report.path}: {NO_RESIDUES}"
-        yield from self.report.oddities(but=TOLD_OTHERWISE)
+        yield from self.report.oddities(without=TOLD_OTHERWISE)
         yield from self.texts
         yield from _cautions(self.task.spec, self.profiles)
         yield from self.searched.left_out.texts
@@ -210,7 +210,7 @@ def of_the_profiles_kind(
         hint = f"{TRANSLATE} say with --alphabet {kind} what the sequences are."
         raise InputError(spec.profiles, f"{found.text[0].lower()}{found.text[1:]}", hint)
     if found.taken.alphabet != database.alphabet:
-        return *taken_for(found.taken, database, report, "the sequences are"), []
+        return *reinterpreted(found.taken, database, report, "the sequences are"), []
     return database, report, [f"{found.text} If that is wrong, say with --alphabet what the sequences are."]
 
 

@@ -163,8 +163,8 @@ def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, 
             f"Left out, because HMMER3 searches no sequence longer than {LONGEST:,} residues: {_named(database, long)}."
         )
     if report is not None:
-        digits = [report.told(issue) for issue in report.issues if issue.kind == "digits"]
-        texts.extend(f"{told} HMMER3 itself refuses such a file." for told in digits)
+        digits = [report.issue_text(issue) for issue in report.issues if issue.kind == "digits"]
+        texts.extend(f"{text} HMMER3 itself refuses such a file." for text in digits)
     bad = np.empty(0, np.int64)
     refused = refused_codes(alphabet)
     if report is not None and _may_be_bad(database, alphabet, report):
@@ -188,8 +188,8 @@ def refused_codes(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
 
 
 def _may_be_bad(database: SequenceDatabase, alphabet: Alphabet, report: InputReport) -> bool:
-    told = any(issue.kind in ("letters", "gaps") for issue in report.issues)
-    return told or alphabet.is_nucleic != database.alphabet.is_nucleic
+    is_odd = any(issue.kind in ("letters", "gaps") for issue in report.issues)
+    return is_odd or alphabet.is_nucleic != database.alphabet.is_nucleic
 
 
 def _rows_with(database: SequenceDatabase, refused: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:

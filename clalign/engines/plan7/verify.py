@@ -16,7 +16,7 @@ import numpy as np
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
-from clalign.databases.rereading import Reread, read_again, with_headers
+from clalign.databases.rereading import Reread, reread_rows, with_headers
 from clalign.engines.plan7.hmmer3.contradictions import of_filters
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
 from clalign.engines.plan7.preparing import card_of_search, prepare_search
@@ -137,7 +137,7 @@ class _Again:
         self.run, self.profiles = run, inputs.profiles
         hits = HitQueries(run.connection).all_rows()
         hits = hits[(hits >= 0) & (hits < len(inputs.database))]
-        self.reread = read_again(inputs.spec.targets, inputs.database, inputs.report, rows, context, hits)
+        self.reread = reread_rows(inputs.spec.targets, inputs.database, inputs.report, rows, context, hits)
         known = targets_of(inputs.spec, inputs.database, inputs.profiles, inputs.report)
         self.targets = replace(known, database=with_headers(inputs.database, self.reread))
         reread = replace(known, database=self.reread.database)

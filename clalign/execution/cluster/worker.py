@@ -19,7 +19,7 @@ from typing import Any
 from clalign.compute import opening
 from clalign.compute.opening import LISTEN_SECONDS
 from clalign.compute.sessions import ProgramChoice, nobody_told
-from clalign.databases.cache import keep_to_limit, kept_shards, shard_folder
+from clalign.databases.cache import kept_shards, shard_folder, shrink_to_limit
 from clalign.errors import Cancelled, DeviceError
 from clalign.execution.cluster import shards
 from clalign.execution.cluster.payloads import Reference, unpacked
@@ -195,7 +195,7 @@ class Jobs:
             return [], {}
         state.end()
         if is_last:
-            keep_to_limit(Path())
+            shrink_to_limit(Path())
         return list(state.helpers), dict(state.seconds)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clalign.databases.alphabet_guesses import TRANSLATE, are_two_kinds, beside_each_other, caution, refusal
+from clalign.databases.alphabet_guesses import TRANSLATE, are_two_kinds, caution, reconciled, refusal
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.devices import Device
 
@@ -40,12 +40,12 @@ def compares_bases(queries: Source | None, targets: Source | None) -> bool:
     if chosen != "auto":
         return ALPHABETS[chosen].is_nucleic
     guesses = [source.guess for source in (queries, targets) if source and source.report]
-    taken = beside_each_other(*guesses) if len(guesses) == 2 else guesses
+    taken = reconciled(*guesses) if len(guesses) == 2 else guesses
     return bool(taken) and all(guess.alphabet.is_nucleic for guess in taken)
 
 
 def _guess_notices(queries: Source, targets: Source) -> list[Notice]:
-    taken = beside_each_other(queries.guess, targets.guess)
+    taken = reconciled(queries.guess, targets.guess)
     if are_two_kinds(*taken):
         text = refusal(*taken, targets.name)
         return [Notice("stop", f"{text[0].upper()}{text[1:]} {TRANSLATE} choose the alphabet of its file.", True)]

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from clalign.engines.exports import Export, NamedColumns, Shape
 from clalign.errors import OptionError
-from clalign.formats.writers import BESIDE
+from clalign.formats.writers import PROVENANCE_ENDING
 
 from ... import formatting
 from ..widgets.flow import Flow
@@ -169,7 +169,8 @@ class ExportSheet(Sheet):
         self._tips: dict[QWidget, str] = {
             self._columns_line: "", self.is_safe: safe_tip, self.with_species: species_tip, self._flank_line: "",
         }  # fmt: skip
-        self.with_origin.setToolTip(f"With {BESIDE} at its end: version, command, inputs with checksums, device, date")
+        tip = f"With {PROVENANCE_ENDING} at its end: version, command, inputs with checksums, device, date"
+        self.with_origin.setToolTip(tip)
         checks = (self.is_safe, self.with_species, self.with_origin, self._flank_line)
         self.body.addLayout(Flow(*checks, spacing=24))
         self.body.addSpacing(8)

@@ -17,7 +17,7 @@ from clalign.formats.writers import (
     consensus_text,
     inserts_of,
     line_name,
-    make_room,
+    widen_inserts,
     woven,
 )
 from clalign.values.documents import Card
@@ -80,7 +80,7 @@ def hmmer3_stockholm_lines(
     inserts, means, n_rows, n_accessions = [0] * (length + 1), _Means(length), 0, 0
     places = set[str]()
     for row in rows():
-        make_room(row, inserts)
+        widen_inserts(row, inserts)
         means.add(row)
         places.add(line_name(row.place))
         n_rows += 1
