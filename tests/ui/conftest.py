@@ -275,10 +275,11 @@ def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Itera
 
 
 @pytest.fixture
-def window(flashes: Flashes, unwatched_window: MainWindow) -> Iterator[MainWindow]:
-    """The window; meanwhile nothing but it may appear on the screen."""
-    yield unwatched_window
-    assert not flashes.seen
+def window(request: pytest.FixtureRequest) -> Iterator[MainWindow]:
+    """The window; meanwhile nothing but it may appear on the screen, which thorough tests watch."""
+    flashes = request.getfixturevalue("flashes") if request.config.getoption("--thorough") else None
+    yield request.getfixturevalue("unwatched_window")
+    assert flashes is None or not flashes.seen
 
 
 def _press(parent: QWidget, text: str) -> None:
@@ -316,6 +317,23 @@ def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
     return window
 
 
+def _complete(qtbot: Any, window: MainWindow) -> Any:
+    """Wait until all hits of the run in view are shown; return its page."""
+    controller = window.controller
+    run = controller.page.run
+    qtbot.waitUntil(
+        lambda: (
+            run.is_complete
+            and not run.is_due
+            and not run.hits.is_busy
+            and run.counts["report"] == run.hits.n_all
+            and controller.reader.is_idle
+        ),
+        timeout=30000,
+    )
+    return controller.page
+
+
 @pytest.fixture
 def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
     """Starts the search of the open sheet by its key and waits for all hits; returns the results page."""
@@ -324,26 +342,16 @@ def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
         controller = window.controller
         QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
         qtbot.waitUntil(lambda: controller.queue.current is None and controller.page is not None, timeout=30000)
-        run = controller.page.run
-        qtbot.waitUntil(
-            lambda: (
-                run.is_complete
-                and not run.is_due
-                and not run.hits.is_busy
-                and run.counts["report"] == run.hits.n_all
-                and controller.reader.is_idle
-            ),
-            timeout=30000,
-        )
-        return controller.page
+        return _complete(qtbot, window)
 
     return search
 
 
 @pytest.fixture
-def page(loaded: MainWindow, searched: Callable[[MainWindow], Any]) -> Any:
-    """The results after one more key."""
-    return searched(loaded)
+def page(qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path]) -> Any:
+    """The results of a finished run."""
+    window.controller.sources.open_paths([str(made_run())])
+    return _complete(qtbot, window)
 
 
 @pytest.fixture

@@ -177,15 +177,15 @@ def test_what_was_refused_is_no_longer_told_beside_other_files(
 
 
 def test_the_line_of_a_job_goes_when_another_run_is_shown(
-    page: ResultsPage, window: MainWindow, made_run: Callable[..., Path]
+    loaded: MainWindow, searched: Callable[[MainWindow], Any], made_run: Callable[..., Path]
 ) -> None:
-    controller = window.controller
+    controller, page = loaded.controller, searched(loaded)
     assert [item.run for item in controller.queue.items] == [str(page.run.path)]
     controller.show_run(str(page.run.path))
     assert controller.queue.items
     controller.sources.open_paths([str(made_run())])
     assert not controller.queue.items
-    assert not window.job_bar.isVisible()
+    assert not loaded.job_bar.isVisible()
 
 
 def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files: dict[str, str]) -> None:
