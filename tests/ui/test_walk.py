@@ -42,7 +42,9 @@ from clalign.ui.views.widgets.parts import (
     FactsLabel,
 )
 
-SIZES = ((900, 600), (1024, 768), (1280, 800), (1920, 1080), (2560, 1440))
+SIZES = ((900, 600), (1280, 800), (1920, 1080))
+"""The smallest window, the usual one, and one in which everything has room."""
+
 LENGTHS = {"as it is": 1.0, "as German": 1.35, "as Chinese": 0.7}
 LARGE = 12
 """Points of a large font, in which texts are looked at as they are."""
@@ -371,7 +373,10 @@ class Walk:
 
 
 FONTS = [("Subset DejaVu Sans", 10), ("Subset Noto Sans", LARGE)]
-pytestmark = pytest.mark.parametrize("text_font", FONTS, indirect=True, ids=["10", "12"])
+pytestmark = [
+    pytest.mark.thorough(text_font=FONTS[:1]),
+    pytest.mark.parametrize("text_font", FONTS, indirect=True, ids=["10", "12"]),
+]
 
 
 @pytest.fixture
