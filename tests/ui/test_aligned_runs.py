@@ -97,6 +97,7 @@ def test_a_run_is_shown_in_the_colors_of_its_accuracy(page: AlignedPage, aligned
     assert ("Expected accuracy", accuracy) in page.run.scoring_rows()
 
 
+@pytest.mark.thorough
 def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: AlignedPage, aligned_run: Path) -> None:
     with open_run(aligned_run) as run:
         given = given_of(run)
@@ -121,6 +122,7 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
     assert page.run.shown is final or (page.run.shown.columns == final.columns).all()
 
 
+@pytest.mark.thorough
 def test_the_gap_factor_leaves_only_what_is_certain(qtbot: Any, page: AlignedPage, aligned_run: Path) -> None:
     with open_run(aligned_run) as run:
         merges = annealing_of(run, given_of(run)).merges
@@ -140,6 +142,7 @@ def test_the_gap_factor_leaves_only_what_is_certain(qtbot: Any, page: AlignedPag
     assert page.bar.range.text().startswith("from 1 to ")
 
 
+@pytest.mark.thorough
 def test_a_lower_gap_factor_is_one_click(
     qtbot: Any, real_window: MainWindow, aligned_run: Path, sequences: Path
 ) -> None:
@@ -174,6 +177,7 @@ def test_a_lower_gap_factor_is_one_click(
     assert aligned_run.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
     QTest.mouseClick(page.bar.play, LEFT)
     assert page.bar.is_playing
@@ -181,6 +185,7 @@ def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
     assert page.run.step == page.bar.slider.maximum()
 
 
+@pytest.mark.thorough
 def test_any_pair_is_shown_with_its_probabilities(
     qtbot: Any, window: MainWindow, page: AlignedPage, press: Press, tmp_path: Path
 ) -> None:
@@ -219,6 +224,7 @@ def test_any_pair_is_shown_with_its_probabilities(
     assert not pairs.save.isEnabled()
 
 
+@pytest.mark.thorough
 def test_a_comparison_ends_with_the_page_of_its_run(
     qtbot: Any, window: MainWindow, page: AlignedPage, aligned_run: Path, tmp_path: Path
 ) -> None:
@@ -270,6 +276,7 @@ def frames_of(movie: bytes) -> list[QImage]:
     return made
 
 
+@pytest.mark.thorough
 def test_the_annealing_is_saved_as_moving_and_as_single_pictures(
     qtbot: Any, window: MainWindow, page: AlignedPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,6 +304,7 @@ def test_the_annealing_is_saved_as_moving_and_as_single_pictures(
     assert any(f"{len(steps)} pictures of the annealing written" in m.text for m in window.messages.messages)
 
 
+@pytest.mark.thorough
 def test_a_run_of_an_alignment_is_verified(
     qtbot: Any, real_window: MainWindow, aligned_run: Path, tmp_path: Path
 ) -> None:
@@ -317,6 +325,7 @@ def test_the_residues_of_a_pair_that_share_columns() -> None:
     assert path_of(shown, 0, 2).tolist() == [[1, 0]]
 
 
+@pytest.mark.thorough
 def test_more_memory_than_there_is_is_warned_of_beside_the_button(
     qtbot: Any, real_window: MainWindow, sequences: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,29 +363,31 @@ def test_sequences_are_aligned_from_the_sheet(qtbot: Any, real_window: MainWindo
     assert any(item.message.startswith("Aligned 4 sequences") for item in controller.queue.items)
 
 
-@pytest.mark.parametrize(
-    ("ending", "form", "written"),
-    [(".probs", "Posterior", "6 pairs written"), (".aln", "Clustal", "4 sequences written"),
-     (".sto", "Stockholm", "4 sequences written"), (".a2m", "A2M", "4 sequences written")],
-)  # fmt: skip
+@pytest.mark.thorough
 def test_an_alignment_is_exported(
     qtbot: Any, real_window: MainWindow, aligned_run: Path, tmp_path: Path, press: Press,
-    monkeypatch: pytest.MonkeyPatch, ending: str, form: str, written: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    controller, path = real_window.controller, tmp_path / f"out{ending}"
+    controller = real_window.controller
     controller.sources.open_paths([str(aligned_run)])
     page = controller.page
     assert isinstance(page, AlignedPage)
     qtbot.waitUntil(lambda: page.run.judged is not None and page.run.is_idle)
+    for form, ending, sign in (
+        ("Posterior", ".probs", "=>"), ("Clustal", ".aln", "CLUSTAL"), ("Stockholm", ".sto", "# STOCKHOLM"),
+        ("A2M", ".a2m", ">"),
+    ):  # fmt: skip
+        path = tmp_path / f"out{ending}"
 
-    def choose(_parent: QWidget, _title: str, _proposed: str, filters: str) -> tuple[str, str]:
-        return str(path), next(one for one in filters.split(";;") if one.startswith(form))
+        def choose(
+            _parent: QWidget, _title: str, _proposed: str, filters: str, path: Path = path, form: str = form
+        ) -> tuple[str, str]:
+            return str(path), next(one for one in filters.split(";;") if one.startswith(form))
 
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
-    press(page, "Export…")
-    qtbot.waitUntil(lambda: any(written in m.text for m in real_window.messages.messages))
-    sign = {"Posterior": "=>", "Clustal": "CLUSTAL", "Stockholm": "# STOCKHOLM", "A2M": ">"}[form]
-    assert sign in path.read_text()
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
+        press(page, "Export…")
+        qtbot.waitUntil(lambda path=path: any(path.name in m.text for m in real_window.messages.messages))
+        assert sign in path.read_text()
 
 
 def test_lengths_are_estimated_from_a_report() -> None:
@@ -384,6 +395,7 @@ def test_lengths_are_estimated_from_a_report() -> None:
     assert lengths_of({"n_sequences": 2, "mean": 7.6}).tolist() == [8, 8]
 
 
+@pytest.mark.thorough
 def test_the_annealing_is_watched_while_it_goes_on(
     qtbot: Any, window: MainWindow, aligned_run: Path, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def page_of(qtbot: Any, window: MainWindow, title: str) -> RowsPanel:
     return alignments.panel
 
 
+@pytest.mark.thorough(of_run=[True])
 @pytest.mark.parametrize("of_run", [False, True])
 def test_sequences_are_added(
     qtbot: Any, real_window: MainWindow, family: Path, family_run: Path, tmp_path: Path,
@@ -116,6 +117,7 @@ def test_sequences_are_added(
     assert said(real_window, "1 sequence added: now 5 sequences in")
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_added_is_said(
     qtbot: Any, real_window: MainWindow, family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +134,7 @@ def test_what_cannot_be_added_is_said(
     assert not list((real_window.settings.data / "alignments").iterdir())
 
 
+@pytest.mark.thorough
 def test_selected_columns_are_aligned_anew(qtbot: Any, real_window: MainWindow, family: Path) -> None:
     panel = opened(qtbot, real_window, family)
     assert not real_window.actions_.by_id["align.changes.realign"].isEnabled()
@@ -207,6 +210,7 @@ def middle_of(canvas: TreeCanvas, node: int) -> float:
     return float(layout.x[node] + layout.x[layout.parent(node)]) / 2 * across
 
 
+@pytest.mark.thorough
 def test_a_run_has_distances_by_its_posteriors(qtbot: Any, real_window: MainWindow, family_run: Path) -> None:
     panel = opened(qtbot, real_window, family_run)
     pick(panel, "Distances and tree")
@@ -219,6 +223,7 @@ def test_a_run_has_distances_by_its_posteriors(qtbot: Any, real_window: MainWind
     qtbot.waitUntil(lambda: panel.panes.tree is not None and panel.panes.tree.canvas.tree.kind == "posterior")
 
 
+@pytest.mark.thorough
 def test_a_step_of_a_run_has_no_distances_by_posteriors(qtbot: Any, real_window: MainWindow, family_run: Path) -> None:
     panel = opened(qtbot, real_window, family_run)
     pick(panel, "Distances and tree")
@@ -270,6 +275,7 @@ def test_keys_walk_through_a_tree_of_hundreds(qtbot: Any) -> None:
     assert canvas.node == -1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("of_run", [False, True])
 def test_a_profile_is_built_and_searched_with(
     qtbot: Any, real_window: MainWindow, family: Path, family_run: Path, of_run: bool
@@ -284,6 +290,7 @@ def test_a_profile_is_built_and_searched_with(
     assert Path(controller.workspace.profiles.path).parent == real_window.settings.data / "profiles"
 
 
+@pytest.mark.thorough
 def test_an_alignment_that_is_one_of_several_is_taken_alone(
     qtbot: Any, real_window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

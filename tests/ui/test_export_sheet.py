@@ -75,6 +75,7 @@ def test_significant_hits_are_offered_where_hits_are_judged(qtbot: Any, tmp_path
     assert not any("ignificant" in button.text() for button in sheet.which.buttons())
 
 
+@pytest.mark.thorough
 def test_the_window_exports_what_the_search_called_significant(
     qtbot: Any, window: MainWindow, families: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,10 +159,14 @@ def test_bars_stand_on_the_scale_above_them(funnel: FunnelView) -> None:
     assert funnel.rows[1].expected.x() == bar.x() + min(ends) - 1  # the border of the bar
 
 
-def test_hmmer2_has_no_funnel(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
+def test_hmmer2_has_no_funnel_and_one_kind_of_scores(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
     window.controller.sources.open_paths([str(made_run())])
     page = window.controller.page
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200 and page.run.histogram is not None)
+    assert not page.strip.kinds.isVisible()
+    assert page.run.histogram.fit is not None
     assert not page.has_tab("funnel"), "a tab with nothing in it"
     QTest.keyClick(page.window(), Qt.Key.Key_9, CTRL)
     assert page.tab == "hits"

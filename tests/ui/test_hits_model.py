@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec import structs
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 
 from clalign.engines.plan7.tables import RUNS
@@ -21,7 +21,7 @@ from clalign.ui.models.reader import Reader
 from clalign.ui.models.results import hits_model
 from clalign.ui.models.results.hit_filter import parse_filter
 from clalign.ui.models.results.hit_pages import HitPages
-from clalign.ui.models.results.hits_model import MAX_PAGES, HitsModel
+from clalign.ui.models.results.hits_model import HitsModel
 from clalign.ui.views.results import hits_table
 from clalign.ui.views.results.hits_table import HitsPanel, HitsTable
 
@@ -59,10 +59,6 @@ def scores(model: HitsModel) -> list[float]:
 
 def settled(qtbot: Any, model: HitsModel) -> None:
     qtbot.waitUntil(lambda: not model.is_busy, timeout=30000)
-
-
-def test_the_first_order_is_by_falling_score(model: HitsModel) -> None:
-    assert scores(model) == sorted(scores(model), reverse=True)
 
 
 def test_every_order_sorts_all_rows(qtbot: Any, unwatched_model: HitsModel) -> None:
@@ -245,29 +241,6 @@ def test_many_hits_sort_and_filter(many: Path, query: dict[str, Any]) -> None:
     assert values == sorted(values, reverse=descending)
     assert 0 < n_rows <= MANY
     assert (n_rows < MANY) == bool({"conditions", "least_score"} & set(query))
-
-
-def test_only_few_pages_are_kept(qtbot: Any, many: Path, reader: Reader) -> None:
-    model = HitsModel(many, reader, PROFILE_TABLE)
-    model.set_profile(0, CARDS)
-    qtbot.waitUntil(lambda: model.n_shown == MANY, timeout=30000)
-    for place in range(0, MANY, 293):
-        assert model.row_at(place) is not None
-    assert len(model._cache) <= MAX_PAGES
-    model.close()
-
-
-def test_answers_come_one_in_a_turn(qtbot: Any, reader: Reader) -> None:
-    came: list[str] = []
-    for name in ("first", "second"):
-        reader.ask(name, lambda name=name: name, came.append)
-    reader._pool.submit(lambda: None).result()  # both are answered
-    QCoreApplication.sendPostedEvents()
-    assert not came
-    QCoreApplication.processEvents()
-    assert came == ["first"]
-    qtbot.waitUntil(lambda: came == ["first", "second"], timeout=5000)
-    assert reader.is_idle
 
 
 def test_the_numbers_of_the_rows_are_as_wide_as_the_last_one(model: HitsModel) -> None:

@@ -81,11 +81,3 @@ def test_the_page_says_what_is_shown_and_switches(qtbot: Any, page: ResultsPage)
     view.plot.lines["report"].setValue(30.0)
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 2 and not page.run.hits.is_busy, timeout=30000)
     assert "false hits expected by chance" in page.run.tag("significant", short=False)
-
-
-def test_hmmer2_has_no_choice_of_scores(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
-    window.controller.sources.open_paths([str(made_run())])
-    page = window.controller.page
-    qtbot.waitUntil(lambda: page.run.histogram is not None, timeout=30000)
-    assert not page.strip.kinds.isVisible()
-    assert page.run.histogram.fit is not None

@@ -26,10 +26,7 @@ from clalign.ui.models.laboratory.documents import (
     write_document,
 )
 from clalign.ui.models.laboratory.lab_view import LabView
-from clalign.ui.services import job_controller
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.charts.figure_view import chart_picture
-from clalign.ui.views.charts.pictures import save_picture
 from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
 from clalign.ui.views.laboratory.comparison_page import ComparisonPage
 from clalign.ui.views.laboratory.lab_page import LabPage
@@ -469,20 +466,6 @@ def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press) -> None
     assert "built-in choices again" in window.messages.messages[0].text
 
 
-def test_a_measurement_that_hangs_is_ended(
-    qtbot: Any, window: MainWindow, ladder_page: RungPage, manners: Callable[..., None], press: Press,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.setattr(job_controller, "STALLED_SECONDS", 0.5)
-    manners(pause=120)
-    press(ladder_page, "Run")
-    qtbot.waitUntil(lambda: ladder_page.view.n_done == 1, timeout=30000)
-    press(ladder_page, "Stop")
-    wait_for_end(qtbot, window)
-    assert ladder_page.run_button.isVisible()
-    assert not [m.text for m in window.messages.messages if "No progress" in m.text]
-
-
 def test_the_reference_has_nothing_to_tune(window: MainWindow) -> None:
     window.controller.workspace.choose_device("reference")
     window.controller.update_actions()
@@ -566,15 +549,3 @@ def test_the_fit_is_drawn_over_all_scores() -> None:
     highest = max(chart.curve, key=lambda point: point[1])
     assert highest[0] == pytest.approx(1.0, abs=0.02)
     assert fit_words(fit).endswith("Fit is good.")
-
-
-@pytest.mark.parametrize("ending", ["svg", "png"])
-def test_every_chart_can_be_saved(qtbot: Any, fake: ModuleType, tmp_path: Path, ending: str) -> None:
-    ladder, comparison = LabView(LADDER), LabView(COMPARISON)
-    ladder.take(fake.ladder_document(), kept=True)
-    comparison.take(fake.comparison_document(fake.GPU, fake.CPU), kept=True)
-    charts = [view.chart(key) for view in (ladder, comparison) for key in view.tables]
-    for number, chart in enumerate(charts):
-        path = tmp_path / f"{number}.{ending}"
-        save_picture(chart_picture(chart), str(path), QGuiApplication.font())
-        assert path.stat().st_size > 1000

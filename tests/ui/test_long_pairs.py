@@ -136,6 +136,7 @@ def test_a_long_alignment_opens_in_the_window(
     assert 0 < bar.value() < bar.maximum()
 
 
+@pytest.mark.thorough
 def test_a_picture_of_a_million_columns_is_refused_and_said_why(
     qtbot: Any, window: MainWindow, run: Path, tmp_path: Path
 ) -> None:

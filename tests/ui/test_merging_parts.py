@@ -47,6 +47,7 @@ def test_merged_parts_are_shown(
         assert min(n_hits) > 0
 
 
+@pytest.mark.thorough
 def test_a_part_says_so_and_alone_is_not_merged(
     qtbot: Any, real_window: MainWindow, parts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,9 +118,8 @@ def test_a_key_writes_beside_the_selected_hit(qtbot: Any, window: MainWindow, sh
     assert filtered(qtbot, page, "lipid") == []
 
 
-@pytest.mark.parametrize("kind", ["profile", "pairs"])
-def test_a_double_click_edits_and_escape_drops(qtbot: Any, shown: Shown, kind: str) -> None:
-    page = shown(kind)
+def test_a_double_click_edits_and_escape_drops(qtbot: Any, shown: Shown) -> None:
+    page = shown("profile")
     table = page.hits.table
     table.show_set("all")
     table.hits.setData(cell(table, 1), "before")
@@ -155,13 +154,6 @@ def test_the_menu_of_a_row_offers_it(qtbot: Any, window: MainWindow, shown: Show
     assert list(notes_of(page).values()) == ["from the menu"]
 
 
-def test_it_is_not_shown_at_first_and_in_the_set_of_all(shown: Shown) -> None:
-    for kind in ("profile", "pairs"):
-        table = shown(kind).hits.table
-        assert [key for key, (_, keys) in table.kind.sets.items() if "note" in keys] == ["all"]
-        assert table.isColumnHidden(table.kind.place("note"))
-
-
 def test_leaving_the_cell_keeps_the_note_and_empty_text_removes_it(qtbot: Any, shown: Shown) -> None:
     page = shown("pairs")
     table = page.hits.table
@@ -191,9 +183,8 @@ def test_a_long_note_is_told_whole_and_never_as_markup(shown: Shown) -> None:
     assert max(map(len, tip.split("\n"))) <= 100
 
 
-@pytest.mark.parametrize("kind", ["profile", "pairs"])
-def test_the_card_of_a_hit_shows_its_note(kind: str, qtbot: Any, shown: Shown) -> None:
-    page = shown(kind)
+def test_the_card_of_a_hit_shows_its_note(qtbot: Any, shown: Shown) -> None:
+    page = shown("pairs")
     table = page.hits.table
     table.choose_row(0)
     card = page.hit

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.pairwise_rows import PairRow
 from clalign.runs.pages import HitQuery
-from clalign.ui.engines.pairwise import dot_plot, histogram
+from clalign.ui.engines.pairwise import histogram
 from clalign.ui.engines.pairwise.columns import PAIR_TABLE
 from clalign.ui.engines.pairwise.dot_plot import MAX_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
 from clalign.ui.engines.pairwise.form import PairForm
@@ -270,12 +270,6 @@ def test_words_give_the_same_dots_as_single_letters(
     for size in (1, 4):
         monkeypatch.setitem(WORDS, True, size)
         plots.append(read_dot_plot(pair_runs["dna"], 0, hits[0]))
-    monkeypatch.setitem(WORDS, True, 3)
-    monkeypatch.setattr(dot_plot, "MANY_PLACES", 0)
-    lengths, word_scores = set(), dot_plot._word_scores
-    monkeypatch.setattr(dot_plot, "_word_scores", lambda *words: lengths.add(words[3]) or word_scores(*words))
-    plots.append(read_dot_plot(pair_runs["dna"], 0, hits[0]))
-    assert lengths == {1, 2}, "of a long target words are shorter"
     assert all(np.array_equal(plot.dots, plots[0].dots) for plot in plots)
     assert plots[0].dots is not None
     assert plots[0].dots.any()

@@ -313,6 +313,7 @@ def test_a_click_on_a_bar_selects_its_hit(qtbot: Any, shown: tuple[ResultsPage, 
     assert page.tab == "hits"
 
 
+@pytest.mark.thorough
 def test_a_rubber_band_selects_many(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
     page, view = shown
     view.show_kind("score-length")
@@ -329,6 +330,7 @@ def test_a_rubber_band_selects_many(qtbot: Any, shown: tuple[ResultsPage, Pictur
     qtbot.waitUntil(lambda: view.picked.text().startswith("1 of 5 hits"))
 
 
+@pytest.mark.thorough
 def test_hits_that_lie_far_apart_are_listed_alone(
     qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +356,7 @@ def test_hits_that_lie_far_apart_are_listed_alone(
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 5 and not page.hits.all_again.isVisible())
 
 
+@pytest.mark.thorough
 def test_a_picture_that_takes_long_can_be_given_up(
     qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,6 +379,7 @@ def test_a_picture_that_takes_long_can_be_given_up(
     assert page.tab == "pictures"
 
 
+@pytest.mark.thorough
 def test_species_are_listed_and_looked_up(
     qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, tmp_path: Path
 ) -> None:
@@ -432,6 +436,7 @@ def test_pictures_are_copied_and_saved(
     assert root.get("width") == "180mm"
 
 
+@pytest.mark.thorough
 def test_pictures_follow_the_run_and_the_theme(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
     page, view = shown
     view.show_kind("identity")
@@ -450,6 +455,7 @@ def test_pictures_follow_the_run_and_the_theme(qtbot: Any, shown: tuple[ResultsP
     theme.apply("light")
 
 
+@pytest.mark.thorough
 def test_species_are_a_column_a_filter_and_an_order(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
     page, _ = shown
     hits, place = page.run.hits, page.run.table.place("species")
@@ -468,6 +474,7 @@ def test_species_are_a_column_a_filter_and_an_order(qtbot: Any, shown: tuple[Res
     assert names("", "species", descending=True) == ["Mus musculus", "Homo sapiens", "Homo sapiens", "—", "—"]
 
 
+@pytest.mark.thorough
 def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> None:
     window.controller.open_run_page(str(pair_runs["proteins"]))
     page = window.controller.page

@@ -86,7 +86,8 @@ def test_a_tooltip_shows_markup_as_it_is(qtbot: Any, hostile_window: MainWindow)
 
 
 @pytest.mark.parametrize("made", [QMessageBox, QWidget])
-def test_whatever_is_made_later_shows_plain_text(qtbot: Any, window: MainWindow, made: type[QWidget]) -> None:
+def test_whatever_is_made_later_shows_plain_text(qtbot: Any, made: type[QWidget]) -> None:
+    theme.apply("light")
     widget = made()
     qtbot.addWidget(widget)
     if isinstance(widget, QMessageBox):

@@ -53,22 +53,6 @@ def test_the_switch_interval_is_put_back_after_a_question_that_fails(qtbot: Any,
     assert sys.getswitchinterval() == usual
 
 
-def test_the_switch_interval_is_put_back_when_the_end_fails(
-    qtbot: Any, usual: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reader = Reader()
-
-    def interrupted(**_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(reader._pool, "shutdown", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            reader.close()
-    assert sys.getswitchinterval() == usual
-    reader.close()
-
-
 def endless(started: threading.Event) -> Callable[[JobContext], None]:
     """Return a question without an answer."""
 

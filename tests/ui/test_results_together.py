@@ -151,6 +151,7 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     assert together.tab == "hits"
 
 
+@pytest.mark.thorough
 def test_many_sequences_are_looked_through_beside_the_window(
     qtbot: Any, together: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +172,7 @@ def test_many_sequences_are_looked_through_beside_the_window(
     assert isinstance(view.content.found, LongList)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("tab", "reads"), [("domains", "question"), ("overview", "overview_question"),
                                             ("aligned", "read_hit_alignment")])  # fmt: skip
 def test_what_takes_long_can_be_given_up_and_asked_for_again(
@@ -201,6 +203,7 @@ def test_what_takes_long_can_be_given_up_and_asked_for_again(
     assert not view.waiting.isVisible()
 
 
+@pytest.mark.thorough
 def test_what_takes_long_is_read_anew_only_for_other_hits(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("domains")
     domains: Any = together.places["domains"].content
@@ -322,6 +325,7 @@ def test_hits_of_all_profiles_stand_best_first(qtbot: Any, together: ResultsPage
     assert not any(model.rule(place) for place in range(6)), "no group begins: each hit stands for itself"
 
 
+@pytest.mark.thorough
 def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainWindow, together: ResultsPage) -> None:
     table = together.hits.table
     place = table.kind.place("description")
@@ -338,6 +342,7 @@ def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainW
         assert not table.isColumnHidden(place)
 
 
+@pytest.mark.thorough
 def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("histogram")
     plot = together.histogram.plot
@@ -366,6 +371,7 @@ def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, t
     assert plot.lane.title == "sequences"
 
 
+@pytest.mark.thorough(ending=[".svg"])
 @pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])
 def test_pictures_are_saved(qtbot: Any, families: Path, tmp_path: Path, ending: str) -> None:
     made = question(families, Asked("best"))(QuietContext())
@@ -383,6 +389,7 @@ def test_pictures_are_saved(qtbot: Any, families: Path, tmp_path: Path, ending: 
             assert b'width="120mm"' in content
 
 
+@pytest.mark.thorough
 def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPage) -> None:
     assert isinstance(together, SearchPage)
     together.run.set_profile(ALL_QUERIES)
@@ -399,6 +406,7 @@ def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPa
     qtbot.waitUntil(lambda: not together.profile.whose.text())
 
 
+@pytest.mark.thorough
 def test_one_query_has_no_tabs_of_several(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> None:
     window.controller.open_run_page(str(hmmer3_run()))
     page = window.controller.page
@@ -420,6 +428,7 @@ def test_selected_hits_can_be_dragged_out(qtbot: Any, together: ResultsPage) -> 
     assert table.dragEnabled()
 
 
+@pytest.mark.thorough
 def test_dragged_hits_are_a_file_for_other_programs(
     qtbot: Any, together: ResultsPage, window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -460,6 +469,7 @@ def test_dragged_hits_are_a_file_for_other_programs(
     assert table.dragged().urls() == []
 
 
+@pytest.mark.thorough
 def test_hits_on_their_way_out_are_not_taken_by_their_own_window(
     together: ResultsPage, window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,6 +504,7 @@ def test_the_list_of_queries_tells_counts_and_is_searched(qtbot: Any, together: 
     assert chosen
 
 
+@pytest.mark.thorough
 def test_a_run_opens_on_the_first_query_with_hits(
     qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
 ) -> None:

@@ -97,6 +97,7 @@ def test_what_differs_is_counted_as_on_the_command_line(
     assert "partners" in said
 
 
+@pytest.mark.thorough
 def test_both_are_scrolled_and_the_cursor_is_in_both(qtbot: Any, panel: RowsPanel, pane: ComparisonPane) -> None:
     canvas, other = panel.canvas, pane.canvas
     assert other is not None
@@ -123,6 +124,7 @@ def test_both_are_scrolled_and_the_cursor_is_in_both(qtbot: Any, panel: RowsPane
     assert view.name_at(view.cursor[0]) == pane.model.other.name_at(pane.model.other.cursor[0])
 
 
+@pytest.mark.thorough
 def test_the_other_one_follows_the_order_and_the_next_difference(
     qtbot: Any, panel: RowsPanel, pane: ComparisonPane
 ) -> None:
@@ -140,6 +142,7 @@ def test_the_other_one_follows_the_order_and_the_next_difference(
     assert panel.view.cursor[1] == pane.model.found.sides[0].differs[0]
 
 
+@pytest.mark.thorough
 def test_it_is_closed_without_a_trace(panel: RowsPanel, pane: ComparisonPane) -> None:
     pane.close_asked.emit()
     assert panel.panes.comparison is None
@@ -150,6 +153,7 @@ def test_it_is_closed_without_a_trace(panel: RowsPanel, pane: ComparisonPane) ->
     assert len(panel.canvas.tracks) > 1
 
 
+@pytest.mark.thorough
 def test_a_file_that_cannot_be_compared_is_refused(
     qtbot: Any, real_window: MainWindow, panel: RowsPanel, tmp_path: Path
 ) -> None:
