@@ -313,7 +313,7 @@ def drop() -> Callable[[MainWindow, list[str]], None]:
 def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
     """The window after two files were dropped; the search sheet has opened by itself."""
     _drop(window, [files["made.fasta"], files["made.hmm"]])
-    qtbot.waitUntil(lambda: window.controller.search.sheet is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
     return window
 
 
@@ -328,8 +328,7 @@ def _complete(qtbot: Any, window: MainWindow) -> Any:
             and not run.hits.is_busy
             and run.counts["report"] == run.hits.n_all
             and controller.reader.is_idle
-        ),
-        timeout=30000,
+        )
     )
     return controller.page
 
@@ -341,7 +340,7 @@ def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
     def search(window: MainWindow) -> Any:
         controller = window.controller
         QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda: controller.queue.current is None and controller.page is not None, timeout=30000)
+        qtbot.waitUntil(lambda: controller.queue.current is None and controller.page is not None)
         return _complete(qtbot, window)
 
     return search
@@ -375,8 +374,8 @@ def opened(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> Callab
         window.controller.sources.open_paths([str(pair_runs[name])])
         page = window.controller.page
         assert isinstance(page, PairPage)
-        qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy, timeout=30000)
-        qtbot.waitUntil(lambda: not page.run.is_due and window.controller.reader.is_idle, timeout=30000)
+        qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy)
+        qtbot.waitUntil(lambda: not page.run.is_due and window.controller.reader.is_idle)
         return page
 
     return open_run

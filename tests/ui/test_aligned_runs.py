@@ -69,7 +69,6 @@ def page(qtbot: Any, window: MainWindow, aligned_run: Path) -> AlignedPage:
 
 
 def rows_in_view(page: AlignedPage) -> list[str]:
-    assert page.rows_panel is not None
     return [row.tobytes().decode() for row in page.rows_panel.view.alignment.cells]
 
 
@@ -80,9 +79,7 @@ def test_a_run_is_shown_in_the_colors_of_its_accuracy(page: AlignedPage, aligned
         found = quality_of(run, given)
     assert rows_in_view(page) == expected
     panel = page.rows_panel
-    assert panel is not None
     assert panel.view.scheme == "Accuracy"
-    assert page.run.judged is not None
     for measure in MEASURES:
         values = page.run.judged.characters[measure]
         assert np.allclose(values, found.characters(measure), equal_nan=True, atol=1e-6)
@@ -112,7 +109,6 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
         page.bar.slider.setValue(step)
         qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
         expected = found.merges.alignment_after(step)
-        assert page.run.shown is not None
         assert page.run.shown.n_columns == expected.n_columns
         assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
         assert f"{step} of" in page.bar.words.text()
@@ -133,7 +129,6 @@ def test_the_gap_factor_leaves_only_what_is_certain(qtbot: Any, page: AlignedPag
     QTest.keyClick(factor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
     assert page.run.step == merges.merges_at(20.0)
-    assert page.run.shown is not None
     assert page.run.shown.n_columns > max(map(len, SEQUENCES.values()))
     factor.selectAll()
     QTest.keyClicks(factor, "x")
@@ -198,7 +193,6 @@ def test_any_pair_is_shown_with_its_probabilities(
     shown = pairs.canvas.shown
     assert shown.names == ("one", "three")
     found = {(i, j): matrix for i, j, matrix in run.posteriors.each()}[0, 2]
-    assert shown.found is not None
     assert (shown.found.probabilities == found.probabilities).all()
     area = pairs.canvas.area()
     tip = pairs.canvas.tip_at(QPointF(area.left() + 1, area.top() + 1))
@@ -237,7 +231,6 @@ def test_a_comparison_ends_with_the_page_of_its_run(
     before = set(threading.enumerate())
     panel.panes.show_comparison(str(other))
     comparison = panel.panes.comparison
-    assert comparison is not None
     qtbot.waitUntil(lambda: comparison.model.found is not None and comparison.model.is_idle)
     begun = set(threading.enumerate()) - before
     assert begun
@@ -335,12 +328,10 @@ def test_more_memory_than_there_is_is_warned_of_beside_the_button(
     monkeypatch.setattr(sheet_module, "physical_memory", lambda: 1000.0)
     QTest.keyClick(window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     sheet = controller.align.sheet
-    assert sheet is not None
     qtbot.waitUntil(lambda: sheet.cautions.count() == 1)
     said = sheet.cautions.itemAt(0).widget()
     assert "memory are needed, but this computer has" in " ".join(found.text() for found in said.findChildren(QLabel))
     scrolled = sheet.findChild(QScrollArea)
-    assert scrolled is not None
     assert not scrolled.isAncestorOf(said)
     assert sheet.run_button.isEnabled()
 
@@ -352,7 +343,6 @@ def test_sequences_are_aligned_from_the_sheet(qtbot: Any, real_window: MainWindo
     controller.workspace.choose_device("reference")
     QTest.keyClick(window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     sheet = controller.align.sheet
-    assert sheet is not None
     assert any("6 pairs of sequences" in words.text() for words in sheet.findChildren(QLabel))
     assert sheet.estimate.text().startswith("about ")
     sheet.run_button.click()
@@ -424,7 +414,6 @@ def test_the_annealing_is_watched_while_it_goes_on(
     qtbot.waitUntil(lambda: bool(page.run.cards))
     window.controller.queue.partial_received.emit(JobItem("Align", {"job": "align", "run": str(path)}), told[0])
     qtbot.waitUntil(lambda: page.rows_panel is not None and page.run.is_idle)
-    assert page.rows_panel is not None
     assert page.rows_panel.view.scheme == "clustalx"
     assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
     assert f"Being merged: {len(half)} merges" in page.bar.words.text()

@@ -57,7 +57,6 @@ def opened(qtbot: Any, window: MainWindow, path: Path) -> RowsPanel:
     controller.sources.open_paths([str(path)])
     qtbot.waitUntil(lambda: controller.alignments.panel is not None and controller.inspector.is_idle)
     panel = controller.alignments.panel
-    assert panel is not None
     qtbot.waitUntil(lambda: panel.view.is_measured and panel.view.is_idle and controller.files.is_idle)
     if isinstance(controller.page, AlignedPage):
         qtbot.waitUntil(lambda: controller.page.run.judged is not None and controller.page.run.is_idle)
@@ -174,7 +173,6 @@ def test_a_tree_stands_beside_its_rows(
     QTest.mouseClick(canvas.viewport(), LEFT, pos=at.toPoint())
     assert canvas.node == clade
     chosen = panel.view.selection
-    assert chosen is not None
     assert {panel.view.row_at(place) for place in chosen.rows} == set(layout.leaves(clade).tolist())
     for ending, begin in ((".nwk", b"("), (".tsv", b"name\t"), *PICTURES.items()):
         path = tmp_path / f"tree{ending}"
@@ -216,7 +214,6 @@ def test_a_run_has_distances_by_its_posteriors(qtbot: Any, real_window: MainWind
     pick(panel, "Distances and tree")
     qtbot.waitUntil(lambda: panel.panes.tree is not None)
     pane = panel.panes.tree
-    assert pane is not None
     assert pane.kinds.count() == 3
     pane.kinds.setCurrentIndex(2)
     pane.kinds.activated.emit(2)
@@ -284,7 +281,6 @@ def test_a_profile_is_built_and_searched_with(
     pick(panel, "Search with it…")
     controller = real_window.controller
     qtbot.waitUntil(lambda: controller.search.sheet is not None)
-    assert controller.workspace.profiles is not None
     (card,) = controller.workspace.profiles.cards
     assert card["name"] == ("kin" if of_run else "family")
     assert Path(controller.workspace.profiles.path).parent == real_window.settings.data / "profiles"
@@ -300,7 +296,6 @@ def test_an_alignment_that_is_one_of_several_is_taken_alone(
     path.write_text("".join([*parts, f"# STOCKHOLM 1.0\n#=GF ID second\n{rows}//\n"]))
     opened(qtbot, real_window, path)
     page = real_window.controller.alignments.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.numbers.count() == 2)
     page.numbers.setCurrentIndex(1)
     page.numbers.activated.emit(1)

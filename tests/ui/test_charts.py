@@ -125,7 +125,6 @@ def test_the_field_for_a_score_is_closed_by_escape_and_by_a_click_elsewhere(view
     for leave in ("escape", "click", "another kind"):
         QTest.mouseDClick(plot.viewport(), LEFT, pos=at(plot, 20.0))
         editor = plot.editor
-        assert editor is not None
         assert editor.isVisible()
         if leave == "escape":
             QTest.keyClick(editor, Qt.Key.Key_Escape)

@@ -97,7 +97,7 @@ def test_no_device_is_said_with_what_to_do(
 ) -> None:
     manners(devices=False, warns="The OpenCL drivers did not answer within 20 s and were skipped.")
     press(window.devices, "Look again")
-    qtbot.waitUntil(lambda: window.controller.workspace.devices_known, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.devices_known)
     assert "No OpenCL device found" in window.devices.words.text()
     assert any("did not answer" in message.text for message in window.messages.messages)
 
@@ -107,14 +107,14 @@ def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow, press: P
     sheet = window.sheets.sheet
     assert isinstance(sheet, DeviceSheet)
     assert not sheet.test.isEnabled()
-    qtbot.waitUntil(sheet.test.isEnabled, timeout=30000)
+    qtbot.waitUntil(sheet.test.isEnabled)
     assert "rrm_1: equal" in sheet._checks.itemAt(0).widget().findChildren(QWidget)[1].text()
 
 
 def test_an_example_fills_the_sheet_in(qtbot: Any, window: MainWindow) -> None:
     card = window.start.cards[0]
     QTest.mouseClick(card, LEFT)
-    qtbot.waitUntil(lambda: window.controller.search.sheet is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
     assert Path(window.controller.search.sheet.spec.profiles).name == card.example.profiles.name
     assert not window.settings.recent
 
@@ -127,7 +127,7 @@ def test_pasted_sequences_become_a_file(qtbot: Any, window: MainWindow, press: P
     assert sheet.save.toolTip()
     QTest.keyClicks(sheet.text, "MKVLAAGIVL")
     press(sheet, "Open")
-    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None)
     assert Path(window.controller.workspace.sequences.path).read_text() == ">pasted\nMKVLAAGIVL\n"
 
 
@@ -181,14 +181,12 @@ def test_every_command_can_be_called(qtbot: Any, window: MainWindow, made_run: C
         window.sheets.close_sheet()
         window.controller.sources.open_paths([path])
         page = window.controller.page
-        qtbot.waitUntil(lambda page=page: page.run.hits.n_shown == 200, timeout=30000)
+        qtbot.waitUntil(lambda page=page: page.run.hits.n_shown == 200)
         page.hits.table.choose_row(0)
         window.actions_.update()
         n_enabled += window.actions_.by_id[command.id].isEnabled()
         window.actions_.by_id[command.id].trigger()
-        qtbot.waitUntil(
-            lambda page=page: window.controller.inspector.is_idle and not page.run.hits.is_busy, timeout=30000
-        )
+        qtbot.waitUntil(lambda page=page: window.controller.inspector.is_idle and not page.run.hits.is_busy)
         menu = QGuiApplication.instance().activePopupWidget()
         if menu is not None:
             menu.close()
@@ -287,7 +285,7 @@ def test_recent_files_open_and_can_be_pinned(
     assert {action.text().partition(" – missing")[0] for action in window.recent_menu.actions()} >= {*apart, "away.hmm"}
     assert "missing" in buttons["away.hmm"].toolTip()
     QTest.mouseClick(buttons["made.fasta"], LEFT)
-    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None)
     window._pin(files["made.fasta"], True)
     assert window.settings.recent[0].pinned
 

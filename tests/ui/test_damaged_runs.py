@@ -17,7 +17,6 @@ from tests.runs import hostile_runs
 
 KINDS = ("hmmer2", "hmmer3", "pairwise")
 SAMPLE, LARGE_SAMPLE = 3, 20
-PATIENCE_MS = 60_000
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def look_at_all(qtbot: Any, window: MainWindow) -> None:
             for role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
                 model.index(row, column).data(role)
         page.hits.table.selectRow(row)
-        qtbot.waitUntil(lambda: is_settled(window), timeout=PATIENCE_MS)
+        qtbot.waitUntil(lambda: is_settled(window))
     window.grab()  # paints all that is seen
 
 
@@ -58,7 +57,7 @@ def faults(qtbot: Any, window: MainWindow, original: Path, chosen: list[Any], fo
         case.damage(path)
         with qtbot.captureExceptions() as raised:
             window.controller.sources.open_paths([str(path)])
-            qtbot.waitUntil(lambda: is_settled(window), timeout=PATIENCE_MS)
+            qtbot.waitUntil(lambda: is_settled(window))
             look_at_all(qtbot, window)
             QApplication.processEvents()
         yield from (f"{case.name}: {kind.__name__}: {error}" for kind, error, _ in raised)

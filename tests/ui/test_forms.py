@@ -281,7 +281,6 @@ def test_the_sheet_tells_the_time_that_a_dry_run_tells(
     monkeypatch.setattr(Workspace, "device", property(lambda self: device))
     sheet: Any = loaded.controller.search.sheet
     space = loaded.controller.workspace
-    assert space.profiles is not None
     assert space.sequences is not None
     models = [(card["origin"], card["length"]) for card in space.profiles.cards]
     cells = sum(length for _, length in models) * space.sequences.report["n_residues"]
@@ -306,7 +305,6 @@ def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
     manners(lingers=600)
     sheet.ask_foreseen()
     asked = inspector.foreseeing
-    assert asked is not None
     qtbot.waitUntil(lambda: asked.pid > 0)
     pid = asked.pid
     sheet.ask_foreseen()

@@ -119,17 +119,17 @@ def search_many_batches(qtbot: Any, window: MainWindow) -> float:
     """Search and look at the results meanwhile; return the longest pause."""
     controller = window.controller
     if controller.page is None:
-        qtbot.waitUntil(lambda: controller.search.sheet is not None, timeout=30000)
+        qtbot.waitUntil(lambda: controller.search.sheet is not None)
     else:
         controller.search.open_sheet()
     heart, before = Heart(), controller.page
     QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: controller.page is not before and controller.page.run.hits.n_all > 2000, timeout=30000)
+    qtbot.waitUntil(lambda: controller.page is not before and controller.page.run.hits.n_all > 2000)
     page = controller.page
     page.hits.filter_box.setText("kinase")
     page.run.set_threshold("report", 30.0)
     page.step_hit(1)
-    qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 100 * 100, timeout=60000)
+    qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 100 * 100)
     assert heart.n_beats > 20
     return heart.longest
 
@@ -144,13 +144,13 @@ def search_for_real(qtbot: Any, tmp_path: Path) -> float:
     window.show()
     controller = window.controller
     controller.inspector.find_devices(refresh=False)
-    qtbot.waitUntil(lambda: controller.workspace.devices_known, timeout=120000)
+    qtbot.waitUntil(lambda: controller.workspace.devices_known)
     controller.open_example("search", next(example for example in load_examples() if example.id == "rrm_1"))
-    qtbot.waitUntil(lambda: controller.search.sheet is not None, timeout=60000)
+    qtbot.waitUntil(lambda: controller.search.sheet is not None)
     heart = Heart()
     controller.search.run()
-    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete, timeout=120000)
-    qtbot.waitUntil(lambda: controller.page.run.hits.n_all > 0, timeout=30000)
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete)
+    qtbot.waitUntil(lambda: controller.page.run.hits.n_all > 0)
     longest = heart.longest
     window.close()
     window.deleteLater()
@@ -170,15 +170,15 @@ def look_at_everything(qtbot: Any, window: MainWindow, hmmer3_run: Callable[...,
     path = hmmer3_run(f"look{number}", profiles=str(profile), name_="globins4", length=149)
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 5, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 5)
     heart = Heart()
     page.hits.table.choose_row(0)
     for tab in ("histogram", "alignment", "profile", "funnel"):
         page.show_tab(tab)
         qtbot.wait(50)
-    qtbot.waitUntil(lambda: bool(page.funnel.rows), timeout=30000)
+    qtbot.waitUntil(lambda: bool(page.funnel.rows))
     page.show_tab("profile")
-    qtbot.waitUntil(lambda: page.profile.figure is not None, timeout=30000)
+    qtbot.waitUntil(lambda: page.profile.figure is not None)
     for key in (Qt.Key.Key_End, Qt.Key.Key_Left, Qt.Key.Key_Home):
         QTest.keyClick(page.profile.logo, key)
         qtbot.wait(30)

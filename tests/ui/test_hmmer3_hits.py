@@ -44,7 +44,7 @@ def model(qtbot: Any, hmmer3_run: Callable[..., Path], reader: Reader) -> Any:
     made = HitsModel(path, reader, PROFILE_TABLE)
     with open_run(path) as run:
         made.set_profile(0, run.cards())
-    qtbot.waitUntil(lambda: made.n_shown == 5, timeout=30000)
+    qtbot.waitUntil(lambda: made.n_shown == 5)
     yield made
     made.close()
 
@@ -165,7 +165,7 @@ def test_envelopes_are_pale_and_what_does_not_count_is_an_outline(qapp: Any) -> 
 def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
     window.controller.sources.open_paths([str(hmmer3_run())])
     made = window.controller.page
-    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5, timeout=30000)
+    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5)
     return made
 
 

@@ -89,7 +89,7 @@ def comparison_page(window: MainWindow, press: Press) -> ComparisonPage:
 
 
 def wait_for_end(qtbot: Any, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: window.controller.queue.current is None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.queue.current is None)
 
 
 FILLED = {"ladder": {}, "smith_waterman_ladder": {"length": "256"}, "pair_hmm_ladder": {"x": "1949"}}
@@ -248,7 +248,7 @@ def test_the_ladder_stops_and_keeps_its_rows(
 ) -> None:
     manners(pause=0.3)
     press(ladder_page, "Run")
-    qtbot.waitUntil(lambda: ladder_page.view.n_done == 1, timeout=30000)
+    qtbot.waitUntil(lambda: ladder_page.view.n_done == 1)
     press(ladder_page, "Stop")
     wait_for_end(qtbot, window)
     assert 1 <= ladder_page.view.n_done < 4
@@ -387,16 +387,16 @@ def test_a_profile_is_calibrated_and_takes_its_place(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, manners: Callable[..., None]
 ) -> None:
     window.controller.sources.open_paths([files["bare.hmm"]])
-    qtbot.waitUntil(lambda: window.controller.workspace.profiles is not None, timeout=30000)
-    qtbot.waitUntil(lambda: "This HMMER2 profile has no calibration" in texts(window.details), timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.profiles is not None)
+    qtbot.waitUntil(lambda: "This HMMER2 profile has no calibration" in texts(window.details))
     manners(pause=0.1)
     press(window.details, "Calibrate…")
     sheet = window.sheets.sheet
     assert isinstance(sheet, CalibrateSheet)
     press(sheet, "Calibrate")
-    qtbot.waitUntil(lambda: sheet.figure.isVisible() and sheet.figure.chart is not None, timeout=30000)
+    qtbot.waitUntil(lambda: sheet.figure.isVisible() and sheet.figure.chart is not None)
     wait_for_end(qtbot, window)
-    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
     output = window.settings.data / "calibrated" / "bare.hmm"
     assert window.controller.workspace.profiles_path == str(output)
     assert files["bare.hmm"] not in window.controller.workspace.sources
@@ -412,7 +412,7 @@ def test_the_search_sheet_offers_to_calibrate(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Callable[..., None]
 ) -> None:
     drop(window, [files["bare.hmm"], files["made.fasta"]])
-    qtbot.waitUntil(lambda: window.controller.search.sheet is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
     press(window.controller.search.sheet, "Calibrate…")
     sheet = window.sheets.sheet
     assert isinstance(sheet, CalibrateSheet)
@@ -433,7 +433,7 @@ def test_a_calibration_that_ends_early_can_be_tried_again(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, manners: Callable[..., None]
 ) -> None:
     window.controller.sources.open_paths([files["bare.hmm"]])
-    qtbot.waitUntil(lambda: window.controller.workspace.profiles is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.profiles is not None)
     manners(fail="There is too little memory.")
     window.controller.search.calibrating.calibrate()
     sheet = window.sheets.sheet

@@ -67,7 +67,6 @@ def test_runs_are_named_found_and_opened(qtbot: Any, window: MainWindow, library
     assert [Path(path).stem for path in library.chosen()] == ["two"]
     press(library, "Open")
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.title == "kinases, second try")
     assert page.run.hits.n_all == 0 or page.run.is_complete
 

@@ -40,10 +40,7 @@ def shown(
         path = made_run() if kind == "profile" else Path(shutil.copy(pair_runs["proteins"], tmp_path / "p.clalign"))
         window.controller.sources.open_paths([str(path)])
         page = window.controller.page
-        assert page is not None
-        qtbot.waitUntil(
-            lambda: bool(page.run.cards) and not page.run.is_due and window.controller.reader.is_idle, timeout=30000
-        )
+        qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.is_due and window.controller.reader.is_idle)
         return page
 
     return show
@@ -58,7 +55,7 @@ def said(table: HitsTable, row: int, role: Any = Qt.ItemDataRole.DisplayRole) ->
 
 
 def editor(qtbot: Any, table: HitsTable) -> QLineEdit:
-    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=5000)
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
     field = QApplication.focusWidget()
     assert table.isAncestorOf(field)
     assert field.accessibleName() == "Note"
@@ -68,7 +65,7 @@ def editor(qtbot: Any, table: HitsTable) -> QLineEdit:
 def finish(qtbot: Any, table: HitsTable, key: Qt.Key = Qt.Key.Key_Return) -> None:
     """Press a key that ends the edit, which happens a turn later."""
     QTest.keyClick(editor(qtbot, table), key)
-    qtbot.waitUntil(lambda: not table.findChildren(QLineEdit), timeout=5000)
+    qtbot.waitUntil(lambda: not table.findChildren(QLineEdit))
 
 
 def double_click(table: HitsTable, index: Any) -> None:
@@ -90,7 +87,7 @@ def messages(window: MainWindow) -> str:
 def filtered(qtbot: Any, page: ResultsPage, text: str) -> list[str]:
     page.hits.filter_box.setText(text)
     QTest.keyClick(page.hits.filter_box, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy)
     return [page.run.hits.row_at(place).name for place in range(page.run.hits.n_shown)]
 
 
@@ -188,14 +185,14 @@ def test_the_card_of_a_hit_shows_its_note(qtbot: Any, shown: Shown) -> None:
     table = page.hits.table
     table.choose_row(0)
     card = page.hit
-    qtbot.waitUntil(lambda: page.run.hit is not None, timeout=10000)
+    qtbot.waitUntil(lambda: page.run.hit is not None)
     assert card.note_label.isHidden()
     for text in ("<b>check</b> this", "check that"):
         table.hits.setData(cell(table, 0), text)
         assert card.note_label.text() == f"Note: {text}"
         assert not card.note_label.isHidden()
     page.run.refresh()
-    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy)
     assert card.note_label.text() == "Note: check that"
     table.hits.setData(cell(table, 0), "")
     assert card.note_label.isHidden()
@@ -208,7 +205,7 @@ def test_notes_are_sorted_and_copied(qtbot: Any, shown: Shown) -> None:
         table.hits.setData(cell(table, row), text)
     for expected in (["Alpha", "beta", ""], ["beta", "Alpha", ""]):
         table.sort_column(table.kind.place("note"))
-        qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+        qtbot.waitUntil(lambda: not page.run.hits.is_busy)
         assert [said(table, row) for row in range(3)] == expected
     table.show_set("all")
     table.choose_row(0)
@@ -235,7 +232,7 @@ def test_a_note_that_cannot_be_saved_stays_and_is_tried_again(
     assert "could not be written" in told
     assert list(notes_of(page).values()) == ["old"]
     page.run.refresh()
-    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy)
     assert said(table, 1) == "precious"
     assert said(table, 1, Qt.ItemDataRole.ToolTipRole) == "Not saved: precious"
     assert said(table, 1, Qt.ItemDataRole.ForegroundRole) == theme.QColor(theme.current().stop)
@@ -281,11 +278,11 @@ def test_new_hits_do_not_take_the_field_away(qtbot: Any, window: MainWindow, sho
     page.run.hits.modelReset.connect(lambda: resets.append(True))
     for _ in range(2):
         page.run.refresh()
-        qtbot.waitUntil(lambda: window.controller.reader.is_idle, timeout=10000)
+        qtbot.waitUntil(lambda: window.controller.reader.is_idle)
     assert not resets
     QTest.keyClicks(editor(qtbot, table), "rd")
     finish(qtbot, table)
-    qtbot.waitUntil(lambda: len(resets) == 1 and not page.run.hits.is_busy, timeout=10000)
+    qtbot.waitUntil(lambda: len(resets) == 1 and not page.run.hits.is_busy)
     assert said(table, 0) == "half a word"
     assert list(notes_of(page).values()) == ["half a word"]
 
@@ -316,7 +313,7 @@ def test_a_note_belongs_to_sequence_and_profile(qtbot: Any, made_run: Callable[.
     for profile, note in ((0, ""), (1, "of b"), (ALL_QUERIES, "")):
         write_note(path, 1, row, "of b")
         model.set_profile(profile, cards)
-        qtbot.waitUntil(lambda: not model.is_busy, timeout=10000)
+        qtbot.waitUntil(lambda: not model.is_busy)
         found = {(hit.profile, hit.row): hit.note for hit in map(model.row_at, range(model.n_shown))}
         assert found[max(profile, 0), row] == note
         assert set(found.values()) == ({"", "of b"} if profile else {""})

@@ -163,9 +163,9 @@ def test_a_run_that_is_worked_on_cannot_be_continued(
     controller, folder = real_window.controller, pair_runs["proteins"].parent
     files = str(folder / "queries.fasta"), str(folder / "targets.fasta")
     controller.pairs.start(PairwiseSpec(*files, device="reference"))
-    qtbot.waitUntil(lambda: isinstance(controller.page, PairPage), timeout=60000)
+    qtbot.waitUntil(lambda: isinstance(controller.page, PairPage))
     assert not controller.page.unfinished_bar.isVisible()
-    qtbot.waitUntil(lambda: controller.queue.current is None, timeout=120000)
+    qtbot.waitUntil(lambda: controller.queue.current is None)
 
 
 def test_a_stopped_comparison_is_continued(qtbot: Any, real_window: MainWindow, tmp_path: Path,
@@ -177,15 +177,15 @@ def test_a_stopped_comparison_is_continued(qtbot: Any, real_window: MainWindow, 
     many.write_text("".join((one, two)[n % 2].replace(" ", f"_{n} ", 1) for n in range(40)))
     spec = PairwiseSpec(str(many), str(folder / "targets.fasta"), device="reference")
     controller.pairs.start(spec)
-    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.n_hits > 0, timeout=60000)
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.n_hits > 0)
     page = controller.page
     QTest.keyClick(real_window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: controller.queue.current is None and page.unfinished_bar.isVisible(), timeout=60000)
+    qtbot.waitUntil(lambda: controller.queue.current is None and page.unfinished_bar.isVisible())
     stopped = page.run.n_hits
     press(page, "Continue")
-    qtbot.waitUntil(lambda: not page.unfinished_bar.isVisible(), timeout=60000)
-    qtbot.waitUntil(lambda: page.run.is_complete and controller.queue.current is None, timeout=120000)
-    qtbot.waitUntil(lambda: not page.run.hits.is_busy and not page.run.is_due, timeout=30000)
+    qtbot.waitUntil(lambda: not page.unfinished_bar.isVisible())
+    qtbot.waitUntil(lambda: page.run.is_complete and controller.queue.current is None)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy and not page.run.is_due)
     with open_run(page.run.path) as run, open_run(pair_runs["proteins"]) as whole:
         found = [[(hit.name, hit.raw) for hit in run.hits(n)] for n in range(40)]
         expected = [[(hit.name, hit.raw) for hit in whole.hits(n)] for n in range(2)]

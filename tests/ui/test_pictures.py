@@ -168,7 +168,6 @@ def test_observed_numbers_are_ranks(any_run: RunFile) -> None:
     np.testing.assert_allclose(picture.expected, np.array(evalues) * picture.factor)
     assert picture.observed.tolist() == list(range(1, len(evalues) + 1))
     assert picture.factor == pytest.approx(1.0)
-    assert picture.all is not None
     assert picture.all.observed[0] <= any_run.histogram(0)[1].sum()
     assert (np.diff(picture.all.expected) <= 0).all()
     assert (np.diff(picture.all.observed) <= 0).all()
@@ -278,7 +277,6 @@ def shown(qtbot: Any, window: MainWindow, profile_run: Path) -> tuple[ResultsPag
     """The pictures of a run in the window."""
     window.controller.open_run_page(str(profile_run))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all == 5 and not page.run.hits.is_busy)
     page.show_tab("pictures")
     view = page.findChild(PicturesView)
@@ -288,7 +286,6 @@ def shown(qtbot: Any, window: MainWindow, profile_run: Path) -> tuple[ResultsPag
 
 def middle(view: PicturesView, part: int) -> QPoint:
     """Return the place of a part of the picture in view."""
-    assert view.drawing.drawing is not None
     left, top, right, bottom = view.drawing.drawing.picks.places[part].tolist()
     return QPoint(round((left + right) / 2), round((top + bottom) / 2))
 
@@ -300,13 +297,11 @@ def chosen_ids(page: ResultsPage) -> list[int]:
 def test_a_click_on_a_bar_selects_its_hit(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
     page, view = shown
     drawing = view.drawing.drawing
-    assert drawing is not None
     wanted = int(drawing.picks.of(1)[0])
     QTest.mouseMove(view.drawing.viewport(), middle(view, 1))
     assert "bits" in view.drawing.words_at(middle(view, 1))
     QTest.mouseClick(view.drawing.viewport(), LEFT, pos=middle(view, 1))
     qtbot.waitUntil(lambda: chosen_ids(page) == [wanted])
-    assert page.run.hit is not None
     assert page.run.hit.id == wanted
     assert view.picked.text() == "1 hit selected in the table"
     view.show_them.click()
@@ -447,7 +442,6 @@ def test_pictures_follow_the_run_and_the_theme(qtbot: Any, shown: tuple[ResultsP
         run.keep_best(0, len(ids) - 2)
     page.run.refresh()
     qtbot.waitUntil(lambda: view.picture is not before and view.picture is not None)
-    assert view.picture is not None
     assert sum(count for _, _, count in view.picture.rows()) <= len(ids) - 2
     light = view.drawing.grab().toImage()
     theme.apply("dark")
@@ -478,7 +472,6 @@ def test_species_are_a_column_a_filter_and_an_order(qtbot: Any, shown: tuple[Res
 def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> None:
     window.controller.open_run_page(str(pair_runs["proteins"]))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and not page.run.hits.is_busy)
     page.run.set_profile(ALL_QUERIES)
     page.show_tab("pictures")

@@ -159,13 +159,13 @@ def opened(qtbot: Any, window: MainWindow) -> ProfileView:
     """The logo of a real file; the made-up worker calls every profile by one name, so the card is set by hand."""
     space, path = window.controller.workspace, path_of("globins4")
     window.controller.sources.open_paths([str(path)])
-    qtbot.waitUntil(lambda: space.profiles is not None and space.profiles.state == "ready", timeout=30000)
+    qtbot.waitUntil(lambda: space.profiles is not None and space.profiles.state == "ready")
     space.change(str(path), cards=[{**space.profiles.cards[0], "name": "globins4", "length": 149}])
     window.details.show_source(space.profiles)
     QTest.keyClick(window, Qt.Key.Key_L, CTRL)
-    qtbot.waitUntil(lambda: window.controller.search.profiles.view is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.profiles.view is not None)
     made = window.controller.search.profiles.view
-    qtbot.waitUntil(lambda: made.figure is not None, timeout=30000)
+    qtbot.waitUntil(lambda: made.figure is not None)
     return made
 
 
@@ -174,7 +174,7 @@ def test_the_profile_page_opens_from_its_card(qtbot: Any, opened: ProfileView, p
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
     assert window.controller.search.profiles.page is None
     press(window.details, "Show logo")
-    qtbot.waitUntil(lambda: window.controller.search.profiles.view.figure is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.profiles.view.figure is not None)
     again = window.controller.search.profiles.view
     assert again.logo.node == 1
     QTest.keyClick(again.logo, Qt.Key.Key_Right)
@@ -234,14 +234,14 @@ def test_a_folder_that_cannot_be_written_is_said(qtbot: Any, opened: ProfileView
     window.sheets.sheet.path.setText(str(path))
     path.parent.rmdir()
     press(window.sheets.sheet, "Export")
-    qtbot.waitUntil(lambda: any("could not be written" in m.text for m in window.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: any("could not be written" in m.text for m in window.messages.messages))
 
 
 def test_results_say_why_there_is_no_profile(qtbot: Any, page: ResultsPage) -> None:
     window = page.window()
     QTest.keyClick(window, Qt.Key.Key_8, CTRL)
     assert page.tab == "profile"
-    qtbot.waitUntil(lambda: "cannot be shown" in page.profile.empty.heading.text(), timeout=30000)
+    qtbot.waitUntil(lambda: "cannot be shown" in page.profile.empty.heading.text())
     assert page.profile.figure is None
 
 
@@ -250,7 +250,7 @@ def test_results_show_the_profile_that_was_searched_with(qtbot: Any, page: Resul
     with open_run(page.run.path, writable=True) as run:
         run.set_facts(spec={**run.facts.spec, "profiles": str(path_of("globins4"))})
     QTest.keyClick(page.window(), Qt.Key.Key_8, CTRL)
-    qtbot.waitUntil(lambda: page.profile.figure is not None, timeout=30000)
+    qtbot.waitUntil(lambda: page.profile.figure is not None)
     assert page.profile.profile.hmm.name == "globins4"
     page.window().controller.set_scheme("safe")
     assert page.profile.logo.scheme == "safe"

@@ -57,7 +57,6 @@ def together(qtbot: Any, window: MainWindow, families: Path) -> ResultsPage:
     """The results of that run."""
     window.controller.open_run_page(str(families))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all == 5 and not page.run.hits.is_busy)
     return page
 
@@ -255,7 +254,6 @@ def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) ->
     x = 150 + (sum(domain.target_range) / 2) * style.scale
     QTest.mouseClick(view.canvas.viewport(), LEFT, pos=QPoint(round(x), round(top + 15)))
     qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.profile == 1)
-    assert together.run.hit is not None
     assert (together.run.hit.name, together.run.hit.query) == ("SEQ_0014", "Other")
     view.filter_box.setText("nothing like it")
     qtbot.waitUntil(lambda: not view.canvas.shown)
@@ -410,7 +408,6 @@ def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPa
 def test_one_query_has_no_tabs_of_several(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> None:
     window.controller.open_run_page(str(hmmer3_run()))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all == 5)
     shown = [page.tabs.tabText(place) for place in range(page.tabs.count()) if page.tabs.isTabVisible(place)]
     assert "All aligned" in shown
@@ -514,7 +511,6 @@ def test_a_run_opens_on_the_first_query_with_hits(
             run.set_hits(number, [])
     window.controller.open_run_page(str(path))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and bool(page.run.query_hits))
     assert page.run.profile == 2
     page.run.set_profile(ALL_QUERIES)

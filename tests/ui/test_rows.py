@@ -57,10 +57,10 @@ def panel(qtbot: Any, made: Path) -> Iterator[RowsPanel]:
     qtbot.addWidget(panel)
     panel.resize(1000, 700)
     panel.show()
+    view.begin()
     qtbot.waitUntil(lambda: view.is_measured and view.is_idle)
     yield panel
     panel.close_view()
-    view.deleteLater()
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ def test_the_window_continues_a_run_on_the_cluster_that_is_chosen_in_it_and_on_n
             address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
             run.set_facts(spec={**run.facts.spec, "device": address}, state="stopped")
         window.controller.show_run(str(path))
-        qtbot.waitUntil(lambda: bool(window.controller.page and window.controller.page.run.facts), timeout=60_000)
+        qtbot.waitUntil(lambda: bool(window.controller.page and window.controller.page.run.facts))
         with monkeypatch.context() as patched:
             patched.setattr(jobs, "_submit", lambda title, job: submitted.append(job))
             window.controller.resume_run()

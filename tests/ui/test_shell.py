@@ -30,8 +30,7 @@ def test_no_page_makes_the_window_larger(
     for path in (hmmer3_run(), pair_runs["proteins"]):
         window.controller.sources.open_paths([str(path)])
         page = window.controller.page
-        assert page is not None
-        qtbot.waitUntil(lambda page=page: bool(page.run.cards), timeout=30000)
+        qtbot.waitUntil(lambda page=page: bool(page.run.cards))
         for name in page.TABS:
             page.show_tab(name)
             qtbot.waitUntil(page.places[name].isVisible)
@@ -263,7 +262,6 @@ def test_more_rows_than_can_be_copied_are_refused_and_not_cut(
 def test_all_tabs_fit_into_every_usual_width(qtbot: Any, window: MainWindow, families: Path) -> None:
     window.controller.open_run_page(str(families))
     together = window.controller.page
-    assert together is not None
     qtbot.waitUntil(lambda: together.run.hit is not None)  # Details have something to say
     bar = together.tabs.tabBar()
     for width in (1000, 1199, 1200, 1260, 1280):

@@ -141,7 +141,6 @@ def test_a_run_that_is_read_says_so_and_offers_nothing(
     assert seen
     assert set(seen) == {("Reading the run", False, False)}
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_shown > 0)
     assert not page.unfinished_bar.isVisible()
     assert not isinstance(window.focusWidget(), QPushButton)
