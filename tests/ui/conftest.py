@@ -275,10 +275,11 @@ def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Itera
 
 
 @pytest.fixture
-def window(flashes: Flashes, unwatched_window: MainWindow) -> Iterator[MainWindow]:
-    """The window; meanwhile nothing but it may appear on the screen."""
-    yield unwatched_window
-    assert not flashes.seen
+def window(request: pytest.FixtureRequest) -> Iterator[MainWindow]:
+    """The window; meanwhile nothing but it may appear on the screen, which thorough tests watch."""
+    flashes = request.getfixturevalue("flashes") if request.config.getoption("--thorough") else None
+    yield request.getfixturevalue("unwatched_window")
+    assert flashes is None or not flashes.seen
 
 
 def _press(parent: QWidget, text: str) -> None:
@@ -312,8 +313,24 @@ def drop() -> Callable[[MainWindow, list[str]], None]:
 def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
     """The window after two files were dropped; the search sheet has opened by itself."""
     _drop(window, [files["made.fasta"], files["made.hmm"]])
-    qtbot.waitUntil(lambda: window.controller.search.sheet is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
     return window
+
+
+def _complete(qtbot: Any, window: MainWindow) -> Any:
+    """Wait until all hits of the run in view are shown; return its page."""
+    controller = window.controller
+    run = controller.page.run
+    qtbot.waitUntil(
+        lambda: (
+            run.is_complete
+            and not run.is_due
+            and not run.hits.is_busy
+            and run.counts["report"] == run.hits.n_all
+            and controller.reader.is_idle
+        )
+    )
+    return controller.page
 
 
 @pytest.fixture
@@ -323,27 +340,17 @@ def searched(qtbot: Any) -> Callable[[MainWindow], Any]:
     def search(window: MainWindow) -> Any:
         controller = window.controller
         QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda: controller.queue.current is None and controller.page is not None, timeout=30000)
-        run = controller.page.run
-        qtbot.waitUntil(
-            lambda: (
-                run.is_complete
-                and not run.is_due
-                and not run.hits.is_busy
-                and run.counts["report"] == run.hits.n_all
-                and controller.reader.is_idle
-            ),
-            timeout=30000,
-        )
-        return controller.page
+        qtbot.waitUntil(lambda: controller.queue.current is None and controller.page is not None)
+        return _complete(qtbot, window)
 
     return search
 
 
 @pytest.fixture
-def page(loaded: MainWindow, searched: Callable[[MainWindow], Any]) -> Any:
-    """The results after one more key."""
-    return searched(loaded)
+def page(qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path]) -> Any:
+    """The results of a finished run."""
+    window.controller.sources.open_paths([str(made_run())])
+    return _complete(qtbot, window)
 
 
 @pytest.fixture
@@ -367,8 +374,8 @@ def opened(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> Callab
         window.controller.sources.open_paths([str(pair_runs[name])])
         page = window.controller.page
         assert isinstance(page, PairPage)
-        qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy, timeout=30000)
-        qtbot.waitUntil(lambda: not page.run.is_due and window.controller.reader.is_idle, timeout=30000)
+        qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy)
+        qtbot.waitUntil(lambda: not page.run.is_due and window.controller.reader.is_idle)
         return page
 
     return open_run

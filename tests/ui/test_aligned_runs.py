@@ -69,7 +69,6 @@ def page(qtbot: Any, window: MainWindow, aligned_run: Path) -> AlignedPage:
 
 
 def rows_in_view(page: AlignedPage) -> list[str]:
-    assert page.rows_panel is not None
     return [row.tobytes().decode() for row in page.rows_panel.view.alignment.cells]
 
 
@@ -80,9 +79,7 @@ def test_a_run_is_shown_in_the_colors_of_its_accuracy(page: AlignedPage, aligned
         found = quality_of(run, given)
     assert rows_in_view(page) == expected
     panel = page.rows_panel
-    assert panel is not None
     assert panel.view.scheme == "Accuracy"
-    assert page.run.judged is not None
     for measure in MEASURES:
         values = page.run.judged.characters[measure]
         assert np.allclose(values, found.characters(measure), equal_nan=True, atol=1e-6)
@@ -97,6 +94,7 @@ def test_a_run_is_shown_in_the_colors_of_its_accuracy(page: AlignedPage, aligned
     assert ("Expected accuracy", accuracy) in page.run.scoring_rows()
 
 
+@pytest.mark.thorough
 def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: AlignedPage, aligned_run: Path) -> None:
     with open_run(aligned_run) as run:
         given = given_of(run)
@@ -111,7 +109,6 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
         page.bar.slider.setValue(step)
         qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
         expected = found.merges.alignment_after(step)
-        assert page.run.shown is not None
         assert page.run.shown.n_columns == expected.n_columns
         assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
         assert f"{step} of" in page.bar.words.text()
@@ -121,6 +118,7 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
     assert page.run.shown is final or (page.run.shown.columns == final.columns).all()
 
 
+@pytest.mark.thorough
 def test_the_gap_factor_leaves_only_what_is_certain(qtbot: Any, page: AlignedPage, aligned_run: Path) -> None:
     with open_run(aligned_run) as run:
         merges = annealing_of(run, given_of(run)).merges
@@ -131,7 +129,6 @@ def test_the_gap_factor_leaves_only_what_is_certain(qtbot: Any, page: AlignedPag
     QTest.keyClick(factor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
     assert page.run.step == merges.merges_at(20.0)
-    assert page.run.shown is not None
     assert page.run.shown.n_columns > max(map(len, SEQUENCES.values()))
     factor.selectAll()
     QTest.keyClicks(factor, "x")
@@ -140,6 +137,7 @@ def test_the_gap_factor_leaves_only_what_is_certain(qtbot: Any, page: AlignedPag
     assert page.bar.range.text().startswith("from 1 to ")
 
 
+@pytest.mark.thorough
 def test_a_lower_gap_factor_is_one_click(
     qtbot: Any, real_window: MainWindow, aligned_run: Path, sequences: Path
 ) -> None:
@@ -174,6 +172,7 @@ def test_a_lower_gap_factor_is_one_click(
     assert aligned_run.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
     QTest.mouseClick(page.bar.play, LEFT)
     assert page.bar.is_playing
@@ -181,6 +180,7 @@ def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
     assert page.run.step == page.bar.slider.maximum()
 
 
+@pytest.mark.thorough
 def test_any_pair_is_shown_with_its_probabilities(
     qtbot: Any, window: MainWindow, page: AlignedPage, press: Press, tmp_path: Path
 ) -> None:
@@ -193,7 +193,6 @@ def test_any_pair_is_shown_with_its_probabilities(
     shown = pairs.canvas.shown
     assert shown.names == ("one", "three")
     found = {(i, j): matrix for i, j, matrix in run.posteriors.each()}[0, 2]
-    assert shown.found is not None
     assert (shown.found.probabilities == found.probabilities).all()
     area = pairs.canvas.area()
     tip = pairs.canvas.tip_at(QPointF(area.left() + 1, area.top() + 1))
@@ -219,6 +218,7 @@ def test_any_pair_is_shown_with_its_probabilities(
     assert not pairs.save.isEnabled()
 
 
+@pytest.mark.thorough
 def test_a_comparison_ends_with_the_page_of_its_run(
     qtbot: Any, window: MainWindow, page: AlignedPage, aligned_run: Path, tmp_path: Path
 ) -> None:
@@ -231,7 +231,6 @@ def test_a_comparison_ends_with_the_page_of_its_run(
     before = set(threading.enumerate())
     panel.panes.show_comparison(str(other))
     comparison = panel.panes.comparison
-    assert comparison is not None
     qtbot.waitUntil(lambda: comparison.model.found is not None and comparison.model.is_idle)
     begun = set(threading.enumerate()) - before
     assert begun
@@ -270,6 +269,7 @@ def frames_of(movie: bytes) -> list[QImage]:
     return made
 
 
+@pytest.mark.thorough
 def test_the_annealing_is_saved_as_moving_and_as_single_pictures(
     qtbot: Any, window: MainWindow, page: AlignedPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,6 +297,7 @@ def test_the_annealing_is_saved_as_moving_and_as_single_pictures(
     assert any(f"{len(steps)} pictures of the annealing written" in m.text for m in window.messages.messages)
 
 
+@pytest.mark.thorough
 def test_a_run_of_an_alignment_is_verified(
     qtbot: Any, real_window: MainWindow, aligned_run: Path, tmp_path: Path
 ) -> None:
@@ -317,6 +318,7 @@ def test_the_residues_of_a_pair_that_share_columns() -> None:
     assert path_of(shown, 0, 2).tolist() == [[1, 0]]
 
 
+@pytest.mark.thorough
 def test_more_memory_than_there_is_is_warned_of_beside_the_button(
     qtbot: Any, real_window: MainWindow, sequences: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,12 +328,10 @@ def test_more_memory_than_there_is_is_warned_of_beside_the_button(
     monkeypatch.setattr(sheet_module, "physical_memory", lambda: 1000.0)
     QTest.keyClick(window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     sheet = controller.align.sheet
-    assert sheet is not None
     qtbot.waitUntil(lambda: sheet.cautions.count() == 1)
     said = sheet.cautions.itemAt(0).widget()
     assert "memory are needed, but this computer has" in " ".join(found.text() for found in said.findChildren(QLabel))
     scrolled = sheet.findChild(QScrollArea)
-    assert scrolled is not None
     assert not scrolled.isAncestorOf(said)
     assert sheet.run_button.isEnabled()
 
@@ -343,7 +343,6 @@ def test_sequences_are_aligned_from_the_sheet(qtbot: Any, real_window: MainWindo
     controller.workspace.choose_device("reference")
     QTest.keyClick(window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     sheet = controller.align.sheet
-    assert sheet is not None
     assert any("6 pairs of sequences" in words.text() for words in sheet.findChildren(QLabel))
     assert sheet.estimate.text().startswith("about ")
     sheet.run_button.click()
@@ -354,29 +353,31 @@ def test_sequences_are_aligned_from_the_sheet(qtbot: Any, real_window: MainWindo
     assert any(item.message.startswith("Aligned 4 sequences") for item in controller.queue.items)
 
 
-@pytest.mark.parametrize(
-    ("ending", "form", "written"),
-    [(".probs", "Posterior", "6 pairs written"), (".aln", "Clustal", "4 sequences written"),
-     (".sto", "Stockholm", "4 sequences written"), (".a2m", "A2M", "4 sequences written")],
-)  # fmt: skip
+@pytest.mark.thorough
 def test_an_alignment_is_exported(
     qtbot: Any, real_window: MainWindow, aligned_run: Path, tmp_path: Path, press: Press,
-    monkeypatch: pytest.MonkeyPatch, ending: str, form: str, written: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    controller, path = real_window.controller, tmp_path / f"out{ending}"
+    controller = real_window.controller
     controller.sources.open_paths([str(aligned_run)])
     page = controller.page
     assert isinstance(page, AlignedPage)
     qtbot.waitUntil(lambda: page.run.judged is not None and page.run.is_idle)
+    for form, ending, sign in (
+        ("Posterior", ".probs", "=>"), ("Clustal", ".aln", "CLUSTAL"), ("Stockholm", ".sto", "# STOCKHOLM"),
+        ("A2M", ".a2m", ">"),
+    ):  # fmt: skip
+        path = tmp_path / f"out{ending}"
 
-    def choose(_parent: QWidget, _title: str, _proposed: str, filters: str) -> tuple[str, str]:
-        return str(path), next(one for one in filters.split(";;") if one.startswith(form))
+        def choose(
+            _parent: QWidget, _title: str, _proposed: str, filters: str, path: Path = path, form: str = form
+        ) -> tuple[str, str]:
+            return str(path), next(one for one in filters.split(";;") if one.startswith(form))
 
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
-    press(page, "Export…")
-    qtbot.waitUntil(lambda: any(written in m.text for m in real_window.messages.messages))
-    sign = {"Posterior": "=>", "Clustal": "CLUSTAL", "Stockholm": "# STOCKHOLM", "A2M": ">"}[form]
-    assert sign in path.read_text()
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
+        press(page, "Export…")
+        qtbot.waitUntil(lambda path=path: any(path.name in m.text for m in real_window.messages.messages))
+        assert sign in path.read_text()
 
 
 def test_lengths_are_estimated_from_a_report() -> None:
@@ -384,6 +385,7 @@ def test_lengths_are_estimated_from_a_report() -> None:
     assert lengths_of({"n_sequences": 2, "mean": 7.6}).tolist() == [8, 8]
 
 
+@pytest.mark.thorough
 def test_the_annealing_is_watched_while_it_goes_on(
     qtbot: Any, window: MainWindow, aligned_run: Path, tmp_path: Path
 ) -> None:
@@ -412,7 +414,6 @@ def test_the_annealing_is_watched_while_it_goes_on(
     qtbot.waitUntil(lambda: bool(page.run.cards))
     window.controller.queue.partial_received.emit(JobItem("Align", {"job": "align", "run": str(path)}), told[0])
     qtbot.waitUntil(lambda: page.rows_panel is not None and page.run.is_idle)
-    assert page.rows_panel is not None
     assert page.rows_panel.view.scheme == "clustalx"
     assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
     assert f"Being merged: {len(half)} merges" in page.bar.words.text()

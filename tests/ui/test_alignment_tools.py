@@ -57,7 +57,6 @@ def opened(qtbot: Any, window: MainWindow, path: Path) -> RowsPanel:
     controller.sources.open_paths([str(path)])
     qtbot.waitUntil(lambda: controller.alignments.panel is not None and controller.inspector.is_idle)
     panel = controller.alignments.panel
-    assert panel is not None
     qtbot.waitUntil(lambda: panel.view.is_measured and panel.view.is_idle and controller.files.is_idle)
     if isinstance(controller.page, AlignedPage):
         qtbot.waitUntil(lambda: controller.page.run.judged is not None and controller.page.run.is_idle)
@@ -97,6 +96,7 @@ def page_of(qtbot: Any, window: MainWindow, title: str) -> RowsPanel:
     return alignments.panel
 
 
+@pytest.mark.thorough(of_run=[True])
 @pytest.mark.parametrize("of_run", [False, True])
 def test_sequences_are_added(
     qtbot: Any, real_window: MainWindow, family: Path, family_run: Path, tmp_path: Path,
@@ -116,6 +116,7 @@ def test_sequences_are_added(
     assert said(real_window, "1 sequence added: now 5 sequences in")
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_added_is_said(
     qtbot: Any, real_window: MainWindow, family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +133,7 @@ def test_what_cannot_be_added_is_said(
     assert not list((real_window.settings.data / "alignments").iterdir())
 
 
+@pytest.mark.thorough
 def test_selected_columns_are_aligned_anew(qtbot: Any, real_window: MainWindow, family: Path) -> None:
     panel = opened(qtbot, real_window, family)
     assert not real_window.actions_.by_id["align.changes.realign"].isEnabled()
@@ -171,7 +173,6 @@ def test_a_tree_stands_beside_its_rows(
     QTest.mouseClick(canvas.viewport(), LEFT, pos=at.toPoint())
     assert canvas.node == clade
     chosen = panel.view.selection
-    assert chosen is not None
     assert {panel.view.row_at(place) for place in chosen.rows} == set(layout.leaves(clade).tolist())
     for ending, begin in ((".nwk", b"("), (".tsv", b"name\t"), *PICTURES.items()):
         path = tmp_path / f"tree{ending}"
@@ -207,18 +208,19 @@ def middle_of(canvas: TreeCanvas, node: int) -> float:
     return float(layout.x[node] + layout.x[layout.parent(node)]) / 2 * across
 
 
+@pytest.mark.thorough
 def test_a_run_has_distances_by_its_posteriors(qtbot: Any, real_window: MainWindow, family_run: Path) -> None:
     panel = opened(qtbot, real_window, family_run)
     pick(panel, "Distances and tree")
     qtbot.waitUntil(lambda: panel.panes.tree is not None)
     pane = panel.panes.tree
-    assert pane is not None
     assert pane.kinds.count() == 3
     pane.kinds.setCurrentIndex(2)
     pane.kinds.activated.emit(2)
     qtbot.waitUntil(lambda: panel.panes.tree is not None and panel.panes.tree.canvas.tree.kind == "posterior")
 
 
+@pytest.mark.thorough
 def test_a_step_of_a_run_has_no_distances_by_posteriors(qtbot: Any, real_window: MainWindow, family_run: Path) -> None:
     panel = opened(qtbot, real_window, family_run)
     pick(panel, "Distances and tree")
@@ -270,6 +272,7 @@ def test_keys_walk_through_a_tree_of_hundreds(qtbot: Any) -> None:
     assert canvas.node == -1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("of_run", [False, True])
 def test_a_profile_is_built_and_searched_with(
     qtbot: Any, real_window: MainWindow, family: Path, family_run: Path, of_run: bool
@@ -278,12 +281,12 @@ def test_a_profile_is_built_and_searched_with(
     pick(panel, "Search with it…")
     controller = real_window.controller
     qtbot.waitUntil(lambda: controller.search.sheet is not None)
-    assert controller.workspace.profiles is not None
     (card,) = controller.workspace.profiles.cards
     assert card["name"] == ("kin" if of_run else "family")
     assert Path(controller.workspace.profiles.path).parent == real_window.settings.data / "profiles"
 
 
+@pytest.mark.thorough
 def test_an_alignment_that_is_one_of_several_is_taken_alone(
     qtbot: Any, real_window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,7 +296,6 @@ def test_an_alignment_that_is_one_of_several_is_taken_alone(
     path.write_text("".join([*parts, f"# STOCKHOLM 1.0\n#=GF ID second\n{rows}//\n"]))
     opened(qtbot, real_window, path)
     page = real_window.controller.alignments.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.numbers.count() == 2)
     page.numbers.setCurrentIndex(1)
     page.numbers.activated.emit(1)

@@ -64,10 +64,10 @@ def test_a_second_start_hands_its_files_over(qtbot: Any, settings: Settings) -> 
     name = server_name(settings)
     assert not hand_over(name, ["a"])
     instance = Instance(name)
-    with qtbot.waitSignal(instance.files_received, timeout=30000) as received:
+    with qtbot.waitSignal(instance.files_received) as received:
         other = subprocess.Popen([sys.executable, "-c", HAND_OVER, name, "/a b.hmm", "/c.fasta"])
     assert received.args[0] == ["/a b.hmm", "/c.fasta"]
-    qtbot.waitUntil(lambda: other.poll() is not None, timeout=30000)
+    qtbot.waitUntil(lambda: other.poll() is not None)
     assert other.returncode == 0
     instance.close()
 
@@ -117,7 +117,6 @@ def test_who_only_listens_gets_no_paths_and_swallows_no_start(qtbot: Any, settin
     instance.close()  # its key is still there
     other = subprocess.Popen([sys.executable, "-c", EAVESDROPPER, place], stdout=subprocess.PIPE, text=True)
     try:
-        assert other.stdout is not None
         assert other.stdout.readline() == "listens\n"
         assert not hand_over(name, ["/secret/path.fasta"])
     finally:
@@ -138,7 +137,7 @@ def test_only_who_knows_the_key_opens_files(qtbot: Any, settings: Settings) -> N
     for shown, code in ((b"guessed", 5), (b"guessed" + real[real.index(b"\n") :], 5), (real, 0)):
         key.write_bytes(shown)
         child = subprocess.Popen([sys.executable, "-c", HAND_OVER, name, "/a.hmm"])
-        qtbot.waitUntil(lambda child=child: child.poll() is not None, timeout=60000)
+        qtbot.waitUntil(lambda child=child: child.poll() is not None)
         assert child.returncode == code
         assert got == ([] if code else [["/a.hmm"]])
     instance.close()
@@ -148,10 +147,10 @@ def test_a_window_that_hung_takes_only_its_own_socket_away(qtbot: Any, settings:
     name = server_name(settings)
     hung, later = Instance(name), Instance(name)
     hung.close()
-    with qtbot.waitSignal(later.files_received, timeout=30000) as received:
+    with qtbot.waitSignal(later.files_received) as received:
         other = subprocess.Popen([sys.executable, "-c", HAND_OVER, name, "/a.hmm"])
     assert received.args[0] == ["/a.hmm"]
-    qtbot.waitUntil(lambda: other.poll() is not None, timeout=30000)
+    qtbot.waitUntil(lambda: other.poll() is not None)
     assert other.returncode == 0
     later.close()
     assert [path.suffix for path in Path(name).parent.glob(f"{Path(name).name}*")] == [".key"], "nothing is left"

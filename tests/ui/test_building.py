@@ -29,7 +29,7 @@ def test_what_is_an_alignment() -> None:
 def opened(qtbot: Any, window: MainWindow, drop: Drop, *paths: str) -> None:
     for path in paths:
         drop(window, [path])
-        qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
+        qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
 
 
 def test_search_with_an_alignment_in_two_clicks(
@@ -39,12 +39,12 @@ def test_search_with_an_alignment_in_two_clicks(
     controller = window.controller
     assert controller.workspace.sequences.is_alignment
     press(window.details, "Search with this alignment…")
-    qtbot.waitUntil(lambda: controller.search.sheet is not None, timeout=30000)
+    qtbot.waitUntil(lambda: controller.search.sheet is not None)
     sheet = controller.search.sheet
     assert Path(sheet.spec.profiles) == window.settings.data / "profiles" / "made.hmm"
     assert sheet.spec.targets == files["made.fasta"]
     press(sheet, "Run search")
-    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete, timeout=30000)
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete)
 
 
 def test_a_profile_is_built_and_its_logo_shown(
@@ -55,10 +55,10 @@ def test_a_profile_is_built_and_its_logo_shown(
         window.details.show_source(window.controller.workspace.sources[files["made.sto"]])
         press(window.details, "Build profile")
         qtbot.waitUntil(lambda name=name: str(window.settings.data / "profiles" / name) in
-                        window.controller.search.profiles.pages, timeout=30000)  # fmt: skip
+                        window.controller.search.profiles.pages)  # fmt: skip
     assert any("Profile built built: 60 nodes from 45 sequences" in m.text for m in window.messages.messages)
     page = window.controller.search.profiles.page
-    qtbot.waitUntil(lambda: "cannot be shown" in page.view.empty.heading.text(), timeout=30000)
+    qtbot.waitUntil(lambda: "cannot be shown" in page.view.empty.heading.text())
 
 
 def test_without_pyhmmer_the_way_to_it_is_said(
@@ -67,5 +67,5 @@ def test_without_pyhmmer_the_way_to_it_is_said(
     opened(qtbot, window, drop, files["made.sto"])
     manners(fail="pyhmmer")
     press(window.details, "Build profile")
-    qtbot.waitUntil(lambda: any("pip install" in m.text for m in window.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: any("pip install" in m.text for m in window.messages.messages))
     assert window.controller.search.profiles.page is None

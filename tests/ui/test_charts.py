@@ -12,11 +12,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionComboBox
 
 from clalign.engines.pictures.charts import chart_drawing, swatch
+from clalign.labs.register import LADDERS
 from clalign.ui import formatting, theme
 from clalign.ui.engines.plan7.calibration import fit_chart
 from clalign.ui.engines.plan7.histogram import ProfileHistogram
 from clalign.ui.engines.plan7.logo_painter import fitting
 from clalign.ui.models.charts.histogram import Histogram
+from clalign.ui.models.laboratory.lab_view import LabView
 from clalign.ui.views.alignment.alignment_painter import LinePainter
 from clalign.ui.views.charts.drawing_painter import paint_shapes
 from clalign.ui.views.charts.histogram_plot import (
@@ -123,7 +125,6 @@ def test_the_field_for_a_score_is_closed_by_escape_and_by_a_click_elsewhere(view
     for leave in ("escape", "click", "another kind"):
         QTest.mouseDClick(plot.viewport(), LEFT, pos=at(plot, 20.0))
         editor = plot.editor
-        assert editor is not None
         assert editor.isVisible()
         if leave == "escape":
             QTest.keyClick(editor, Qt.Key.Key_Escape)
@@ -322,6 +323,19 @@ def test_the_number_of_a_bar_to_the_left_is_not_taken_for_that_of_the_mark(
     right = number.x if number.anchor == "end" else number.x + text_width(number.text)
     assert one.anchor == "middle"
     assert right < one.x
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "published"),
+    [("viterbi", "basic", "GTX 460"), ("sw", "sequential", "RTX 3060"), ("pairhmm", "sequential", "GTX 480")],
+)
+def test_the_chart_of_a_ladder_names_what_is_compared_with_what(name: str, first: str, published: str) -> None:
+    chart = LabView(LADDERS[name]).chart("rows")
+    assert isinstance(chart, BarChart)
+    assert f" {first} " in chart.title
+    assert published in chart.beside_name
+    drawn = [shape.text for shape in chart_drawing(chart, 800, 300).shapes if isinstance(shape, Words)]
+    assert drawn[:3] == [chart.title, chart.value_name, chart.beside_name]
 
 
 def test_names_and_numbers_take_no_more_room_than_they_need(qtbot: Any) -> None:

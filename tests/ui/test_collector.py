@@ -30,7 +30,7 @@ def collector(qtbot: Any) -> Iterator[Collector]:
 def test_knots_go_between_events_only(qtbot: Any, collector: Collector) -> None:
     knots = [weakref.ref(Knot()) for _ in range(20 * YOUNG)]
     assert all(knot() is not None for knot in knots)
-    qtbot.waitUntil(lambda: all(knot() is None for knot in knots), timeout=10000)
+    qtbot.waitUntil(lambda: all(knot() is None for knot in knots))
 
 
 def test_a_sweep_does_not_look_at_what_has_settled(collector: Collector) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
@@ -39,6 +40,7 @@ def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], 
     assert domains.significant.isHidden()
 
 
+@pytest.mark.thorough
 def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     page.show_tab("domains")
@@ -51,6 +53,7 @@ def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opene
     assert "Sequence or query" in said
 
 
+@pytest.mark.thorough
 def test_the_query_is_told_from_its_hits_where_all_are_aligned(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     page.show_tab("aligned")

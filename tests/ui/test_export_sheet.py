@@ -75,6 +75,7 @@ def test_significant_hits_are_offered_where_hits_are_judged(qtbot: Any, tmp_path
     assert not any("ignificant" in button.text() for button in sheet.which.buttons())
 
 
+@pytest.mark.thorough
 def test_the_window_exports_what_the_search_called_significant(
     qtbot: Any, window: MainWindow, families: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,7 +83,6 @@ def test_the_window_exports_what_the_search_called_significant(
     monkeypatch.setattr(JobController, "export", lambda self, *what, **shape: asked.append((what[3], shape)))
     window.controller.open_run_page(str(families))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.counts["report"] == page.run.hits.n_all == 5)
     for number, words in ((0, "Significant hits"), (ALL_QUERIES, "Significant hits (")):
         page.run.set_profile(number)
@@ -101,12 +101,10 @@ def test_the_window_exports_what_the_search_called_significant(
 def test_what_holds_hits_of_one_query_is_not_written_of_several(qtbot: Any, window: MainWindow, families: Path) -> None:
     window.controller.open_run_page(str(families))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: len(page.run.query_hits) == 2)
     sheet: ExportSheet | None = None
 
     def judge(form: str, which: str, is_refused: bool, words: str = "") -> None:
-        assert sheet is not None
         sheet.forms.button([one.name for one in sheet._choices.forms].index(form)).click()
         sheet.button_of(which).click()
         qtbot.waitUntil(lambda: form not in ("afa", "a2m") or None not in sheet._n_queries.values())

@@ -238,6 +238,7 @@ def test_a_trial_of_a_tuning_in_a_line() -> None:
     assert device_words.trial(row).startswith("Smith-Waterman: bits of all lanes: 512 (vector) · 50")
 
 
+@pytest.mark.thorough
 def test_all_fields_of_a_sheet_stand_below_each_other_and_queries_are_pasted_below_queries(
     qtbot: Any, window: MainWindow
 ) -> None:
@@ -280,7 +281,6 @@ def test_the_sheet_tells_the_time_that_a_dry_run_tells(
     monkeypatch.setattr(Workspace, "device", property(lambda self: device))
     sheet: Any = loaded.controller.search.sheet
     space = loaded.controller.workspace
-    assert space.profiles is not None
     assert space.sequences is not None
     models = [(card["origin"], card["length"]) for card in space.profiles.cards]
     cells = sum(length for _, length in models) * space.sequences.report["n_residues"]
@@ -293,6 +293,7 @@ def test_the_sheet_tells_the_time_that_a_dry_run_tells(
     assert told[0].startswith("about ")
 
 
+@pytest.mark.thorough(how=["run"])
 @pytest.mark.parametrize("how", ["another spec", "another wish", "run", "close"])
 def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None], how: str
@@ -304,7 +305,6 @@ def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
     manners(lingers=600)
     sheet.ask_foreseen()
     asked = inspector.foreseeing
-    assert asked is not None
     qtbot.waitUntil(lambda: asked.pid > 0)
     pid = asked.pid
     sheet.ask_foreseen()
@@ -323,6 +323,7 @@ def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
     assert inspector.is_idle
 
 
+@pytest.mark.thorough
 def test_what_goes_wrong_while_nothing_was_ordered_is_not_told(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None]
 ) -> None:

@@ -95,7 +95,7 @@ def test_survivors_are_sorted_and_what_is_unknown_comes_last(hmmer3_run: Callabl
 def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
     window.controller.sources.open_paths([str(hmmer3_run())])
     made = window.controller.page
-    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5, timeout=30000)
+    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5)
     return made
 
 
@@ -103,16 +103,16 @@ def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> Res
 def funnel(qtbot: Any, page: ResultsPage) -> FunnelView:
     QTest.keyClick(page.window(), Qt.Key.Key_9, CTRL)
     assert page.tab == "funnel"
-    qtbot.waitUntil(lambda: bool(page.funnel.rows), timeout=30000)
+    qtbot.waitUntil(lambda: bool(page.funnel.rows))
     return page.funnel
 
 
 def test_every_number_is_a_link(qtbot: Any, funnel: FunnelView, press: Press) -> None:
     press(funnel, "24")
-    qtbot.waitUntil(lambda: funnel.table.rowCount() == 24, timeout=30000)
+    qtbot.waitUntil(lambda: funnel.table.rowCount() == 24)
     assert funnel.title.text() == "Passed the bias filter: 24 sequences"
     press(funnel, "12 stopped")
-    qtbot.waitUntil(lambda: funnel.table.rowCount() == 12, timeout=30000)
+    qtbot.waitUntil(lambda: funnel.table.rowCount() == 12)
     assert funnel.title.text() == "Stopped by the Viterbi filter: 12 sequences"
     header = funnel.view.horizontalHeader()
     place = QPoint(header.sectionViewportPosition(4) + 20, header.height() // 2)
@@ -129,7 +129,7 @@ def test_a_table_is_saved(
     qtbot: Any, funnel: FunnelView, press: Press, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     press(funnel, "8")
-    qtbot.waitUntil(lambda: funnel.table.rowCount() == 8, timeout=30000)
+    qtbot.waitUntil(lambda: funnel.table.rowCount() == 8)
     path = tmp_path / "list.tsv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     press(funnel, "Save…")
@@ -145,7 +145,7 @@ def test_the_funnel_follows_a_running_search(
         run.connection.execute("UPDATE plan7_batches SET n_msv = 29")
         run.connection.commit()
     page.run.note_change()
-    qtbot.waitUntil(lambda: funnel.rows[1].passed.text() == "29", timeout=30000)
+    qtbot.waitUntil(lambda: funnel.rows[1].passed.text() == "29")
 
 
 def test_bars_stand_on_the_scale_above_them(funnel: FunnelView) -> None:
@@ -159,10 +159,14 @@ def test_bars_stand_on_the_scale_above_them(funnel: FunnelView) -> None:
     assert funnel.rows[1].expected.x() == bar.x() + min(ends) - 1  # the border of the bar
 
 
-def test_hmmer2_has_no_funnel(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
+def test_hmmer2_has_no_funnel_and_one_kind_of_scores(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
     window.controller.sources.open_paths([str(made_run())])
     page = window.controller.page
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200 and page.run.histogram is not None)
+    assert not page.strip.kinds.isVisible()
+    assert page.run.histogram.fit is not None
     assert not page.has_tab("funnel"), "a tab with nothing in it"
     QTest.keyClick(page.window(), Qt.Key.Key_9, CTRL)
     assert page.tab == "hits"
@@ -207,7 +211,7 @@ def test_a_hit_is_explained(qtbot: Any, page: ResultsPage, press: Press) -> None
     press(page.hits, "Explain")
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
-    qtbot.waitUntil(lambda: bool(sheet.value), timeout=30000)
+    qtbot.waitUntil(lambda: bool(sheet.value))
     assert sheet.value["target"] == f"row {page.run.hit.row} of {page.run.path.stem}"
     press(sheet, "Copy as text")
     assert "is missed" in QGuiApplication.clipboard().text()
@@ -215,13 +219,13 @@ def test_a_hit_is_explained(qtbot: Any, page: ResultsPage, press: Press) -> None
 
 def test_a_stopped_sequence_is_explained_by_a_double_click(qtbot: Any, funnel: FunnelView, press: Press) -> None:
     press(funnel, "970 stopped")
-    qtbot.waitUntil(lambda: funnel.table.rowCount() == 970, timeout=30000)
+    qtbot.waitUntil(lambda: funnel.table.rowCount() == 970)
     place = funnel.view.visualRect(funnel.table.index(3, 2)).center()
     QTest.mouseClick(funnel.view.viewport(), LEFT, pos=place)
     QTest.mouseDClick(funnel.view.viewport(), LEFT, pos=place)
     sheet = funnel.window().sheets.sheet
     assert isinstance(sheet, ExplainSheet)
-    qtbot.waitUntil(lambda: bool(sheet.value), timeout=30000)
+    qtbot.waitUntil(lambda: bool(sheet.value))
     assert f"row {funnel.table.rows[3]['row']} " in sheet.value["target"]
 
 
@@ -233,7 +237,7 @@ def test_a_name_is_asked_for_and_a_wrong_one_is_said(qtbot: Any, funnel: FunnelV
     assert not sheet.go.isEnabled()
     QTest.keyClicks(sheet.name, "nobody")
     QTest.keyClick(sheet.name, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
     shown = window.sheets.sheet
     assert isinstance(shown, ExplainSheet)
     said = [child.text() for child in shown.findChildren(QWidget) if hasattr(child, "text")]
@@ -250,10 +254,10 @@ def test_without_hits_the_best_sequence_can_be_explained(
         run.set_best(0, {"name": "SEQ_0003", "score": 4.1, "evalue": 0.1, "kind": "msv"})
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
-    qtbot.waitUntil(lambda: page.empty.isVisible(), timeout=30000)
+    qtbot.waitUntil(lambda: page.empty.isVisible())
     assert "by the MSV filter: SEQ_0003, 4.1 bits" in page.empty.words.text()
     press(page.empty, "Explain the best one")
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
-    qtbot.waitUntil(lambda: bool(sheet.value), timeout=30000)
+    qtbot.waitUntil(lambda: bool(sheet.value))
     assert sheet.value["target"] == "SEQ_0003"

@@ -93,14 +93,6 @@ def test_the_heart_notices_a_pause(qtbot: Any) -> None:
     assert heart.longest > LONGEST_SECONDS
 
 
-@pytest.fixture
-def warm() -> None:
-    """The plotting library is loaded right after the start, before any job."""
-    from clalign.ui.views.results import results_page
-
-    assert results_page
-
-
 def calmest(scenario: Callable[[], float]) -> float:
     """Return the longest pause of the calmest of up to three tries.
 
@@ -114,17 +106,11 @@ def calmest(scenario: Callable[[], float]) -> float:
     return longest
 
 
-def test_a_pause_of_our_own_comes_back_every_time() -> None:
-    assert calmest(lambda: 0.15) > LONGEST_SECONDS
-    pauses = iter([0.4, 0.02])
-    assert calmest(lambda: next(pauses)) < LONGEST_SECONDS
-
-
 def test_many_batches_do_not_stall_the_window(
-    qtbot: Any, warm: None, unwatched_window: MainWindow, files: dict[str, str], manners: Callable[..., None]
+    qtbot: Any, unwatched_window: MainWindow, files: dict[str, str], manners: Callable[..., None]
 ) -> None:
     window = unwatched_window
-    manners(batches=150, hits=150, pause=0.01)  # long enough for many beats where the worker is there already
+    manners(batches=100, hits=100, pause=0.01)  # long enough for many beats where the worker is there already
     window.controller.sources.open_paths([files["made.hmm"], files["made.fasta"]])
     assert calmest(lambda: search_many_batches(qtbot, window)) < LONGEST_SECONDS
 
@@ -133,22 +119,22 @@ def search_many_batches(qtbot: Any, window: MainWindow) -> float:
     """Search and look at the results meanwhile; return the longest pause."""
     controller = window.controller
     if controller.page is None:
-        qtbot.waitUntil(lambda: controller.search.sheet is not None, timeout=30000)
+        qtbot.waitUntil(lambda: controller.search.sheet is not None)
     else:
         controller.search.open_sheet()
     heart, before = Heart(), controller.page
     QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: controller.page is not before and controller.page.run.hits.n_all > 2000, timeout=30000)
+    qtbot.waitUntil(lambda: controller.page is not before and controller.page.run.hits.n_all > 2000)
     page = controller.page
     page.hits.filter_box.setText("kinase")
     page.run.set_threshold("report", 30.0)
     page.step_hit(1)
-    qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 150 * 150, timeout=60000)
+    qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 100 * 100)
     assert heart.n_beats > 20
     return heart.longest
 
 
-def test_the_real_worker_does_not_stall_the_window(qtbot: Any, tmp_path: Path, warm: None) -> None:
+def test_the_real_worker_does_not_stall_the_window(qtbot: Any, tmp_path: Path) -> None:
     assert calmest(lambda: search_for_real(qtbot, tmp_path)) < LONGEST_SECONDS
 
 
@@ -158,13 +144,13 @@ def search_for_real(qtbot: Any, tmp_path: Path) -> float:
     window.show()
     controller = window.controller
     controller.inspector.find_devices(refresh=False)
-    qtbot.waitUntil(lambda: controller.workspace.devices_known, timeout=120000)
+    qtbot.waitUntil(lambda: controller.workspace.devices_known)
     controller.open_example("search", next(example for example in load_examples() if example.id == "rrm_1"))
-    qtbot.waitUntil(lambda: controller.search.sheet is not None, timeout=60000)
+    qtbot.waitUntil(lambda: controller.search.sheet is not None)
     heart = Heart()
     controller.search.run()
-    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete, timeout=120000)
-    qtbot.waitUntil(lambda: controller.page.run.hits.n_all > 0, timeout=30000)
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete)
+    qtbot.waitUntil(lambda: controller.page.run.hits.n_all > 0)
     longest = heart.longest
     window.close()
     window.deleteLater()
@@ -172,7 +158,7 @@ def search_for_real(qtbot: Any, tmp_path: Path) -> float:
 
 
 def test_looking_at_profile_and_filters_does_not_stall_the_window(
-    qtbot: Any, warm: None, unwatched_window: MainWindow, hmmer3_run: Callable[..., Path]
+    qtbot: Any, unwatched_window: MainWindow, hmmer3_run: Callable[..., Path]
 ) -> None:
     names = iter(range(10))
     assert calmest(lambda: look_at_everything(qtbot, unwatched_window, hmmer3_run, next(names))) < LONGEST_SECONDS
@@ -184,15 +170,15 @@ def look_at_everything(qtbot: Any, window: MainWindow, hmmer3_run: Callable[...,
     path = hmmer3_run(f"look{number}", profiles=str(profile), name_="globins4", length=149)
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 5, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 5)
     heart = Heart()
     page.hits.table.choose_row(0)
     for tab in ("histogram", "alignment", "profile", "funnel"):
         page.show_tab(tab)
         qtbot.wait(50)
-    qtbot.waitUntil(lambda: bool(page.funnel.rows), timeout=30000)
+    qtbot.waitUntil(lambda: bool(page.funnel.rows))
     page.show_tab("profile")
-    qtbot.waitUntil(lambda: page.profile.figure is not None, timeout=30000)
+    qtbot.waitUntil(lambda: page.profile.figure is not None)
     for key in (Qt.Key.Key_End, Qt.Key.Key_Left, Qt.Key.Key_Home):
         QTest.keyClick(page.profile.logo, key)
         qtbot.wait(30)
@@ -200,9 +186,9 @@ def look_at_everything(qtbot: Any, window: MainWindow, hmmer3_run: Callable[...,
     return heart.longest
 
 
-@pytest.mark.parametrize("shape", [(100_000, 2_000), (100_000, 10_000)], ids=["usual", "wide"])
+@pytest.mark.parametrize("shape", [(100_000, 1_000), (5_000, 20_000)], ids=["long", "wide"])
 def test_a_large_alignment_does_not_stall_the_window(
-    qtbot: Any, warm: None, unwatched_window: MainWindow, tmp_path: Path, shape: tuple[int, int]
+    qtbot: Any, unwatched_window: MainWindow, tmp_path: Path, shape: tuple[int, int]
 ) -> None:
     path = tmp_path / "large.afa"
     write_alignment(path, *shape)
@@ -256,17 +242,17 @@ def look_at_alignment(qtbot: Any, window: MainWindow, path: Path, n_rows: int, n
     return heart.longest
 
 
-MANY = 20_000
+MANY = 10_000
 """Hits of each of two queries, whose domains are one alignment of as many rows."""
 
 
 def test_pages_of_many_hits_do_not_stall_the_window(
-    qtbot: Any, warm: None, unwatched_window: MainWindow, hmmer3: ModuleType, tmp_path: Path
+    qtbot: Any, unwatched_window: MainWindow, hmmer3: ModuleType, tmp_path: Path
 ) -> None:
     folder = unwatched_window.settings.runs
     folder.mkdir(parents=True)
     path = hmmer3.make_many(folder / "many.clalign", MANY)
-    for number in range(200):  # for the library
+    for number in range(100):  # for the library
         (folder / f"other{number}.clalign").symlink_to(path)
     assert calmest(lambda: look_together(qtbot, unwatched_window, path)) < LONGEST_SECONDS
 
@@ -307,7 +293,7 @@ def look_together(qtbot: Any, window: MainWindow, path: Path) -> float:
     qtbot.waitUntil(lambda: aligned.panel.view.is_measured)
     controller.library.show()
     library = window.center.currentWidget()
-    qtbot.waitUntil(lambda: len(library.model.rows) == 201)
+    qtbot.waitUntil(lambda: len(library.model.rows) == 101)
     library.search.setText("other1")
     qtbot.wait(20)
     library.search.clear()

@@ -104,6 +104,7 @@ def test_a_report_holds_versions_doctor_messages_and_log(
         handler.close()
 
 
+@pytest.mark.thorough
 def test_what_was_said_can_be_read_again(window: MainWindow) -> None:
     window.controller.say("good", "This was written.")
     window.messages.close_all()
@@ -146,6 +147,7 @@ def test_after_a_crash_what_was_open_is_offered(
     window.deleteLater()
 
 
+@pytest.mark.thorough
 def test_safe_mode_looks_for_nothing_and_opens_nothing_by_itself(
     qtbot: Any, settings: Any, worker: list[str], files: dict[str, str]
 ) -> None:
@@ -164,6 +166,7 @@ def test_safe_mode_looks_for_nothing_and_opens_nothing_by_itself(
     window.deleteLater()
 
 
+@pytest.mark.thorough
 def test_changes_of_notes_are_taken_back_and_done_again(qtbot: Any, page: ResultsPage) -> None:
     window, hits, table = page.window(), page.run.hits, page.hits.table
     actions, place = window.actions_.by_id, page.hits.table.kind.place("note")
@@ -185,6 +188,7 @@ def test_changes_of_notes_are_taken_back_and_done_again(qtbot: Any, page: Result
     assert actions_of("redo").isEnabled()
 
 
+@pytest.mark.thorough
 def test_the_tour_leads_through_every_step(qtbot: Any, window: MainWindow, press: Any) -> None:
     asked: list[str] = []
     window.tour.show_asked.disconnect()
@@ -198,6 +202,7 @@ def test_the_tour_leads_through_every_step(qtbot: Any, window: MainWindow, press
     assert not window.tour.isVisible()
 
 
+@pytest.mark.thorough
 def test_layouts_are_chosen_saved_and_brought_back(window: MainWindow, press: Callable[..., None]) -> None:
     window.use_layout("align")
     assert not window.docks["data"].isVisible()

@@ -63,7 +63,7 @@ def test_each_hit_is_in_one_bar(hmmer3_run: Callable[..., Path], kind: str) -> N
 def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
     window.controller.sources.open_paths([str(hmmer3_run())])
     made = window.controller.page
-    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5 and made.run.histogram is not None, timeout=30000)
+    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5 and made.run.histogram is not None)
     return made
 
 
@@ -75,17 +75,9 @@ def test_the_page_says_what_is_shown_and_switches(qtbot: Any, page: ResultsPage)
     assert said.startswith("MSV filter scores of all 1,000 sequences; the curve is the model's calibration, not fitted")
     assert not any(line.isVisible() for line in view.plot.lines.values()), "no threshold is about these scores"
     QTest.keyClick(view.kinds, Qt.Key.Key_End)
-    qtbot.waitUntil(lambda: page.run.histogram.kind == "forward", timeout=30000)
+    qtbot.waitUntil(lambda: page.run.histogram.kind == "forward")
     assert view.sentence.text().startswith("Only the 12 sequences that came as far as Forward")
     assert all(line.isVisible() for line in view.plot.lines.values())
     view.plot.lines["report"].setValue(30.0)
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 2 and not page.run.hits.is_busy, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 2 and not page.run.hits.is_busy)
     assert "false hits expected by chance" in page.run.tag("significant", short=False)
-
-
-def test_hmmer2_has_no_choice_of_scores(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
-    window.controller.sources.open_paths([str(made_run())])
-    page = window.controller.page
-    qtbot.waitUntil(lambda: page.run.histogram is not None, timeout=30000)
-    assert not page.strip.kinds.isVisible()
-    assert page.run.histogram.fit is not None

@@ -44,7 +44,7 @@ def model(qtbot: Any, hmmer3_run: Callable[..., Path], reader: Reader) -> Any:
     made = HitsModel(path, reader, PROFILE_TABLE)
     with open_run(path) as run:
         made.set_profile(0, run.cards())
-    qtbot.waitUntil(lambda: made.n_shown == 5, timeout=30000)
+    qtbot.waitUntil(lambda: made.n_shown == 5)
     yield made
     made.close()
 
@@ -165,7 +165,7 @@ def test_envelopes_are_pale_and_what_does_not_count_is_an_outline(qapp: Any) -> 
 def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> ResultsPage:
     window.controller.sources.open_paths([str(hmmer3_run())])
     made = window.controller.page
-    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5, timeout=30000)
+    qtbot.waitUntil(lambda: made.run.hits.n_shown == 5)
     return made
 
 
@@ -182,6 +182,7 @@ def test_domains_are_listed_and_lead_to_their_alignment(page: ResultsPage) -> No
     assert table.model().rowCount() == 1
 
 
+@pytest.mark.thorough
 def test_confidence_is_switched_off_and_stays_off(qtbot: Any, page: ResultsPage) -> None:
     page.hits.table.choose_row(0)
     page.show_tab("alignment")
@@ -193,6 +194,7 @@ def test_confidence_is_switched_off_and_stays_off(qtbot: Any, page: ResultsPage)
     assert not window.settings.preferences.posterior
 
 
+@pytest.mark.thorough
 def test_a_click_in_the_alignment_chooses_the_node(qtbot: Any, page: ResultsPage) -> None:
     page.hits.table.choose_row(0)
     page.show_tab("alignment")
@@ -207,6 +209,7 @@ def test_a_click_in_the_alignment_chooses_the_node(qtbot: Any, page: ResultsPage
     assert seen == [1, 4, 20]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text_font", [("Subset Noto Sans", 12)], indirect=True)
 def test_titles_in_large_letters_have_lines_of_their_own(page: ResultsPage) -> None:
     page.hits.table.choose_row(0)
@@ -229,6 +232,7 @@ def test_titles_in_large_letters_have_lines_of_their_own(page: ResultsPage) -> N
     assert seen == [4]
 
 
+@pytest.mark.thorough
 def test_a_column_set_is_chosen_in_the_menu(page: ResultsPage) -> None:
     table = page.hits.table
     menu = table.column_menu()

@@ -51,6 +51,7 @@ def look_through(qtbot: Any, window: MainWindow, path: str) -> Any:
     return weakref.ref(page), weakref.ref(page.run)
 
 
+@pytest.mark.thorough(kind=["profiles"])
 @pytest.mark.parametrize("kind", ["profiles", "profile", "pairs", "alignment"])
 def test_a_closed_run(
     qtbot: Any, window: MainWindow, request: pytest.FixtureRequest, made_run: Callable[..., Path],

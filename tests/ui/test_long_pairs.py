@@ -118,12 +118,12 @@ def test_a_long_alignment_opens_in_the_window(
     page = window.controller.page
     assert isinstance(page, PairPage)
     wait: Callable[..., None] = qtbot.waitUntil
-    wait(lambda: bool(page.run.cards) and not page.run.hits.is_busy, timeout=30000)
+    wait(lambda: bool(page.run.cards) and not page.run.hits.is_busy)
     page.hits.table.choose_row(0)
     page.show_tab("alignment")
     card = page.hit
     assert isinstance(card, PairCard)
-    wait(lambda: card.dots.canvas.plot is not None and card.dots.canvas.plot.dots is not None, timeout=60000)
+    wait(lambda: card.dots.canvas.plot is not None and card.dots.canvas.plot.dots is not None)
     card.grab()
     card.alignment.go_to_column(0, 777_777)
     card.dots.canvas.mark_column(0, 777_777)
@@ -136,16 +136,17 @@ def test_a_long_alignment_opens_in_the_window(
     assert 0 < bar.value() < bar.maximum()
 
 
+@pytest.mark.thorough
 def test_a_picture_of_a_million_columns_is_refused_and_said_why(
     qtbot: Any, window: MainWindow, run: Path, tmp_path: Path
 ) -> None:
     window.controller.sources.open_paths([str(run)])
     page = window.controller.page
     assert isinstance(page, PairPage)
-    qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy, timeout=30000)
+    qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy)
     page.hits.table.choose_row(0)
     page.show_tab("alignment")
-    qtbot.waitUntil(lambda: page.run.hit is not None and isinstance(page.hit, PairCard), timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hit is not None and isinstance(page.hit, PairCard))
     page.hit.alignment_picture_asked.emit()
     sheet = window.findChild(SizedPictureSheet)
     sheet.path.setText(str(tmp_path / "picture.svg"))

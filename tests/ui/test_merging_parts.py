@@ -35,11 +35,10 @@ def test_merged_parts_are_shown(
 ) -> None:
     controller = real_window.controller
     merge(real_window, parts, monkeypatch)
-    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete, timeout=60000)
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.is_complete)
     page = controller.page
-    assert page is not None
     assert page.run.path.name == "few-merged.clalign"
-    qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and not page.run.is_due, timeout=60000)
+    qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and not page.run.is_due)
     assert page.run.title == "few x few"
     with clalign.open_run(page.run.path) as merged:
         n_hits = [sum(1 for _ in clalign.open_run(name)) for name in parts]
@@ -47,16 +46,16 @@ def test_merged_parts_are_shown(
         assert min(n_hits) > 0
 
 
+@pytest.mark.thorough
 def test_a_part_says_so_and_alone_is_not_merged(
     qtbot: Any, real_window: MainWindow, parts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     controller = real_window.controller
     controller.sources.open_paths(parts[:1])
-    qtbot.waitUntil(lambda: controller.page is not None and bool(controller.page.run.cards), timeout=60000)
-    assert controller.page is not None
+    qtbot.waitUntil(lambda: controller.page is not None and bool(controller.page.run.cards))
     assert controller.page.run.title == "few x few, part 1 of 2"
     told = []
     monkeypatch.setattr(controller, "say", lambda kind, text, *more, **facts: told.append((kind, text)))
     merge(real_window, parts[:1], monkeypatch)
-    qtbot.waitUntil(lambda: any("missing: 2/2" in text for _, text in told), timeout=60000)
+    qtbot.waitUntil(lambda: any("missing: 2/2" in text for _, text in told))
     assert not list(Path(controller.settings.runs).glob("*merged*"))

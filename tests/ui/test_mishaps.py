@@ -81,7 +81,7 @@ def test_a_run_that_is_moved_while_it_is_shown_is_told(qtbot: Any, page: Results
     window = page.window()
     page.run.path.rename(page.run.path.with_suffix(".moved"))
     page.hits.filter_box.setText("kinase")
-    qtbot.waitUntil(lambda: any(m.severity == "stop" for m in window.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: any(m.severity == "stop" for m in window.messages.messages))
     assert str(page.run.path) in window.messages.messages[0].text
     page.step_hit(1)
     assert page.run.hit is not None, "what was read before is still shown"
@@ -93,11 +93,11 @@ def test_a_run_file_that_is_deleted_is_not_called_finished(
     manners(pause=0.1)
     press(loaded, "Run search")
     queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=30000)
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2)
     item = queue.current
     for path in Path(item.run).parent.glob(Path(item.run).name + "*"):
         path.unlink()
-    qtbot.waitUntil(lambda: not item.is_active, timeout=30000)
+    qtbot.waitUntil(lambda: not item.is_active)
     assert item.state == "failed"
     assert "moved or deleted" in loaded.messages.messages[0].text
     assert item.run not in loaded.controller.workspace.sources
@@ -110,14 +110,14 @@ def test_a_message_goes_when_its_run_is_continued(
     manners(pause=0.1)
     press(loaded, "Run search")
     queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=30000)
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2)
     os.kill(queue.worker.pid, signal.SIGKILL)
-    qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: bool(loaded.messages.messages))
     page = loaded.controller.page
-    qtbot.waitUntil(page.unfinished_bar.isVisible, timeout=30000)
+    qtbot.waitUntil(page.unfinished_bar.isVisible)
     press(page.unfinished_bar, "Continue")
     assert not [m for m in loaded.messages.messages if m.severity == "stop"]
-    qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.is_complete)
 
 
 def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, mon
     controller = loaded.controller
     spec = controller.search.sheet.spec
     runs = [controller.jobs.search(spec), controller.jobs.search(spec)]
-    qtbot.waitUntil(lambda: controller.queue.current is None, timeout=30000)
+    qtbot.waitUntil(lambda: controller.queue.current is None)
     assert len(set(runs)) == 2
     assert all(Path(run).exists() for run in runs)
     assert [item.state for item in controller.queue.items] == ["done", "done"]
@@ -144,7 +144,7 @@ def test_enter_in_a_field_searches(qtbot: Any, loaded: MainWindow) -> None:
     editor = next(e for e in sheet.findChildren(QLineEdit) if e.isVisible())
     editor.setFocus()
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: loaded.controller.page is not None, timeout=30000)
+    qtbot.waitUntil(lambda: loaded.controller.page is not None)
     assert loaded.controller.search.sheet is None
 
 
@@ -155,7 +155,7 @@ def test_many_refused_files_are_told_in_one_message(
     for path in paths:
         path.write_bytes(b"\x89PNG\r\n")
     drop(window, [str(path) for path in paths])
-    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
     refused = [message.text for message in window.messages.messages]
     assert len(refused) == 1
     assert refused[0].startswith("6 files could not be opened: picture")
@@ -169,23 +169,23 @@ def test_what_was_refused_is_no_longer_told_beside_other_files(
     messages, sources = window.messages, window.controller.sources
     for later in ([files["made.fasta"]], [str(made_run())]):
         sources.open_paths([files["picture.fasta"]])
-        qtbot.waitUntil(lambda: bool(messages.messages), timeout=30000)
+        qtbot.waitUntil(lambda: bool(messages.messages))
         sources.open_paths(later)
         assert not messages.messages
         window.controller.close_source(files["picture.fasta"])
-        qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
+        qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
 
 
 def test_the_line_of_a_job_goes_when_another_run_is_shown(
-    page: ResultsPage, window: MainWindow, made_run: Callable[..., Path]
+    loaded: MainWindow, searched: Callable[[MainWindow], Any], made_run: Callable[..., Path]
 ) -> None:
-    controller = window.controller
+    controller, page = loaded.controller, searched(loaded)
     assert [item.run for item in controller.queue.items] == [str(page.run.path)]
     controller.show_run(str(page.run.path))
     assert controller.queue.items
     controller.sources.open_paths([str(made_run())])
     assert not controller.queue.items
-    assert not window.job_bar.isVisible()
+    assert not loaded.job_bar.isVisible()
 
 
 def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files: dict[str, str]) -> None:
@@ -196,7 +196,7 @@ def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files
     loaded.controller.search.open_sheet()
     assert space.sources[str(path)].state == "reading"
     assert "changed on disk and is read again" in loaded.messages.messages[0].text
-    qtbot.waitUntil(lambda: space.sources[str(path)].state == "ready", timeout=30000)
+    qtbot.waitUntil(lambda: space.sources[str(path)].state == "ready")
     assert space.sources[str(path)].alphabet_found == "dna"
     loaded.controller.sources.look_again()
     assert space.sources[str(path)].state == "ready"
@@ -228,7 +228,7 @@ def test_a_fault_of_a_job_shows_the_text_to_report(
 ) -> None:
     manners(fault=True)
     press(loaded, "Run search")
-    qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: bool(loaded.messages.messages))
     assert "report it with the text below" in loaded.messages.messages[0].text
     assert "ZeroDivisionError" in fault_shown(qtbot, loaded)
 
@@ -238,7 +238,7 @@ def test_a_fault_while_a_file_is_read_shows_the_text_to_report(
 ) -> None:
     manners(fault=True)
     window.controller.sources.open_paths([files["made.fasta"]])
-    qtbot.waitUntil(lambda: any(m.details for m in window.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: any(m.details for m in window.messages.messages))
     assert "ZeroDivisionError" in fault_shown(qtbot, window)
 
 

@@ -91,12 +91,12 @@ def test_a_moved_file_of_a_run_is_located(
     assert texts() == [told], "nothing was chosen, so the way stays open"
     chosen[:] = [str(other)]
     press(window.messages, "Locate file…")
-    qtbot.waitUntil(lambda: any("none of the files" in text for text in texts()), timeout=60000)
+    qtbot.waitUntil(lambda: any("none of the files" in text for text in texts()))
     assert told in texts()
     press(window.messages, "1 more")
     chosen[:] = [str(new)]
     press(window.messages, "Locate file…")
-    qtbot.waitUntil(lambda: any("remembers" in text for text in texts()), timeout=60000)
+    qtbot.waitUntil(lambda: any("remembers" in text for text in texts()))
     assert texts() == [f"The run remembers where old.fasta lies now: {new}."], "what no longer holds is taken back"
     with open_run(path) as run:
         assert input_of(run, "targets") == str(new)

@@ -49,14 +49,14 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     assert not page.statistics.text(), "what is usual stands in the report and below the histogram"
     assert "published for BLOSUM62" in page.run.sentence()
     page.run.set_profile(ALL_QUERIES)
-    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy)
     assert PAIR_TABLE.columns[table.visible_columns()[0]].key == "profile"
     qtbot.waitUntil(lambda: isinstance(page.run.histogram, HitHistogram))
     assert page.run.histogram.counts.sum() == page.run.hits.n_all
     assert page.strip_holder.isVisible()
     assert page.run.summary().startswith(f"{page.run.n_hits} hits · 2 queries against ")
     page.run.set_profile(1)
-    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy)
     assert page.run.summary().startswith(f"{page.run.hits.n_all} hits for query 2 of 2 · against ")
     assert page.run.hits.row_at(0).name == "like2_0"
     assert page.strip_holder.isVisible()
@@ -69,16 +69,16 @@ def test_the_description_has_room_in_a_small_window(
     place = table.kind.place("description")
     for width in (1280, 1920, 900):
         window.resize(width, 800)
-        qtbot.waitUntil(lambda: table.columnWidth(place) >= 100, timeout=5000)
+        qtbot.waitUntil(lambda: table.columnWidth(place) >= 100)
         if width > 1000:
             assert table.horizontalHeader().length() == table.viewport().width()
     window.resize(1280, 800)
     name = table.kind.place("name")
     needed = table.fontMetrics().horizontalAdvance("like2_0")  # the longest one
-    qtbot.waitUntil(lambda: needed < table.columnWidth(name) < needed + 40, timeout=5000)
+    qtbot.waitUntil(lambda: needed < table.columnWidth(name) < needed + 40)
     narrow = table.columnWidth(name)
     window.resize(1920, 800)
-    qtbot.waitUntil(lambda: table.columnWidth(name) > narrow + 50, timeout=5000)
+    qtbot.waitUntil(lambda: table.columnWidth(name) > narrow + 50)
     table.setColumnWidth(name, 300)
     window.resize(1280, 800)
     qtbot.wait(50)
@@ -110,7 +110,7 @@ def test_a_column_that_was_chosen_stays_and_all_queries_are_told_apart(
     page.show_facts()
     assert not table.isColumnHidden(query)
     page.run.set_profile(ALL_QUERIES)
-    qtbot.waitUntil(lambda: not page.run.hits.is_busy, timeout=10000)
+    qtbot.waitUntil(lambda: not page.run.hits.is_busy)
     table.show_set("short")
     assert not table.isColumnHidden(query)
 
@@ -138,13 +138,13 @@ def test_a_click_on_a_bar_selects_its_hits(qtbot: Any, window: MainWindow, opene
     bottom = plot.view.viewRange()[1][0]
     place = plot.mapFromScene(plot.view.mapViewToScene(QPointF((low + high) / 2, bottom + 0.1)))
     QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    qtbot.waitUntil(lambda: "selected" in view.bar_words.text(), timeout=10000)
+    qtbot.waitUntil(lambda: "selected" in view.bar_words.text())
     rows = [page.run.hits.row_at(number) for number in page.hits.table.chosen_rows()]
     assert len(rows) == data.counts[full[0]]
     assert all(low <= row.raw < high for row in rows)
     assert page.run.hit.id == rows[0].id, "Details show the best of them"
     page._choose_bar(view, float(data.edges[0]), float(data.edges[1]))
-    qtbot.waitUntil(lambda: "none of them is a hit" in view.bar_words.text(), timeout=10000)
+    qtbot.waitUntil(lambda: "none of them is a hit" in view.bar_words.text())
     assert len(page.hits.table.chosen_rows()) == len(rows), "what was selected stays"
 
 
@@ -199,7 +199,7 @@ def test_strands_are_shown_where_there_are_two(qtbot: Any, opened: Callable[[str
     keys = [PAIR_TABLE.columns[place].key for place in page.hits.table.visible_columns()]
     assert "strand" in keys[:3]
     table = page.hits.table
-    qtbot.waitUntil(lambda: table.horizontalHeader().length() <= table.viewport().width(), timeout=5000)
+    qtbot.waitUntil(lambda: table.horizontalHeader().length() <= table.viewport().width())
 
 
 def test_an_empty_result_offers_a_higher_limit(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage],
@@ -217,7 +217,7 @@ def dots_of(qtbot: Any, page: PairPage, row: int) -> PairCard:
     page.show_tab("alignment")
     card = page.hit
     assert isinstance(card, PairCard)
-    qtbot.waitUntil(lambda: card.dots.canvas.plot is not None and card.dots.canvas.plot.dots is not None, timeout=10000)
+    qtbot.waitUntil(lambda: card.dots.canvas.plot is not None and card.dots.canvas.plot.dots is not None)
     return card
 
 
@@ -229,19 +229,19 @@ def test_the_alignment_has_room_in_a_small_window(
     for text in ("One thing is odd.", "Another thing is odd."):
         window.messages.say("caution", text)
     page.hits.table.choose_row(0)
-    qtbot.waitUntil(lambda: page.run.hit is not None, timeout=10000)
+    qtbot.waitUntil(lambda: page.run.hit is not None)
     page.show_tab("alignment")
     card = page.hit
-    qtbot.waitUntil(lambda: card.dots.canvas.width() > 300, timeout=5000)
+    qtbot.waitUntil(lambda: card.dots.canvas.width() > 300)
     view = card.alignment
     assert len(page.run.hit.domains) == 2
     assert "identities" not in card.line_label.text(), "each alignment has a title of its own"
     assert not any("positives" in line.text for line in view.shown_lines)
     titles = sum(line.kind == "title" and line.domain == 0 for line in view.shown_lines)
     two_blocks = (titles + 2 * 5 - 1) * view.lines.height
-    qtbot.waitUntil(lambda: view.viewport().height() >= two_blocks, timeout=5000)
+    qtbot.waitUntil(lambda: view.viewport().height() >= two_blocks)
     assert card.dots.canvas.frame.width() > 150
-    qtbot.waitUntil(lambda: "bases" in card.dots._words(), timeout=10000)
+    qtbot.waitUntil(lambda: "bases" in card.dots._words())
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_keys_zoom_and_move_the_dot_plot(qtbot: Any, opened: Callable[[str], Pai
     said: list[str] = []
     canvas.hovered.connect(said.append)
     QTest.mouseMove(canvas, canvas.frame.center().toPoint())
-    qtbot.waitUntil(lambda: bool(said), timeout=5000)
+    qtbot.waitUntil(lambda: bool(said))
     assert said[-1].startswith("query ")
 
 
@@ -379,7 +379,7 @@ def test_a_hit_and_a_named_target_are_explained(
 
     monkeypatch.setattr(window.controller.inspector, "ask", ask)
     page.hits.table.choose_row(0)
-    qtbot.waitUntil(lambda: page.run.hit is not None, timeout=10000)
+    qtbot.waitUntil(lambda: page.run.hit is not None)
     assert page.hits.explain.isVisible()
     page.hits.explain.click()
     sheet = window.sheets.sheet
@@ -428,7 +428,7 @@ def test_from_the_example_to_hits_with_the_real_worker(
     QTest.mouseClick(card, LEFT)
     sheet = controller.pairs.sheet
     assert isinstance(sheet, PairSheet)
-    qtbot.waitUntil(lambda: sheet.run_button.isEnabled(), timeout=60000)
+    qtbot.waitUntil(lambda: sheet.run_button.isEnabled())
     assert "BLOSUM62; a gap costs 12 for its first residue" in sheet.scoring.text()
     assert sheet.command.text().startswith("clalign sw ")
     folder = pair_runs["proteins"].parent
@@ -436,17 +436,17 @@ def test_from_the_example_to_hits_with_the_real_worker(
     press(sheet, "Paste a query…")
     sheet.text.setPlainText((folder / "queries.fasta").read_text().split(">")[1].split("\n", 1)[1])
     press(sheet, "Use as query")
-    qtbot.waitUntil(lambda: controller.inspector.is_idle, timeout=60000)
+    qtbot.waitUntil(lambda: controller.inspector.is_idle)
     controller.workspace.choose(str(folder / "targets.fasta"))
-    qtbot.waitUntil(lambda: "query.fasta" in sheet.command.text(), timeout=60000)
+    qtbot.waitUntil(lambda: "query.fasta" in sheet.command.text())
     press(sheet, "Compare")
-    qtbot.waitUntil(lambda: isinstance(controller.page, PairPage), timeout=60000)
+    qtbot.waitUntil(lambda: isinstance(controller.page, PairPage))
     run = controller.page.run
-    qtbot.waitUntil(lambda: run.is_complete and run.hits.n_shown > 3 and not run.is_due, timeout=120000)
+    qtbot.waitUntil(lambda: run.is_complete and run.hits.n_shown > 3 and not run.is_due)
     assert [run.hits.row_at(place).name for place in range(3)] == ["like1_0", "like1_1", "like1_2"]
-    qtbot.waitUntil(lambda: controller.queue.current is None, timeout=30000)
+    qtbot.waitUntil(lambda: controller.queue.current is None)
     item = controller.queue.items[-1]
     assert item.title == "Compare query.fasta with targets.fasta"
     assert "hits in 31 sequences" in item.message
     controller.jobs.verify(str(run.path), None)
-    qtbot.waitUntil(lambda: any("all equal" in m.text for m in window.messages.messages), timeout=60000)
+    qtbot.waitUntil(lambda: any("all equal" in m.text for m in window.messages.messages))

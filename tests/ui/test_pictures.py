@@ -168,7 +168,6 @@ def test_observed_numbers_are_ranks(any_run: RunFile) -> None:
     np.testing.assert_allclose(picture.expected, np.array(evalues) * picture.factor)
     assert picture.observed.tolist() == list(range(1, len(evalues) + 1))
     assert picture.factor == pytest.approx(1.0)
-    assert picture.all is not None
     assert picture.all.observed[0] <= any_run.histogram(0)[1].sum()
     assert (np.diff(picture.all.expected) <= 0).all()
     assert (np.diff(picture.all.observed) <= 0).all()
@@ -278,7 +277,6 @@ def shown(qtbot: Any, window: MainWindow, profile_run: Path) -> tuple[ResultsPag
     """The pictures of a run in the window."""
     window.controller.open_run_page(str(profile_run))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all == 5 and not page.run.hits.is_busy)
     page.show_tab("pictures")
     view = page.findChild(PicturesView)
@@ -288,7 +286,6 @@ def shown(qtbot: Any, window: MainWindow, profile_run: Path) -> tuple[ResultsPag
 
 def middle(view: PicturesView, part: int) -> QPoint:
     """Return the place of a part of the picture in view."""
-    assert view.drawing.drawing is not None
     left, top, right, bottom = view.drawing.drawing.picks.places[part].tolist()
     return QPoint(round((left + right) / 2), round((top + bottom) / 2))
 
@@ -300,19 +297,18 @@ def chosen_ids(page: ResultsPage) -> list[int]:
 def test_a_click_on_a_bar_selects_its_hit(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
     page, view = shown
     drawing = view.drawing.drawing
-    assert drawing is not None
     wanted = int(drawing.picks.of(1)[0])
     QTest.mouseMove(view.drawing.viewport(), middle(view, 1))
     assert "bits" in view.drawing.words_at(middle(view, 1))
     QTest.mouseClick(view.drawing.viewport(), LEFT, pos=middle(view, 1))
     qtbot.waitUntil(lambda: chosen_ids(page) == [wanted])
-    assert page.run.hit is not None
     assert page.run.hit.id == wanted
     assert view.picked.text() == "1 hit selected in the table"
     view.show_them.click()
     assert page.tab == "hits"
 
 
+@pytest.mark.thorough
 def test_a_rubber_band_selects_many(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
     page, view = shown
     view.show_kind("score-length")
@@ -329,6 +325,7 @@ def test_a_rubber_band_selects_many(qtbot: Any, shown: tuple[ResultsPage, Pictur
     qtbot.waitUntil(lambda: view.picked.text().startswith("1 of 5 hits"))
 
 
+@pytest.mark.thorough
 def test_hits_that_lie_far_apart_are_listed_alone(
     qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +351,7 @@ def test_hits_that_lie_far_apart_are_listed_alone(
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 5 and not page.hits.all_again.isVisible())
 
 
+@pytest.mark.thorough
 def test_a_picture_that_takes_long_can_be_given_up(
     qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,6 +374,7 @@ def test_a_picture_that_takes_long_can_be_given_up(
     assert page.tab == "pictures"
 
 
+@pytest.mark.thorough
 def test_species_are_listed_and_looked_up(
     qtbot: Any, shown: tuple[ResultsPage, PicturesView], window: MainWindow, tmp_path: Path
 ) -> None:
@@ -432,6 +431,7 @@ def test_pictures_are_copied_and_saved(
     assert root.get("width") == "180mm"
 
 
+@pytest.mark.thorough
 def test_pictures_follow_the_run_and_the_theme(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
     page, view = shown
     view.show_kind("identity")
@@ -442,7 +442,6 @@ def test_pictures_follow_the_run_and_the_theme(qtbot: Any, shown: tuple[ResultsP
         run.keep_best(0, len(ids) - 2)
     page.run.refresh()
     qtbot.waitUntil(lambda: view.picture is not before and view.picture is not None)
-    assert view.picture is not None
     assert sum(count for _, _, count in view.picture.rows()) <= len(ids) - 2
     light = view.drawing.grab().toImage()
     theme.apply("dark")
@@ -450,6 +449,7 @@ def test_pictures_follow_the_run_and_the_theme(qtbot: Any, shown: tuple[ResultsP
     theme.apply("light")
 
 
+@pytest.mark.thorough
 def test_species_are_a_column_a_filter_and_an_order(qtbot: Any, shown: tuple[ResultsPage, PicturesView]) -> None:
     page, _ = shown
     hits, place = page.run.hits, page.run.table.place("species")
@@ -468,10 +468,10 @@ def test_species_are_a_column_a_filter_and_an_order(qtbot: Any, shown: tuple[Res
     assert names("", "species", descending=True) == ["Mus musculus", "Homo sapiens", "Homo sapiens", "—", "—"]
 
 
+@pytest.mark.thorough
 def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_runs: dict[str, Path]) -> None:
     window.controller.open_run_page(str(pair_runs["proteins"]))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and not page.run.hits.is_busy)
     page.run.set_profile(ALL_QUERIES)
     page.show_tab("pictures")

@@ -57,16 +57,15 @@ def hostile(tmp_path: Path, made_run: Callable[..., Path]) -> Path:
 def hostile_window(qtbot: Any, window: MainWindow, hostile: Path) -> Iterator[MainWindow]:
     window.controller.sources.open_paths([str(hostile)])
     page = window.controller.page
-    assert page is not None
-    qtbot.waitUntil(lambda: page.run.hits.rowCount() == 3 and not page.run.hits.is_busy, timeout=30000)
-    qtbot.waitUntil(lambda: not page.run.is_due and window.controller.reader.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.rowCount() == 3 and not page.run.hits.is_busy)
+    qtbot.waitUntil(lambda: not page.run.is_due and window.controller.reader.is_idle)
     yield window
     QToolTip.hideText()
 
 
 def test_no_label_guesses_what_its_text_is(qtbot: Any, hostile_window: MainWindow) -> None:
     hostile_window.controller.page.hits.table.selectRow(0)
-    qtbot.waitUntil(lambda: hostile_window.controller.reader.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: hostile_window.controller.reader.is_idle)
     assert len(labels()) > 10
     assert [found.text() for found in labels() if found.textFormat() == Qt.TextFormat.AutoText] == []
     assert not [widget for widget in QApplication.allWidgets() if isinstance(widget, QTextEdit)]  # they guess, too
@@ -86,7 +85,8 @@ def test_a_tooltip_shows_markup_as_it_is(qtbot: Any, hostile_window: MainWindow)
 
 
 @pytest.mark.parametrize("made", [QMessageBox, QWidget])
-def test_whatever_is_made_later_shows_plain_text(qtbot: Any, window: MainWindow, made: type[QWidget]) -> None:
+def test_whatever_is_made_later_shows_plain_text(qtbot: Any, made: type[QWidget]) -> None:
+    theme.apply("light")
     widget = made()
     qtbot.addWidget(widget)
     if isinstance(widget, QMessageBox):

@@ -57,7 +57,6 @@ def together(qtbot: Any, window: MainWindow, families: Path) -> ResultsPage:
     """The results of that run."""
     window.controller.open_run_page(str(families))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all == 5 and not page.run.hits.is_busy)
     return page
 
@@ -151,6 +150,7 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     assert together.tab == "hits"
 
 
+@pytest.mark.thorough
 def test_many_sequences_are_looked_through_beside_the_window(
     qtbot: Any, together: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +171,7 @@ def test_many_sequences_are_looked_through_beside_the_window(
     assert isinstance(view.content.found, LongList)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("tab", "reads"), [("domains", "question"), ("overview", "overview_question"),
                                             ("aligned", "read_hit_alignment")])  # fmt: skip
 def test_what_takes_long_can_be_given_up_and_asked_for_again(
@@ -201,6 +202,7 @@ def test_what_takes_long_can_be_given_up_and_asked_for_again(
     assert not view.waiting.isVisible()
 
 
+@pytest.mark.thorough
 def test_what_takes_long_is_read_anew_only_for_other_hits(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("domains")
     domains: Any = together.places["domains"].content
@@ -252,7 +254,6 @@ def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) ->
     x = 150 + (sum(domain.target_range) / 2) * style.scale
     QTest.mouseClick(view.canvas.viewport(), LEFT, pos=QPoint(round(x), round(top + 15)))
     qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.profile == 1)
-    assert together.run.hit is not None
     assert (together.run.hit.name, together.run.hit.query) == ("SEQ_0014", "Other")
     view.filter_box.setText("nothing like it")
     qtbot.waitUntil(lambda: not view.canvas.shown)
@@ -322,6 +323,7 @@ def test_hits_of_all_profiles_stand_best_first(qtbot: Any, together: ResultsPage
     assert not any(model.rule(place) for place in range(6)), "no group begins: each hit stands for itself"
 
 
+@pytest.mark.thorough
 def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainWindow, together: ResultsPage) -> None:
     table = together.hits.table
     place = table.kind.place("description")
@@ -338,6 +340,7 @@ def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainW
         assert not table.isColumnHidden(place)
 
 
+@pytest.mark.thorough
 def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("histogram")
     plot = together.histogram.plot
@@ -366,6 +369,7 @@ def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, t
     assert plot.lane.title == "sequences"
 
 
+@pytest.mark.thorough(ending=[".svg"])
 @pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])
 def test_pictures_are_saved(qtbot: Any, families: Path, tmp_path: Path, ending: str) -> None:
     made = question(families, Asked("best"))(QuietContext())
@@ -383,6 +387,7 @@ def test_pictures_are_saved(qtbot: Any, families: Path, tmp_path: Path, ending: 
             assert b'width="120mm"' in content
 
 
+@pytest.mark.thorough
 def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPage) -> None:
     assert isinstance(together, SearchPage)
     together.run.set_profile(ALL_QUERIES)
@@ -399,10 +404,10 @@ def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPa
     qtbot.waitUntil(lambda: not together.profile.whose.text())
 
 
+@pytest.mark.thorough
 def test_one_query_has_no_tabs_of_several(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> None:
     window.controller.open_run_page(str(hmmer3_run()))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all == 5)
     shown = [page.tabs.tabText(place) for place in range(page.tabs.count()) if page.tabs.isTabVisible(place)]
     assert "All aligned" in shown
@@ -420,6 +425,7 @@ def test_selected_hits_can_be_dragged_out(qtbot: Any, together: ResultsPage) -> 
     assert table.dragEnabled()
 
 
+@pytest.mark.thorough
 def test_dragged_hits_are_a_file_for_other_programs(
     qtbot: Any, together: ResultsPage, window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -460,6 +466,7 @@ def test_dragged_hits_are_a_file_for_other_programs(
     assert table.dragged().urls() == []
 
 
+@pytest.mark.thorough
 def test_hits_on_their_way_out_are_not_taken_by_their_own_window(
     together: ResultsPage, window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,6 +501,7 @@ def test_the_list_of_queries_tells_counts_and_is_searched(qtbot: Any, together: 
     assert chosen
 
 
+@pytest.mark.thorough
 def test_a_run_opens_on_the_first_query_with_hits(
     qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
 ) -> None:
@@ -503,7 +511,6 @@ def test_a_run_opens_on_the_first_query_with_hits(
             run.set_hits(number, [])
     window.controller.open_run_page(str(path))
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and bool(page.run.query_hits))
     assert page.run.profile == 2
     page.run.set_profile(ALL_QUERIES)

@@ -207,7 +207,6 @@ def test_rows_are_sorted(qtbot: Any, view: RowsView) -> None:
     view.sort("identity")
     qtbot.waitUntil(lambda: view.is_idle)
     assert names(view)[0] == "gamma"
-    assert view.identity is not None
     assert view.identity.tolist() == pytest.approx([3 / 6, 3 / 6, 1.0])
 
 
@@ -240,14 +239,11 @@ def test_rows_of_an_alignment_stand_by_species() -> None:
     texts = ["x OS=Mus musculus OX=1", "nothing", "y OS=Homo sapiens", "z OS=mus musculus GN=a"]
     rows = RowAlignment(np.zeros((4, 1), np.uint8), [f"s{n}/1-9" for n in range(4)], texts)
     order = order_by_species(rows)
-    assert order is not None
     assert order.tolist() == [2, 0, 3, 1]
     table = Taxonomy({"s1": ("Aa",), "Mus musculus": ("",)})
     looked_up = order_by_species(rows, SpeciesRule(table))
-    assert looked_up is not None
     assert looked_up.tolist() == [1, 2, 3, 0]
     assert order_by_species(RowAlignment(rows.cells[:1], ["s1"], ["nothing"])) is None
     noted = RowNotes(rows=[("s0/1-9", "OS", "Zea mays"), ("s1/1-9", "OS", "Bos taurus"), ("s1/1-9", "AC", "P1")])
     order = order_by_species(RowAlignment(rows.cells[:2], rows.names[:2], ["", "x"], noted))
-    assert order is not None
     assert order.tolist() == [1, 0]

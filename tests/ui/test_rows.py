@@ -1,7 +1,7 @@
 """The page of an alignment, by clicks and keys."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,23 @@ def made(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def panel(qtbot: Any, window: MainWindow, made: Path, drop: Drop) -> RowsPanel:
-    """The page after the file was dropped."""
+def panel(qtbot: Any, made: Path) -> Iterator[RowsPanel]:
+    """The alignment without the window around it."""
+    theme.apply("light")
+    view = RowsView(read_rows(str(made)))
+    panel = RowsPanel(view)
+    qtbot.addWidget(panel)
+    panel.resize(1000, 700)
+    panel.show()
+    view.begin()
+    qtbot.waitUntil(lambda: view.is_measured and view.is_idle)
+    yield panel
+    panel.close_view()
+
+
+@pytest.fixture
+def dropped(qtbot: Any, window: MainWindow, made: Path, drop: Drop) -> RowsPanel:
+    """The page of the window after the file was dropped."""
     drop(window, [str(made)])
     return shown(qtbot, window)
 
@@ -73,15 +88,16 @@ def at(panel: RowsPanel, row: int, column: int) -> QPoint:
     return QPoint(int(x), int(y))
 
 
-def test_an_alignment_that_is_dropped_is_shown(window: MainWindow, panel: RowsPanel) -> None:
+def test_an_alignment_that_is_dropped_is_shown(window: MainWindow, dropped: RowsPanel) -> None:
     assert window.windowTitle() == "made.sto – clalign"
-    assert (panel.view.n_rows, panel.view.n_columns) == (N_ROWS, N_COLUMNS)
-    assert "60 rows · 300 columns · protein" in panel.facts.text()
-    assert panel.canvas.hasFocus()
-    assert panel.canvas.accessibleDescription().startswith("60 rows")
+    assert (dropped.view.n_rows, dropped.view.n_columns) == (N_ROWS, N_COLUMNS)
+    assert "60 rows · 300 columns · protein" in dropped.facts.text()
+    assert dropped.canvas.hasFocus()
+    assert dropped.canvas.accessibleDescription().startswith("60 rows")
 
 
-def test_the_other_alignments_of_a_file_can_be_chosen(qtbot: Any, window: MainWindow, panel: RowsPanel) -> None:
+@pytest.mark.thorough
+def test_the_other_alignments_of_a_file_can_be_chosen(qtbot: Any, window: MainWindow, dropped: RowsPanel) -> None:
     page = window.controller.alignments.page
     assert [page.numbers.itemText(i) for i in range(page.numbers.count())] == ["first", "second"]
     page.numbers.setFocus()
@@ -179,38 +195,39 @@ def test_residues_are_told_from_gaps_however_small_they_are(panel: RowsPanel) ->
     assert canvas.viewport().grab().toImage() != image
 
 
-def test_what_is_found_is_gone_to_and_colored(qtbot: Any, panel: RowsPanel) -> None:
-    canvas, view = panel.canvas, panel.view
+def test_what_is_found_is_gone_to_and_colored(qtbot: Any, dropped: RowsPanel) -> None:
+    canvas, view = dropped.canvas, dropped.view
     QTest.keyClick(canvas, Qt.Key.Key_F, CTRL)
-    assert panel.field.hasFocus()
-    QTest.keyClicks(panel.field, "ngst")
-    QTest.keyClick(panel.field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: panel.found.text() == "1 of 2")
+    assert dropped.field.hasFocus()
+    QTest.keyClicks(dropped.field, "ngst")
+    QTest.keyClick(dropped.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: dropped.found.text() == "1 of 2")
     assert view.found_now() == (5, 250, 255)
     assert {250, 254} <= set(canvas.shown_columns())
-    QTest.keyClick(panel.field, Qt.Key.Key_Return)
-    assert panel.found.text() == "2 of 2"
+    QTest.keyClick(dropped.field, Qt.Key.Key_Return)
+    assert dropped.found.text() == "2 of 2"
     assert view.found_now() == (40, 30, 35)
     assert 40 in canvas.shown_rows()
-    QTest.keyClick(panel.field, Qt.Key.Key_Return, SHIFT)
+    QTest.keyClick(dropped.field, Qt.Key.Key_Return, SHIFT)
     assert view.found_now() == (5, 250, 255)
-    place = at(panel, 5, 250)
+    place = at(dropped, 5, 250)
     color = canvas.viewport().grab().toImage().pixelColor(place.x() - 4, place.y() - 7)
     assert color.name().upper() == "#FFD400"
-    QTest.keyClicks(panel.field, "WWWWWWW")
-    assert panel.found.text() == "Enter finds it"
-    QTest.keyClick(panel.field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: panel.found.text() == "Nothing found")
-    QTest.keyClick(panel.field, Qt.Key.Key_Escape)
+    QTest.keyClicks(dropped.field, "WWWWWWW")
+    assert dropped.found.text() == "Enter finds it"
+    QTest.keyClick(dropped.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: dropped.found.text() == "Nothing found")
+    QTest.keyClick(dropped.field, Qt.Key.Key_Escape)
     assert canvas.hasFocus()
 
 
-def test_a_pattern_that_is_none_is_said(qtbot: Any, window: MainWindow, panel: RowsPanel) -> None:
-    panel.modes.setCurrentIndex(panel.modes.findData("regex"))
-    QTest.keyClicks(panel.field, "A(")
-    QTest.keyClick(panel.field, Qt.Key.Key_Return)
+@pytest.mark.thorough
+def test_a_pattern_that_is_none_is_said(qtbot: Any, window: MainWindow, dropped: RowsPanel) -> None:
+    dropped.modes.setCurrentIndex(dropped.modes.findData("regex"))
+    QTest.keyClicks(dropped.field, "A(")
+    QTest.keyClick(dropped.field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: said(window, "no regular expression"))
-    assert panel.found.text() == "Nothing found"
+    assert dropped.found.text() == "Nothing found"
 
 
 def test_a_wrapped_alignment_shows_every_column_once(panel: RowsPanel) -> None:
@@ -270,6 +287,7 @@ def test_tips_say_residue_column_color_and_track(panel: RowsPanel) -> None:
     assert "row0" in canvas.tip_at(QPointF(30, at(panel, 0, 0).y()))
 
 
+@pytest.mark.thorough
 def test_names_can_be_made_wider(panel: RowsPanel) -> None:
     canvas = panel.canvas
     before, y = canvas.names, at(panel, 2, 0).y()
@@ -282,60 +300,54 @@ def test_names_can_be_made_wider(panel: RowsPanel) -> None:
     assert canvas.beside == ("identity", "length")
 
 
-@pytest.mark.parametrize("kind", ["light", "dark"])
-def test_a_cell_has_the_color_of_its_scheme(panel: RowsPanel, kind: str) -> None:
-    theme.apply(kind)
-    panel.choose_scheme("zappo")
+def test_a_cell_has_the_color_of_its_scheme(panel: RowsPanel) -> None:
     panel.view.move_to(0, 0)
     place = at(panel, 3, 10)
-    image = panel.canvas.viewport().grab().toImage()
-    assert image.pixelColor(place.x() - 4, place.y() - 7).name().upper() == "#FFC800"
-    panel.choose_scheme("none")
-    image = panel.canvas.viewport().grab().toImage()
-    assert image.pixelColor(place.x() - 4, place.y() - 7).name().upper() == theme.current().surface.upper()
+    for kind in ("light", "dark"):
+        theme.apply(kind)
+        for scheme, color in (("zappo", "#FFC800"), ("none", theme.current().surface.upper())):
+            panel.choose_scheme(scheme)
+            image = panel.canvas.viewport().grab().toImage()
+            assert image.pixelColor(place.x() - 4, place.y() - 7).name().upper() == color
 
 
-def test_an_alignment_is_saved(qtbot: Any, window: MainWindow, panel: RowsPanel, tmp_path: Path) -> None:
+def test_an_alignment_is_saved(qtbot: Any, window: MainWindow, dropped: RowsPanel, tmp_path: Path) -> None:
     controller, path = window.controller, tmp_path / "saved.sto"
-    panel.view.select(Selection(range(2, 4), range(0, 20)))
-    controller.alignments.write(panel.view.alignment, panel.chosen_part(), str(path), "stockholm")
+    dropped.view.select(Selection(range(2, 4), range(0, 20)))
+    controller.alignments.write(dropped.view.alignment, dropped.chosen_part(), str(path), "stockholm")
     qtbot.waitUntil(lambda: said(window, "written to"))
     found = read_rows(str(path))
     assert list(found.names) == ["row2", "row3"]
-    assert (found.cells == panel.view.alignment.cells[2:4, :20]).all()
+    assert (found.cells == dropped.view.alignment.cells[2:4, :20]).all()
     assert found.notes.columns["SS_cons"] == b"H" * 20
 
 
-@pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])
 def test_a_picture_is_exported_in_millimeters(
-    qtbot: Any, window: MainWindow, panel: RowsPanel, press: Press, tmp_path: Path, ending: str
+    qtbot: Any, window: MainWindow, dropped: RowsPanel, press: Press, tmp_path: Path
 ) -> None:
-    panel.view.select(Selection(range(0, 12), range(0, 90)))
-    window.controller.alignments.export_picture()
-    sheet = window.sheets.sheet
-    assert isinstance(sheet, RowsPictureSheet)
-    sheet.formats.button((".svg", ".pdf", ".png").index(ending)).click()
-    path = tmp_path / f"picture{ending}"
-    sheet.path.setText(str(path))
-    sheet.wide.setValue(150)
-    press(sheet, "Export")
-    qtbot.waitUntil(lambda: said(window, "Picture written"))
-    content = path.read_bytes()
-    if ending == ".svg":
-        text = content.decode()
-        assert 'width="150mm"' in text
-        for words in ("row11", "Consensus", "SS_cons", "hydrophobic", "made.sto"):
-            assert words in text
-    elif ending == ".png":
-        image = QImage(str(path))
-        assert image.width() / image.dotsPerMeterX() == pytest.approx(0.150, rel=0.01)
-    else:
-        assert content.startswith(b"%PDF")
+    dropped.view.select(Selection(range(0, 12), range(0, 90)))
+    for number, ending in enumerate((".svg", ".pdf", ".png")):
+        window.controller.alignments.export_picture()
+        sheet = window.sheets.sheet
+        assert isinstance(sheet, RowsPictureSheet)
+        sheet.formats.button(number).click()
+        path = tmp_path / f"picture{ending}"
+        sheet.path.setText(str(path))
+        sheet.wide.setValue(150)
+        press(sheet, "Export")
+        qtbot.waitUntil(lambda path=path: said(window, path.name))
+    text = (tmp_path / "picture.svg").read_text()
+    for words in ('width="150mm"', "row11", "Consensus", "SS_cons", "hydrophobic", "made.sto"):
+        assert words in text
+    image = QImage(str(tmp_path / "picture.png"))
+    assert image.width() / image.dotsPerMeterX() == pytest.approx(0.150, rel=0.01)
+    assert (tmp_path / "picture.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_too_large_a_picture_is_refused_with_a_way_out(window: MainWindow, panel: RowsPanel) -> None:
-    panel.view.alignment = RowAlignment(np.full((500, 300), 65, np.uint8), ["a"] * 500, [""] * 500)
-    panel.view.order = np.arange(500)
+@pytest.mark.thorough
+def test_too_large_a_picture_is_refused_with_a_way_out(window: MainWindow, dropped: RowsPanel) -> None:
+    dropped.view.alignment = RowAlignment(np.full((500, 300), 65, np.uint8), ["a"] * 500, [""] * 500)
+    dropped.view.order = np.arange(500)
     window.controller.alignments.export_picture()
     sheet = window.sheets.sheet
     assert isinstance(sheet, RowsPictureSheet)
@@ -345,6 +357,7 @@ def test_too_large_a_picture_is_refused_with_a_way_out(window: MainWindow, panel
     assert sheet.export_button.isEnabled()
 
 
+@pytest.mark.thorough
 def test_reading_can_be_stopped(
     qtbot: Any, window: MainWindow, made: Path, drop: Drop, press: Press, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -366,6 +379,7 @@ def test_reading_can_be_stopped(
     assert shown(qtbot, window).view.n_rows == N_ROWS
 
 
+@pytest.mark.thorough
 def test_a_large_alignment_is_shown_before_all_of_it_is_looked_at(
     qtbot: Any, window: MainWindow, made: Path, drop: Drop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -382,7 +396,8 @@ def test_what_is_damaged_is_said_on_the_page(qtbot: Any, window: MainWindow, fil
     assert "made.sto, line 1:" in alignments.page.empty.words.text()
 
 
-def test_closing_leaves_the_page(qtbot: Any, window: MainWindow, panel: RowsPanel, made: Path) -> None:
+@pytest.mark.thorough
+def test_closing_leaves_the_page(qtbot: Any, window: MainWindow, dropped: RowsPanel, made: Path) -> None:
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
     assert window.center.currentWidget() is window.start
     assert not window.controller.alignments.pages
@@ -392,12 +407,14 @@ def test_closing_leaves_the_page(qtbot: Any, window: MainWindow, panel: RowsPane
     assert window.center.currentWidget() is window.start
 
 
-def test_a_file_that_changed_is_read_again(qtbot: Any, window: MainWindow, panel: RowsPanel, made: Path) -> None:
+@pytest.mark.thorough
+def test_a_file_that_changed_is_read_again(qtbot: Any, window: MainWindow, dropped: RowsPanel, made: Path) -> None:
     made.write_text("# STOCKHOLM 1.0\nx ACD\ny A-D\nz A-D\n//\n")
     window.controller.sources.look_again()
     qtbot.waitUntil(lambda: shown(qtbot, window).view.n_rows == 3)
 
 
+@pytest.mark.thorough
 def test_sequences_that_are_not_aligned_open_as_before(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
 ) -> None:

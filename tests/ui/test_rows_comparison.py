@@ -62,7 +62,6 @@ def pane(
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(both[1]), ""))
     real_window.actions_.by_id["alignments.compare"].trigger()
     pane = panel.panes.comparison
-    assert pane is not None
     qtbot.waitUntil(lambda: pane.model.found is not None and pane.model.is_idle and panel.view.is_idle)
     return pane
 
@@ -80,7 +79,6 @@ def test_what_differs_is_counted_as_on_the_command_line(
                         ("TC", expected.total_column)):  # fmt: skip
         assert f"{name} {value:.3f}" in words
     assert "over the 30 sequences that both have" in words
-    assert pane.model.found is not None
     differs = pane.model.found.sides[0].differs
     assert len(differs)
     assert differs.min() >= 100
@@ -97,6 +95,7 @@ def test_what_differs_is_counted_as_on_the_command_line(
     assert "partners" in said
 
 
+@pytest.mark.thorough
 def test_both_are_scrolled_and_the_cursor_is_in_both(qtbot: Any, panel: RowsPanel, pane: ComparisonPane) -> None:
     canvas, other = panel.canvas, pane.canvas
     assert other is not None
@@ -105,7 +104,6 @@ def test_both_are_scrolled_and_the_cursor_is_in_both(qtbot: Any, panel: RowsPane
     own = view.alignment.cells[20]
     column = next(c for c in range(150, 160) if own[c] != ord("-"))
     view.move_to(20, column)
-    assert pane.model.other is not None
     name = pane.model.other.name_at(pane.model.other.cursor[0])
     assert name == view.name_at(20)
     assert pane.model.other.cursor[1] == column + 3
@@ -123,6 +121,7 @@ def test_both_are_scrolled_and_the_cursor_is_in_both(qtbot: Any, panel: RowsPane
     assert view.name_at(view.cursor[0]) == pane.model.other.name_at(pane.model.other.cursor[0])
 
 
+@pytest.mark.thorough
 def test_the_other_one_follows_the_order_and_the_next_difference(
     qtbot: Any, panel: RowsPanel, pane: ComparisonPane
 ) -> None:
@@ -134,12 +133,12 @@ def test_the_other_one_follows_the_order_and_the_next_difference(
     assert others == [name for name in names if name in others]
     panel.view.move_to(0, 0)
     pane._step(1)
-    assert pane.model.found is not None
     assert panel.view.cursor[1] == pane.model.found.sides[0].differs[0]
     pane._step(-1)
     assert panel.view.cursor[1] == pane.model.found.sides[0].differs[0]
 
 
+@pytest.mark.thorough
 def test_it_is_closed_without_a_trace(panel: RowsPanel, pane: ComparisonPane) -> None:
     pane.close_asked.emit()
     assert panel.panes.comparison is None
@@ -150,6 +149,7 @@ def test_it_is_closed_without_a_trace(panel: RowsPanel, pane: ComparisonPane) ->
     assert len(panel.canvas.tracks) > 1
 
 
+@pytest.mark.thorough
 def test_a_file_that_cannot_be_compared_is_refused(
     qtbot: Any, real_window: MainWindow, panel: RowsPanel, tmp_path: Path
 ) -> None:

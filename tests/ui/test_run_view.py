@@ -25,7 +25,7 @@ from clalign.values.profiles import Calibration
 def view(qtbot: Any, made_run: Callable[..., Path], reader: Reader) -> Any:
     made = ProfileRunView(made_run(profiles=2), reader)
     made.refresh()
-    qtbot.waitUntil(lambda: made.hits.n_shown == 200 and made.histogram is not None and reader.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: made.hits.n_shown == 200 and made.histogram is not None and reader.is_idle)
     yield made
     made.close()
 
@@ -40,7 +40,7 @@ def test_the_summary_counts_what_is_significant(qtbot: Any, view: RunView) -> No
 
 def test_thresholds_refilter_and_never_go_below_what_was_kept(qtbot: Any, view: RunView, reader: Reader) -> None:
     view.set_threshold("report", 50.0)
-    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle)
     assert 0 < view.hits.n_shown < 200
     assert view.counts["report"] == view.hits.n_shown
     assert all(view.hits.row_at(place).score >= 50 for place in range(view.hits.n_shown))
@@ -50,14 +50,13 @@ def test_thresholds_refilter_and_never_go_below_what_was_kept(qtbot: Any, view: 
     assert view.thresholds_moved
     view.reset_thresholds()
     assert not view.thresholds_moved
-    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle)
     assert view.hits.n_shown == 200
 
 
 def test_the_tag_has_the_numbers_of_the_statistics(view: RunView) -> None:
     view.set_threshold("significant", 12.5)
     pvalue = hmmer2_pvalue(np.float32(12.5), Calibration("gumbel", -10.0, 0.5))
-    assert view.histogram is not None
     assert view.histogram.evalue(12.5) == pytest.approx(pvalue * 1500)
     assert "12.5 bits" in view.tag("significant", short=False)
     assert "expected by chance" in view.tag("significant", short=False)
@@ -66,14 +65,13 @@ def test_the_tag_has_the_numbers_of_the_statistics(view: RunView) -> None:
 def test_another_profile_has_its_own_hits(qtbot: Any, view: RunView) -> None:
     best = view.hits.row_at(0).score
     view.set_profile(1)
-    qtbot.waitUntil(lambda: not view.hits.is_busy, timeout=30000)
+    qtbot.waitUntil(lambda: not view.hits.is_busy)
     assert view.hits.row_at(0).score != best
     assert view.card["name"] == "Made-up-2"
 
 
 def test_a_chosen_hit_is_read_with_its_domains(view: RunView) -> None:
     view.choose(view.hits.row_at(3))
-    assert view.hit is not None
     assert len(view.hit.domains) == len(view.hits.row_at(3).domains)
 
 
@@ -90,12 +88,12 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
         assert not view.cards
         fake.prepare(run, {"profiles": "a.hmm", "targets": "b.fasta"}, 3)
         view.note_change()
-        qtbot.waitUntil(lambda: bool(view.cards), timeout=30000)
+        qtbot.waitUntil(lambda: bool(view.cards))
         fake.add_batch(run, 0, 10)
         view.note_change()
-        qtbot.waitUntil(lambda: view.hits.n_shown == 10, timeout=30000)
+        qtbot.waitUntil(lambda: view.hits.n_shown == 10)
     assert "so far" in view.summary()
-    qtbot.waitUntil(lambda: "The first 300 of 900" in view.sentence().replace("\u202f", ""), timeout=30000)
+    qtbot.waitUntil(lambda: "The first 300 of 900" in view.sentence().replace("\u202f", ""))
     view.is_live = False
     assert view.state == "stopped"
     view.close()
@@ -113,7 +111,7 @@ def test_what_is_said_of_one_profile_is_not_taken_for_the_whole_search(
 ) -> None:
     view = ProfileRunView(made_run(complete=False, profiles=profiles), reader)
     view.refresh()
-    qtbot.waitUntil(lambda: view.histogram is not None and reader.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: view.histogram is not None and reader.is_idle)
     assert told in view.summary().replace("\u202f", "")
     assert ("so far" in view.summary()) == (profiles == 1)
     view.close()
@@ -150,7 +148,6 @@ def test_empty_sequences_are_not_drawn(made_run: Callable[..., Path]) -> None:
 
 def test_the_bar_under_the_pointer_is_named(view: RunView) -> None:
     data = view.histogram
-    assert data is not None
     place = int(data.counts.argmax())
     words = data.bar_at(float(data.edges[place]) + data.bar_width / 2)
     assert f"{data.counts[place]} sequences" in words
@@ -158,7 +155,6 @@ def test_the_bar_under_the_pointer_is_named(view: RunView) -> None:
 
 
 def test_thresholds_snap_to_cutoffs(view: RunView) -> None:
-    assert view.histogram is not None
     assert view.histogram.snapped(12.1, 0.5) == 12.0
     assert view.histogram.snapped(20.0, 0.5) == 20.0
     assert grouped_cutoffs({"ga": 12.0, "tc": 12.2, "nc": 40.0}, 1.0) == [(12.0, "GA 12 · TC 12.2"), (40.0, "NC 40")]

@@ -65,20 +65,20 @@ def test_all_profiles_of_a_scan_have_a_histogram_and_each_its_own(qtbot: Any, sc
     assert scan.histogram.plot.data.counts.sum() == 600
     scan.profiles.setFocus()
     QTest.keyClick(scan.profiles, Qt.Key.Key_Down)
-    qtbot.waitUntil(lambda: scan.run.hits.n_all == 200 and scan.run.histogram is not None, timeout=30000)
+    qtbot.waitUntil(lambda: scan.run.hits.n_all == 200 and scan.run.histogram is not None)
     assert not isinstance(scan.histogram.plot.data, HitHistogram)
     assert scan.hits.table.isColumnHidden(PROFILE)
     QTest.keyClick(scan.profiles, Qt.Key.Key_Up)
-    qtbot.waitUntil(lambda: scan.run.hits.n_all == 600, timeout=30000)
+    qtbot.waitUntil(lambda: scan.run.hits.n_all == 600)
     qtbot.waitUntil(lambda: isinstance(scan.run.histogram, HitHistogram))
 
 
 def test_the_filter_of_a_scan_finds_profiles(qtbot: Any, scan: ResultsPage) -> None:
     scan.hits.filter_box.setText("made-up-2")
-    qtbot.waitUntil(lambda: scan.run.hits.n_shown == 200, timeout=30000)
+    qtbot.waitUntil(lambda: scan.run.hits.n_shown == 200)
     assert {row.profile for row in rows_of(scan)} == {1}
     scan.hits.filter_box.clear()
-    qtbot.waitUntil(lambda: scan.run.hits.n_shown == 600, timeout=30000)
+    qtbot.waitUntil(lambda: scan.run.hits.n_shown == 600)
     scan.hits.table.sort_column(PROFILE)
-    qtbot.waitUntil(lambda: not scan.run.hits.is_busy, timeout=30000)
+    qtbot.waitUntil(lambda: not scan.run.hits.is_busy)
     assert [row.profile for row in rows_of(scan)] == [0] * 200 + [1] * 200 + [2] * 200

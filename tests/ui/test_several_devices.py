@@ -17,6 +17,7 @@ from clalign.jobs import Event, Job
 from clalign.runs.run_file import open_run
 from clalign.ui import formatting
 from clalign.ui.models.jobs import DEVICE_LINES, JobItem
+from clalign.ui.models.workspace import Workspace
 from clalign.ui.shell.job_strip import DeviceLines, JobRow
 from clalign.ui.views.docks import DEVICE_ROLE
 from clalign.values.devices import Device
@@ -99,13 +100,14 @@ def test_many_devices_are_summed_up() -> None:
 
 
 @pytest.mark.parametrize(("before", "number", "after"), [("auto", "1:0", "1:0"), ("1:0", "0:0", "0:0,1:0")])
-def test_words_keep_the_order_of_the_list(window: Any, before: str, number: str, after: str) -> None:
-    space = window.controller.workspace
+def test_words_keep_the_order_of_the_list(qtbot: Any, before: str, number: str, after: str) -> None:
+    space = Workspace()
     space.set_devices([FIRST, SECOND, CPU])
     space.choose_device(before)
     assert space.words_with(number) == after
 
 
+@pytest.mark.thorough
 def test_a_cluster_is_an_entry_of_the_picker(window: Any, qtbot: Any) -> None:
     space = window.controller.workspace
     space.set_devices([FIRST, CPU])
@@ -141,7 +143,7 @@ def test_the_window_continues_a_run_on_the_cluster_that_is_chosen_in_it_and_on_n
             address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
             run.set_facts(spec={**run.facts.spec, "device": address}, state="stopped")
         window.controller.show_run(str(path))
-        qtbot.waitUntil(lambda: bool(window.controller.page and window.controller.page.run.facts), timeout=60_000)
+        qtbot.waitUntil(lambda: bool(window.controller.page and window.controller.page.run.facts))
         with monkeypatch.context() as patched:
             patched.setattr(jobs, "_submit", lambda title, job: submitted.append(job))
             window.controller.resume_run()

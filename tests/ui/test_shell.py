@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QPushButton
@@ -13,13 +13,11 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QPushButt
 from clalign.runs.run_file import open_run
 from clalign.ui.models.jobs import JobItem
 from clalign.ui.models.workspace import Source
-from clalign.ui.services import job_controller
 from clalign.ui.shell.leaving import LeaveSheet
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results import hits_table
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.start_page import ExampleCard
-from clalign.ui.views.widgets import message_bar
 from clalign.ui.views.widgets.parts import IconButton
 
 LEFT = Qt.MouseButton.LeftButton
@@ -32,8 +30,7 @@ def test_no_page_makes_the_window_larger(
     for path in (hmmer3_run(), pair_runs["proteins"]):
         window.controller.sources.open_paths([str(path)])
         page = window.controller.page
-        assert page is not None
-        qtbot.waitUntil(lambda page=page: bool(page.run.cards), timeout=30000)
+        qtbot.waitUntil(lambda page=page: bool(page.run.cards))
         for name in page.TABS:
             page.show_tab(name)
             qtbot.waitUntil(page.places[name].isVisible)
@@ -43,6 +40,7 @@ def test_no_page_makes_the_window_larger(
 
 def test_details_open_when_there_is_something_to_say(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
     """The first hit of a finished search is chosen, and shown."""
+    assert window.docks["data"].isVisible()
     qtbot.waitUntil(lambda: page.run.hit is not None)
     assert page.hits.table.chosen_rows() == [0]
     assert window.docks["details"].isVisible()
@@ -56,6 +54,7 @@ def test_details_open_when_there_is_something_to_say(qtbot: Any, window: MainWin
     assert not window.docks["details"].isVisible()
 
 
+@pytest.mark.thorough
 def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
     docks = window.docks
     qtbot.waitUntil(docks["details"].isVisible)
@@ -73,11 +72,7 @@ def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow,
     assert [name for name, dock in docks.items() if dock.isVisible()] == ["data", "details"]
 
 
-def test_details_are_away_at_first(window: MainWindow) -> None:
-    assert not window.docks["details"].isVisible()
-    assert window.docks["data"].isVisible()
-
-
+@pytest.mark.thorough
 def test_a_new_window_fits_its_screen(window: MainWindow) -> None:
     free = window.screen().availableGeometry()
     window.resize(3000, 2000)
@@ -88,9 +83,7 @@ def test_a_new_window_fits_its_screen(window: MainWindow) -> None:
     assert free.contains(window.geometry())
 
 
-def test_messages_take_one_line_and_good_news_goes_by_itself(
-    qtbot: Any, window: MainWindow, monkeypatch: pytest.MonkeyPatch, press: Any
-) -> None:
+def test_messages_take_one_line(window: MainWindow, press: Any) -> None:
     bar = window.messages
     bar.say("stop", "This could not be read.")
     bar.say("good", "That was written.")
@@ -102,19 +95,13 @@ def test_messages_take_one_line_and_good_news_goes_by_itself(
     assert shown() == ["Something else."]
     press(bar, "2 more")
     assert shown() == ["Something else.", "That was written.", "This could not be read."]
-    monkeypatch.setattr(message_bar, "LIFE_SECONDS", {"good": 1, "note": 1})
-    bar._pass_second()
-    assert len(bar.messages) == 3, "nothing goes that somebody works with"
-    window.start.setFocus()
-    monkeypatch.setattr(bar, "underMouse", lambda: False)
-    bar._pass_second()
-    assert [m.text for m in bar.messages] == ["This could not be read."]
     assert [text for _, _, text in bar.history] == ["This could not be read.", "That was written.", "Something else."]
     bar.say("stop", "Nor could that.")
     press(bar, "Close all")
     assert not bar.isVisible()
 
 
+@pytest.mark.thorough
 def test_a_closed_message_leaves_the_focus_where_it_can_be_used(qtbot: Any, window: MainWindow) -> None:
     for text in ("One.", "Two."):
         window.messages.say("stop", text)
@@ -126,6 +113,7 @@ def test_a_closed_message_leaves_the_focus_where_it_can_be_used(qtbot: Any, wind
     assert window.start.hasFocus() or window.start.isAncestorOf(window.focusWidget())
 
 
+@pytest.mark.thorough
 def test_enter_opens_the_example_in_focus(qtbot: Any, window: MainWindow) -> None:
     card = window.start.findChildren(ExampleCard)[0]
     asked: list[Any] = []
@@ -136,6 +124,7 @@ def test_enter_opens_the_example_in_focus(qtbot: Any, window: MainWindow) -> Non
     assert asked == [(card.name, card.example)]
 
 
+@pytest.mark.thorough
 def test_the_start_page_cuts_nothing_in_a_small_window(qtbot: Any, window: MainWindow) -> None:
     inside = window.start.widget()
     for width in (900, 760, 1280):
@@ -156,9 +145,7 @@ def start_long_search(qtbot: Any, window: MainWindow, manners: Callable[..., Non
     return item
 
 
-def test_closing_during_a_search_asks_and_can_be_taken_back(
-    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any
-) -> None:
+def test_closing_during_a_search_asks(qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any) -> None:
     item = start_long_search(qtbot, loaded, manners)
     loaded.close()
     sheet = loaded.sheets.sheet
@@ -167,24 +154,6 @@ def test_closing_during_a_search_asks_and_can_be_taken_back(
     press(sheet, "Cancel")
     assert loaded.isVisible()
     assert item.is_active
-
-
-def test_closing_can_stop_a_search_and_keep_its_hits(
-    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any
-) -> None:
-    item = start_long_search(qtbot, loaded, manners)
-    loaded.close()
-    press(loaded.sheets.sheet, "Stop and keep results")
-    qtbot.waitUntil(lambda: not loaded.isVisible())
-    assert item.state == "stopped"
-    with open_run(Path(item.run)) as run:
-        assert 0 < run.n_hits() < 200 * 60
-
-
-def test_a_search_goes_on_in_the_background(
-    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any
-) -> None:
-    item = start_long_search(qtbot, loaded, manners)
     loaded.close()
     press(loaded.sheets.sheet, "Keep running in the background")
     assert not loaded.isVisible()
@@ -193,19 +162,15 @@ def test_a_search_goes_on_in_the_background(
     loaded.bring_forward()
     assert loaded.isVisible()
     assert item.is_active
+    loaded.close()
+    press(loaded.sheets.sheet, "Stop and keep results")
+    qtbot.waitUntil(lambda: not loaded.isVisible())
+    assert item.state == "stopped"
+    with open_run(Path(item.run)) as run:
+        assert 0 < run.n_hits() < 200 * 60
 
 
-def test_what_is_said_of_a_job_that_stalls_goes_when_it_goes_on(
-    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(job_controller, "STALLED_SECONDS", -1)
-    start_long_search(qtbot, loaded, manners)
-    jobs = loaded.controller.jobs
-    jobs._look_for_stall()
-    assert [m.text for m in loaded.messages.messages if m.text == job_controller.STALLED]
-    qtbot.waitUntil(lambda: not [m for m in loaded.messages.messages if m.text == job_controller.STALLED])
-
-
+@pytest.mark.thorough
 def test_while_devices_are_looked_for_nothing_false_is_said_of_them(qtbot: Any, loaded: MainWindow) -> None:
     space = loaded.controller.workspace
     space.devices, space.devices_known = [], False
@@ -216,27 +181,7 @@ def test_while_devices_are_looked_for_nothing_false_is_said_of_them(qtbot: Any, 
     assert not [text for text in said if "Reference" in text or "slow" in text]
 
 
-def test_a_typed_threshold_can_be_left_and_the_zoom_reset(qtbot: Any, page: ResultsPage) -> None:
-    page.show_tab("histogram")
-    plot = page.histogram.plot
-    before = dict(page.run.thresholds)
-    plot.ask_number("report", QPointF(40, 40))
-    editor = plot.findChild(QLineEdit)
-    assert editor is not None
-    QTest.keyClicks(editor, "77")
-    QTest.keyClick(editor, Qt.Key.Key_Escape)
-    assert plot.editor is None
-    assert page.run.thresholds == before
-    whole = plot.view.viewRange()[0]
-    plot.view.setXRange(whole[0] - 5000, whole[1] + 5000)
-    span = plot.view.viewRange()[0]
-    assert span[1] - span[0] < 2 * (whole[1] - whole[0]), "there is nothing to see out there"
-    plot.view.setXRange(*[sum(whole) / 2 - 1, sum(whole) / 2 + 1])
-    plot._note_zoom()
-    QTest.keyClick(plot, Qt.Key.Key_Home)
-    assert plot.view.viewRange()[0] == pytest.approx(whole, rel=0.05)
-
-
+@pytest.mark.thorough
 def test_a_run_is_prepared_once_more_as_it_was(qtbot: Any, page: ResultsPage) -> None:
     controller = page.window().controller
     controller.edit_run()
@@ -245,6 +190,7 @@ def test_a_run_is_prepared_once_more_as_it_was(qtbot: Any, page: ResultsPage) ->
     assert sheet.spec == page.run.spec
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_whichever_file_of_a_comparison_is_read_first_each_has_its_place(
     window: MainWindow, files: dict[str, str], order: tuple[int, int], monkeypatch: pytest.MonkeyPatch
@@ -261,6 +207,7 @@ def test_whichever_file_of_a_comparison_is_read_first_each_has_its_place(
     assert (space.queries_path, space.sequences_path) == both
 
 
+@pytest.mark.thorough
 def test_menus_show_what_is_on_and_end_with_quit(qtbot: Any, window: MainWindow) -> None:
     actions = window.actions_
     actions.update()
@@ -278,6 +225,7 @@ def test_menus_show_what_is_on_and_end_with_quit(qtbot: Any, window: MainWindow)
     assert QGuiApplication.clipboard().text() == "some text"
 
 
+@pytest.mark.thorough
 def test_files_over_the_window_are_welcomed(window: MainWindow) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile("/x.fasta")])
@@ -288,6 +236,7 @@ def test_files_over_the_window_are_welcomed(window: MainWindow) -> None:
     assert not window._drop_words.isVisible()
 
 
+@pytest.mark.thorough
 def test_exports_begin_where_the_last_one_went(qtbot: Any, page: ResultsPage, tmp_path: Path) -> None:
     controller = page.window().controller
     controller.settings.change(export_folder=str(tmp_path), export_form="tsv")
@@ -297,6 +246,7 @@ def test_exports_begin_where_the_last_one_went(qtbot: Any, page: ResultsPage, tm
     assert sheet._form.name == "tsv"
 
 
+@pytest.mark.thorough
 def test_more_rows_than_can_be_copied_are_refused_and_not_cut(
     qtbot: Any, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,14 +258,14 @@ def test_more_rows_than_can_be_copied_are_refused_and_not_cut(
     assert "200 rows are too many" in page.window().messages.messages[0].text
 
 
-@pytest.mark.parametrize("width", [1000, 1199, 1200, 1260, 1280])
-def test_all_tabs_fit_into_every_usual_width(qtbot: Any, window: MainWindow, families: Path, width: int) -> None:
+@pytest.mark.thorough
+def test_all_tabs_fit_into_every_usual_width(qtbot: Any, window: MainWindow, families: Path) -> None:
     window.controller.open_run_page(str(families))
     together = window.controller.page
-    assert together is not None
     qtbot.waitUntil(lambda: together.run.hit is not None)  # Details have something to say
-    window.resize(width, 700)
     bar = together.tabs.tabBar()
-    qtbot.waitUntil(lambda: window.width() == width and together.tabs.width() < width)
-    QApplication.processEvents()
-    assert sum(bar.tabRect(place).width() for place in range(bar.count())) <= together.tabs.width()
+    for width in (1000, 1199, 1200, 1260, 1280):
+        window.resize(width, 700)
+        qtbot.waitUntil(lambda width=width: window.width() == width and together.tabs.width() < width)
+        QApplication.processEvents()
+        assert sum(bar.tabRect(place).width() for place in range(bar.count())) <= together.tabs.width()

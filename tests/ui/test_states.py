@@ -71,6 +71,7 @@ def test_safe_mode_searches_named_files_on_the_reference(qtbot: Any, safe_window
     assert jobs[0].device == "reference"
 
 
+@pytest.mark.thorough
 def test_safe_mode_has_no_automatic_device(safe_window: MainWindow) -> None:
     controller = safe_window.controller
     controller.devices.choose_device("auto")
@@ -81,6 +82,7 @@ def test_safe_mode_has_no_automatic_device(safe_window: MainWindow) -> None:
     assert controller.workspace.device_ids == ["reference"], "of what no cluster computes"
 
 
+@pytest.mark.thorough
 def test_after_a_look_for_devices_the_choice_from_before_counts(qtbot: Any, safe_window: MainWindow) -> None:
     space = safe_window.controller.workspace
     assert space.device_id == "reference"
@@ -89,6 +91,7 @@ def test_after_a_look_for_devices_the_choice_from_before_counts(qtbot: Any, safe
     assert space.device_id == "0:0"
 
 
+@pytest.mark.thorough
 def test_safe_mode_continues_and_explains_on_the_reference(
     qtbot: Any, safe_window: MainWindow, made_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +114,7 @@ def test_safe_mode_continues_and_explains_on_the_reference(
 # ---- runs
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_read_says_so_and_offers_nothing(
     qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
 ) -> None:
@@ -137,12 +141,12 @@ def test_a_run_that_is_read_says_so_and_offers_nothing(
     assert seen
     assert set(seen) == {("Reading the run", False, False)}
     page = window.controller.page
-    assert page is not None
     qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_shown > 0)
     assert not page.unfinished_bar.isVisible()
     assert not isinstance(window.focusWidget(), QPushButton)
 
 
+@pytest.mark.thorough
 def test_filter_and_thresholds_are_cleared(window: MainWindow, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     own = dict(page.run.thresholds)
@@ -157,14 +161,14 @@ def test_filter_and_thresholds_are_cleared(window: MainWindow, opened: Callable[
 # ---- the laboratory
 
 
-@pytest.mark.parametrize("kind", ["synchronization", "ladder"])
+@pytest.mark.thorough
 def test_a_measurement_that_does_not_stop_by_itself_is_stopped(
     qtbot: Any, window: MainWindow, manners: Callable[..., None], press: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch, kind: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     manners(pause=3600)  # a kernel whose groups wait for each other for ever
     jobs = jobs_of(window)
-    window.controller.labs.open(kind)
+    window.controller.labs.open("synchronization")
     page = window.controller.labs.page
     press(page, "Run")
     qtbot.waitUntil(lambda: page.view.n_done > 0)
@@ -180,6 +184,7 @@ def test_a_measurement_that_does_not_stop_by_itself_is_stopped(
 # ---- files
 
 
+@pytest.mark.thorough
 def test_one_click_on_an_alignment_shows_it_everywhere(
     qtbot: Any, window: MainWindow, tmp_path: Path, made_run: Callable[..., Path]
 ) -> None:

@@ -33,7 +33,7 @@ def texts(parent: QWidget) -> str:
 
 
 def wait_for_end(qtbot: Any, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: window.controller.queue.current is None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.queue.current is None)
 
 
 def type_into(field: QLineEdit, text: str) -> None:
@@ -71,7 +71,7 @@ def test_groups_are_measured_and_rows_arrive_live(
         "job": "synchronization", "device": "0:0", "program": "sort", "groups": "7-12", "group_size": 32, "sets": 6,
         "runs": 5, "methods": ["launch", "lbs", "ilbs", "lfs", "ulfs"],
     }  # fmt: skip
-    qtbot.waitUntil(lambda: len(page.view.rows) == 2, timeout=30000)
+    qtbot.waitUntil(lambda: len(page.view.rows) == 2)
     assert page.stop_button.isVisible()
     assert "2 numbers of groups so far" in page.summary.text()
     wait_for_end(qtbot, window)

@@ -36,50 +36,43 @@ Searched = Callable[[MainWindow], ResultsPage]
 
 def test_dropped_files_sort_themselves_and_one_key_searches(qtbot: Any, loaded: MainWindow, searched: Searched) -> None:
     space = loaded.controller.workspace
-    assert space.profiles is not None
-    assert space.sequences is not None
     assert (space.profiles.name, space.sequences.name) == ("made.hmm", "made.fasta")
     page = searched(loaded)
     assert page.hits.table.model().rowCount() == 200
     assert "200 hits" in page.hits.counts.text()
     strip = loaded.jobs.row_of(loaded.controller.queue.items[0])
-    assert strip is not None
     assert "Search finished: 200 hits" in strip.words.text()
     qtbot.waitUntil(lambda: page.run.hit is not None)
     assert page.run.hit == page.run.hits.row_at(0), "the first hit is selected"
     assert loaded.focusWidget() is page.hits.table, "the arrow keys go through the hits"
 
 
-def test_a_click_on_the_primary_button_searches(qtbot: Any, loaded: MainWindow, press: Press) -> None:
-    press(loaded, "Run search")
-    qtbot.waitUntil(lambda: loaded.controller.page is not None, timeout=30000)
-
-
 def test_a_refused_file_is_told_and_listed(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Drop
 ) -> None:
     drop(window, [files["picture.fasta"]])
-    qtbot.waitUntil(lambda: bool(window.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: bool(window.messages.messages))
     assert "this is a picture. Choose a sequence file." in window.messages.messages[0].text
     assert window.messages.isVisible()
     press(window.messages, "")
     assert not window.messages.isVisible()
 
 
+@pytest.mark.thorough
 def test_a_missing_file_is_told(window: MainWindow, tmp_path: Path) -> None:
     window.controller.sources.open_paths([str(tmp_path / "gone.fasta")])
     assert "is not there" in window.messages.messages[0].text
 
 
+@pytest.mark.thorough
 def test_a_hmmer3_profile_without_statistics_is_not_searched(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
 ) -> None:
     drop(window, [files["bare3.hmm"], files["made.fasta"]])
-    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
-    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
     sheet = window.controller.search.sheet
-    assert sheet is not None
     assert not sheet.run_button.isEnabled()
     assert "no score statistics" in sheet.run_button.toolTip()
 
@@ -88,7 +81,7 @@ def test_a_hmmer3_profile_is_searched_with_a_preset(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop
 ) -> None:
     drop(window, [files["new.hmm"], files["made.fasta"]])
-    qtbot.waitUntil(lambda: window.controller.search.sheet is not None, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
     sheet = window.controller.search.sheet
     assert sheet.run_button.isEnabled()
     facts = dict(profile_facts(window.controller.workspace.profiles.cards[0]))
@@ -111,12 +104,12 @@ def test_dna_for_a_protein_profile_can_be_put_right(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Drop
 ) -> None:
     drop(window, [files["made.hmm"], files["dna.fasta"]])
-    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None, timeout=30000)
-    qtbot.waitUntil(lambda: window.controller.inspector.is_idle, timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None)
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
     assert not window.controller.search.sheet.run_button.isEnabled()
     press(window, "Read as proteins")
-    qtbot.waitUntil(lambda: window.controller.search.sheet.run_button.isEnabled(), timeout=30000)
+    qtbot.waitUntil(lambda: window.controller.search.sheet.run_button.isEnabled())
     assert "--alphabet amino" in window.controller.search.sheet.command.text()
 
 
@@ -146,21 +139,22 @@ def test_stop_says_what_is_kept_and_continue_ends_it(
     manners(pause=0.4)  # so that a busy machine stops it before it ends
     press(loaded, "Run search")
     queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2, timeout=30000)
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2)
     item = queue.current
     QTest.keyClick(loaded, Qt.Key.Key_Period, CTRL)
     assert "Stopping after this batch" in loaded.jobs.row_of(item).words.text()
-    qtbot.waitUntil(lambda: item.state == "stopped", timeout=30000)
+    qtbot.waitUntil(lambda: item.state == "stopped")
     page = loaded.controller.page
-    qtbot.waitUntil(lambda: page.unfinished_bar.isVisible(), timeout=30000)
+    qtbot.waitUntil(lambda: page.unfinished_bar.isVisible())
     manners(pause=0)
     press(page, "Continue")
     assert item not in queue.items, "the stopped job would offer to continue what is continued already"
-    qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
-    qtbot.waitUntil(lambda: page.run.hits.n_all == 200, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.is_complete)
+    qtbot.waitUntil(lambda: page.run.hits.n_all == 200)
     assert not page.unfinished_bar.isVisible()
 
 
+@pytest.mark.thorough
 def test_a_trace_of_the_next_run_lies_beside_it(
     qtbot: Any, loaded: MainWindow, press: Press, searched: Searched
 ) -> None:
@@ -172,14 +166,15 @@ def test_a_trace_of_the_next_run_lies_beside_it(
     page = searched(loaded)
     trace = page.run.path.with_suffix(".trace.json")
     assert {track.owner for track in spans_of(read_trace(trace))} == {"clalign worker"}
-    qtbot.waitUntil(lambda: any(trace.name in message.text for message in loaded.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: any(trace.name in message.text for message in loaded.messages.messages))
     assert "trace" in loaded.controller.queue.items[0].spec
     again = loaded.controller.jobs.search(loaded.controller.current_spec())
     item = next(item for item in loaded.controller.queue.items if item.run == again)
     assert "trace" not in item.spec, "only the next run was to be recorded"
-    qtbot.waitUntil(lambda: item.state == "done", timeout=30000)
+    qtbot.waitUntil(lambda: item.state == "done")
 
 
+@pytest.mark.thorough
 def test_a_trace_lies_where_nothing_else_is(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs, folder = loaded.controller.jobs, loaded.settings.runs
     monkeypatch.setattr(job_controller, "run_name", lambda spec, now: "one.two")
@@ -202,7 +197,7 @@ def test_pause_and_continue_in_the_strip(
 ) -> None:
     manners(pause=0.1)
     press(loaded, "Run search")
-    qtbot.waitUntil(lambda: loaded.controller.queue.current.done > 0, timeout=30000)
+    qtbot.waitUntil(lambda: loaded.controller.queue.current.done > 0)
     press(loaded.jobs, "Pause")
     assert loaded.controller.queue.current.state == "paused"
     press(loaded.jobs, "Continue")
@@ -217,9 +212,9 @@ def test_a_killed_worker_leaves_the_window_alive(
     manners(pause=0.1)
     press(loaded, "Run search")
     queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.3, timeout=30000)
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.3)
     os.kill(queue.worker.pid, signal.SIGKILL)
-    qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: bool(loaded.messages.messages))
     text = loaded.messages.messages[0].text
     assert "ended without an answer" in text
     assert "are safe" in text
@@ -228,13 +223,13 @@ def test_a_killed_worker_leaves_the_window_alive(
     page = loaded.controller.page
     assert page is not None
     assert queue.current.spec["device"] == "1:0"
-    qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 200, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 200)
 
 
 def test_a_failed_search_says_why(qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press) -> None:
     manners(fail="The device did not answer.")
     press(loaded, "Run search")
-    qtbot.waitUntil(lambda: bool(loaded.messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: bool(loaded.messages.messages))
     assert "The device did not answer. Choose another device." in loaded.messages.messages[0].text
     assert loaded.controller.page is None
 
@@ -245,12 +240,12 @@ def test_typing_filters_and_the_box_says_what_it_cannot_read(qtbot: Any, page: R
     QTest.keyClick(page.window(), Qt.Key.Key_F, CTRL)
     assert box.hasFocus()
     QTest.keyClicks(box, "kinase score>50")
-    qtbot.waitUntil(lambda: 0 < page.run.hits.n_shown < 100, timeout=30000)
+    qtbot.waitUntil(lambda: 0 < page.run.hits.n_shown < 100)
     assert " of 200 hits" in page.hits.counts.text().replace("\u202f", "")
     QTest.keyClicks(box, " score>")
-    qtbot.waitUntil(lambda: "number is expected" in page.hits.none.text(), timeout=30000)
+    qtbot.waitUntil(lambda: "number is expected" in page.hits.none.text())
     QTest.keyClick(page.window(), Qt.Key.Key_F, CTRL | Qt.KeyboardModifier.ShiftModifier)
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200)
 
 
 @pytest.mark.thorough
@@ -261,7 +256,7 @@ def test_a_header_click_sorts_reverses_and_restores(qtbot: Any, page: ResultsPag
     orders = []
     for _ in range(3):
         QTest.mouseClick(header.viewport(), LEFT, pos=place)
-        qtbot.waitUntil(lambda: not model.is_busy, timeout=30000)
+        qtbot.waitUntil(lambda: not model.is_busy)
         orders.append([model.row_at(place).name for place in range(200)])
     assert orders[0] == sorted(orders[0])
     assert orders[1] == sorted(orders[0], reverse=True)
@@ -271,7 +266,6 @@ def test_a_header_click_sorts_reverses_and_restores(qtbot: Any, page: ResultsPag
 def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: Press) -> None:
     table = page.hits.table
     QTest.mouseClick(table.viewport(), LEFT, pos=table.visualRect(page.run.hits.index(2, 1)).center())
-    assert page.run.hit is not None
     assert page.run.hit.name == page.run.hits.row_at(2).name
     window = page.window()
     card = window.details.hit
@@ -292,22 +286,23 @@ def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: 
     assert page.hit.alignment.n_columns < before
 
 
-def test_n_and_p_walk_through_the_hits(page: ResultsPage) -> None:
+def test_letters_are_commands_but_not_in_a_field(page: ResultsPage) -> None:
     window = page.window()
-    page.hits.table.setFocus()
-    page.hits.table.clearSelection()
-    for key, row in ((Qt.Key.Key_N, 0), (Qt.Key.Key_N, 1), (Qt.Key.Key_N, 2), (Qt.Key.Key_P, 1)):
-        QTest.keyClick(window, key)
-        assert page.hits.table.chosen_rows() == [row]
-
-
-@pytest.mark.thorough
-def test_letters_typed_into_a_field_are_no_commands(page: ResultsPage) -> None:
     page.hits.filter_box.setFocus()
     page.hits.table.clearSelection()
     QTest.keyClicks(page.hits.filter_box, "npld")
     assert page.hits.filter_box.text() == "npld"
     assert page.hits.table.chosen_rows() == []
+    page.hits.filter_box.clear()
+    page.hits.table.setFocus()
+    for key, row in ((Qt.Key.Key_N, 0), (Qt.Key.Key_N, 1), (Qt.Key.Key_N, 2), (Qt.Key.Key_P, 1)):
+        QTest.keyClick(window, key)
+        assert page.hits.table.chosen_rows() == [row]
+    page.histogram.plot.setFocus()
+    assert page.histogram.plot.log_counts
+    QTest.keyClick(window, Qt.Key.Key_L)
+    assert not page.histogram.plot.log_counts
+    assert page.histogram.plot.counts_axis.tickStrings([20.0], 1, 1) == ["20"]
 
 
 def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, press: Press) -> None:
@@ -324,11 +319,11 @@ def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, pr
         QTest.mouseMove(plot.viewport(), start + (end - start) * step / 10)
         qtbot.wait(10)
     QTest.mouseRelease(plot.viewport(), LEFT, pos=end)
-    qtbot.waitUntil(lambda: page.run.hits.n_shown < 150 and not page.run.hits.is_busy, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown < 150 and not page.run.hits.is_busy)
     assert page.run.thresholds["report"] == pytest.approx(60, abs=3)
     assert all(page.run.hits.row_at(n).score >= page.run.thresholds["report"] for n in range(page.run.hits.n_shown))
     press(page, "Reset thresholds")
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200)
 
 
 @pytest.mark.thorough
@@ -350,24 +345,16 @@ def test_keys_move_the_lines_and_a_number_can_be_typed(qtbot: Any, page: Results
     assert "33.5" in page.run.tag("significant", short=True)
 
 
-def test_l_switches_the_scale(page: ResultsPage) -> None:
-    page.histogram.plot.setFocus()
-    assert page.histogram.plot.log_counts
-    QTest.keyClick(page.window(), Qt.Key.Key_L)
-    assert not page.histogram.plot.log_counts
-    assert page.histogram.plot.counts_axis.tickStrings([20.0], 1, 1) == ["20"]
-
-
 @pytest.mark.thorough
-def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_path: Path, press: Press) -> None:
+def test_an_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_path: Path, press: Press) -> None:
     window = page.window()
     page.hits.table.choose_row(0)
-    for number, form in enumerate(engine_named("plan7").exports):
+    for number, form in enumerate(engine_named("plan7").exports[:3]):
         QTest.keyClick(window, Qt.Key.Key_E, CTRL)
         sheet = window.sheets.sheet
         assert isinstance(sheet, ExportSheet)
         QTest.mouseClick(sheet.forms.button(number), LEFT, pos=QPoint(6, 8))
-        which = ("all", "filtered", "selected")[number % 3]
+        which = ("all", "filtered", "selected")[number]
         QTest.mouseClick(sheet.button_of(which), LEFT, pos=QPoint(6, 8))
         path = tmp_path / f"out{number}" / f"hits{form.ending}"
         sheet.path.setText(str(path))
@@ -377,16 +364,16 @@ def test_every_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, t
         sheet.path.setText(str(path) + " ")
         press(sheet, "Export")
         told = f"written to {path}"
-        qtbot.waitUntil(lambda told=told: any(told in m.text for m in window.messages.messages), timeout=30000)
+        qtbot.waitUntil(lambda told=told: any(told in m.text for m in window.messages.messages))
         assert path.read_text() == f"{form.name} {1 if which == 'selected' else 200}\n"
 
 
 def test_verify_says_all_equal(qtbot: Any, page: ResultsPage, press: Press) -> None:
     page.hits.table.choose_row(0)
     press(page.window().details, "Verify")
-    qtbot.waitUntil(lambda: any("all equal" in m.text for m in page.window().messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: any("all equal" in m.text for m in page.window().messages.messages))
     press(page, "Verify")
-    qtbot.waitUntil(lambda: any("Checked 50 of 50" in m.text for m in page.window().messages.messages), timeout=30000)
+    qtbot.waitUntil(lambda: any("Checked 50 of 50" in m.text for m in page.window().messages.messages))
 
 
 def test_opening_a_run_shows_it_again(
@@ -395,11 +382,10 @@ def test_opening_a_run_shows_it_again(
     path = made_run(profiles=2)
     drop(window, [str(path)])
     page = window.controller.page
-    assert page is not None
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200)
     assert page.profiles.isVisible()
     QTest.keyClick(page.profiles, Qt.Key.Key_Down)
-    qtbot.waitUntil(lambda: page.run.profile == 1, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.profile == 1)
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
     assert window.controller.page is None
     assert window.settings.recent[0].path == str(path)
@@ -411,15 +397,16 @@ def test_an_unfinished_run_offers_to_continue(
     path = made_run(batches=10, hits=20, complete=False)
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
-    qtbot.waitUntil(lambda: page.unfinished_bar.isVisible(), timeout=30000)
-    qtbot.waitUntil(lambda: page.run.hit is not None, timeout=30000)
+    qtbot.waitUntil(lambda: page.unfinished_bar.isVisible())
+    qtbot.waitUntil(lambda: page.run.hit is not None)
     assert page.hits.table.first_chosen() == 0, "the first hit is there to be looked at"
     press(page, "Continue")
-    qtbot.waitUntil(lambda: page.run.is_complete, timeout=30000)
+    qtbot.waitUntil(lambda: page.run.is_complete)
     with open_run(path) as run:
         assert run.n_hits() == 200
 
 
+@pytest.mark.thorough
 def test_the_reference_goes_on_with_a_run_only_where_that_is_wanted(
     qtbot: Any, window: MainWindow, made_run: Callable[..., Path], press: Press, monkeypatch: pytest.MonkeyPatch,
     fake: ModuleType,
@@ -439,6 +426,7 @@ def test_the_reference_goes_on_with_a_run_only_where_that_is_wanted(
     assert [job["device"] for job in asked] == [fake.CPU.id, "reference"]
 
 
+@pytest.mark.thorough
 def test_a_run_without_hits_names_the_best(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press, searched: Searched
 ) -> None:
@@ -447,7 +435,7 @@ def test_a_run_without_hits_names_the_best(
     assert page.empty.isVisible()
     assert "No hits at E ≤ 10" in page.empty.heading.text()
     press(page.empty, "Search with a higher limit…")
-    qtbot.waitUntil(lambda: loaded.controller.search.sheet is not None, timeout=30000)
+    qtbot.waitUntil(lambda: loaded.controller.search.sheet is not None)
     assert loaded.controller.search.sheet.form.values()[0]["evalue"] == 100
 
 
@@ -469,13 +457,13 @@ def test_nothing_is_drawn_or_offered_before_there_is_anything(
     assert not any(isinstance(item, PlotCurveItem) and item.isVisible() for item in plot.view.addedItems)
     manners(batches=40, hits=0, pause=0.05)
     QTest.keyClick(loaded, Qt.Key.Key_R, CTRL)
-    qtbot.waitUntil(lambda: loaded.controller.page is not None, timeout=30000)
+    qtbot.waitUntil(lambda: loaded.controller.page is not None)
     page = loaded.controller.page
-    qtbot.waitUntil(lambda: page.empty.isVisible(), timeout=30000)
+    qtbot.waitUntil(lambda: page.empty.isVisible())
     assert page.run.is_live
     assert "No hits yet" in page.empty.heading.text()
     assert not page.wider.isVisible()
-    qtbot.waitUntil(lambda: page.wider.isVisible(), timeout=30000)
+    qtbot.waitUntil(lambda: page.wider.isVisible())
     assert page.run.is_complete
 
 
@@ -488,4 +476,4 @@ def test_an_example_runs_at_once_where_that_is_wished(
     jobs: list[dict[str, Any]] = []
     window.controller.queue.job_added.connect(lambda item: jobs.append(item.spec))
     window.controller.open_example(name, next(iter(examples())))
-    qtbot.waitUntil(lambda: any("run" in job for job in jobs), timeout=30000)
+    qtbot.waitUntil(lambda: any("run" in job for job in jobs))
