@@ -12,6 +12,7 @@ from PySide6.QtCore import QMetaObject, QObject, QProcess, QTimer, Signal
 from clalign.errors import ExitCode
 from clalign.jobs import LAST, Event
 from clalign.jobs.processes import own_command
+from clalign.values.documents import JobRequest
 
 END_SECONDS = 5
 """A worker that was told that nobody listens any more has this long to end by itself."""
@@ -69,7 +70,7 @@ class WorkerProcess(QObject):
     def __init__(
         self,
         command: list[str],
-        job: dict[str, Any],
+        job: JobRequest,
         parent: QObject | None = None,
         waiting: QProcess | None = None,
         stays: bool = False,

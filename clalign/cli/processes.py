@@ -22,7 +22,7 @@ from clalign.cli.streams import tell
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
 from clalign.jobs.processes import ProcessNotStarted
-from clalign.values.documents import JobRequest
+from clalign.values.documents import JobRequest, JobResult
 
 LAST_KINDS = ("finished", "cancelled", "failed")
 """A worker's last event is one of these; one that ends without them was lost."""
@@ -48,7 +48,7 @@ class ReportedError(ClalignError):
         Whether the run that it should make is there, and somebody else's.
     """
 
-    def __init__(self, value: dict[str, Any]) -> None:
+    def __init__(self, value: JobResult) -> None:
         super().__init__(value["message"], value.get("hint") or "")
         self.exit_code = ExitCode(value["exit_code"])
         self.traceback: str | None = value.get("traceback")
@@ -196,7 +196,7 @@ def _started() -> subprocess.Popen[str]:
         raise ProcessNotStarted("a worker process", error) from error
 
 
-def run_job(job: JobRequest) -> dict[str, Any]:
+def run_job(job: JobRequest) -> JobResult:
     """Run a short job in a worker and return what it finished with.
 
     Raises

@@ -6,6 +6,8 @@ from typing import Any
 
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from clalign.values.documents import Explanation
+
 from ... import formatting, theme
 from ...views.results.explain_sheet import ExplainSheet
 from ...views.widgets.parts import (
@@ -25,12 +27,12 @@ class FilterSheet(ExplainSheet):
     )
     WAIT_WORDS = "Every filter is computed for this one sequence…"
 
-    def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
+    def parts(self, value: Explanation, verdict: QWidget) -> list[QWidget]:
         """Return the widgets of an explanation, from the top."""
         steps = [part for step in value["steps"] for part in (line(), step_card(step))]
         return [label(formatting.breakable(explanation_title(value)), "muted", wrap=True), verdict, *steps]
 
-    def text(self, value: dict[str, Any]) -> str:
+    def text(self, value: Explanation) -> str:
         """Return the whole explanation as plain text."""
         return explanation_text(value)
 

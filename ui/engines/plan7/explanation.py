@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clalign.values.documents import Explanation
 from clalign.values.evalues import distinguishing_decimals
 
 from ... import formatting
@@ -61,13 +62,13 @@ def step_note(step: dict[str, Any]) -> str:
     return left_out if left_out.startswith(LEFT_OUT) else ""
 
 
-def explanation_title(value: dict[str, Any]) -> str:
+def explanation_title(value: Explanation) -> str:
     """Return which sequence and profile it is about."""
     length = "" if value.get("length") is None else f" ({formatting.plural(value['length'], 'residue')})"
     return f"{value['target']}{length} and the profile {value['profile']}"
 
 
-def explanation_text(value: dict[str, Any]) -> str:
+def explanation_text(value: Explanation) -> str:
     """Return the whole explanation as plain text."""
     lines = [explanation_title(value), ""]
     for step in value["steps"]:
