@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from typing import Any
 
 from PySide6.QtCore import QMetaObject, QObject, QProcess, QTimer, Signal
 
@@ -187,7 +186,7 @@ class WorkerProcess(QObject):
         """End a worker that does not answer; its results up to the last batch are in the run file."""
         self._process.kill()
 
-    def _write(self, message: dict[str, Any]) -> None:
+    def _write(self, message: JobRequest) -> None:
         if self.is_running:
             self._process.write(json.dumps(message).encode() + b"\n")
 

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
 from clalign.cli import starting
 from clalign.cli.environment import LOG_VARIABLE
@@ -95,7 +95,7 @@ class WorkerProcess:
         """Send ``cancel``, ``pause`` or ``continue``."""
         self._tell({"command": command})
 
-    def _tell(self, data: dict[str, Any]) -> None:
+    def _tell(self, data: JobRequest) -> None:
         with contextlib.suppress(OSError, ValueError):  # one that has ended is noticed where its events are read
             assert self._process.stdin
             self._process.stdin.write(json.dumps(data) + "\n")

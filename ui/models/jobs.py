@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -396,7 +396,7 @@ class JobQueue(QObject):
         said = {name: formatting.in_window(value.get(name) or "", engine) for name in ("message", "hint")}
         self._end("failed", **said, traceback=value.get("traceback") or "", exit_code=int(value["exit_code"] or 0))
 
-    def _end(self, state: JobState, **facts: Any) -> None:
+    def _end(self, state: JobState, **facts: object) -> None:
         item, worker = self._current, self.worker
         if item is None or worker is None:
             return

@@ -140,7 +140,7 @@ class Offer:
 
     text: str = ""
     command: str = ""
-    arguments: tuple[Any, ...] = ()
+    arguments: tuple[object, ...] = ()
     tip: str = ""
     place: Literal["head", "each", "foot"] = "head"
     said: tuple[str, str] = ("", "")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from clalign.engines.plan7.steps import Step
 from clalign.values.documents import Explanation
 
 from ... import formatting, theme
@@ -37,7 +36,7 @@ class FilterSheet(ExplainSheet):
         return explanation_text(value)
 
 
-def step_card(step: dict[str, Any]) -> QWidget:
+def step_card(step: Step) -> QWidget:
     """Return the widgets of one step."""
     made = QWidget()
     grid = QGridLayout(made)
