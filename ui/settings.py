@@ -16,6 +16,7 @@ from PySide6.QtCore import QSettings
 
 from clalign.formats.small_files import read_small_file
 from clalign.formats.writers import replaced_file
+from clalign.values.documents import SpecFields
 
 from .formatting import file_words
 
@@ -57,7 +58,7 @@ class Preferences:
     run_examples: bool = False
     log_counts: bool = True
     posterior: bool = True
-    options: dict[str, Any] = field(default_factory=dict)
+    options: SpecFields = field(default_factory=dict)
     export_folder: str = ""
     export_form: str = ""
 

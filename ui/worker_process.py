@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from typing import Any
 
 from PySide6.QtCore import QMetaObject, QObject, QProcess, QTimer, Signal
 
 from clalign.errors import ExitCode
 from clalign.jobs import LAST, Event
 from clalign.jobs.processes import own_command
+from clalign.values.documents import JobRequest
 
 END_SECONDS = 5
 """A worker that was told that nobody listens any more has this long to end by itself."""
@@ -69,7 +69,7 @@ class WorkerProcess(QObject):
     def __init__(
         self,
         command: list[str],
-        job: dict[str, Any],
+        job: JobRequest,
         parent: QObject | None = None,
         waiting: QProcess | None = None,
         stays: bool = False,
@@ -186,7 +186,7 @@ class WorkerProcess(QObject):
         """End a worker that does not answer; its results up to the last batch are in the run file."""
         self._process.kill()
 
-    def _write(self, message: dict[str, Any]) -> None:
+    def _write(self, message: JobRequest) -> None:
         if self.is_running:
             self._process.write(json.dumps(message).encode() + b"\n")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clalign.cli.options import progress_mode
 from clalign.cli.outputs import Outputs
 from clalign.cli.streams import show
 from clalign.errors import ExitCode
-from clalign.values.documents import JobRequest
+from clalign.values.documents import JobRequest, JobResult
 
 if TYPE_CHECKING:
     from clalign.cli.run_places import RunPlace
@@ -56,7 +56,7 @@ def foretell(job: JobRequest, place: RunPlace, outputs: Outputs, arguments: argp
     return ExitCode.DONE
 
 
-def lines_of(found: dict[str, Any], files: list[tuple[str, str]]) -> Iterator[str]:
+def lines_of(found: JobResult, files: list[tuple[str, str]]) -> Iterator[str]:
     """Yield what would be done, line by line.
 
     Parameters
@@ -92,7 +92,7 @@ def lines_of(found: dict[str, Any], files: list[tuple[str, str]]) -> Iterator[st
         yield f"{'' if number else 'output:':<11s}{what} to {path}"
 
 
-def _time(found: dict[str, Any]) -> str:
+def _time(found: JobResult) -> str:
     from clalign.cli.progress import duration
 
     seconds, building = found["seconds"], found["build_seconds"]

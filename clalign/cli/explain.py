@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 from clalign.cli.inputs import in_files, is_run, there
 from clalign.cli.options import (
@@ -22,6 +21,7 @@ from clalign.cli.parser import Commands, UsageError
 from clalign.cli.streams import show
 from clalign.engines.engine import Engine, engine_of, engine_of_command
 from clalign.errors import InputError, OptionError, several_named
+from clalign.values.documents import JobRequest
 
 COMMAND = "clalign explain"
 
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _job_of_files(arguments: argparse.Namespace, profiles: str, targets: str) -> dict[str, Any]:
+def _job_of_files(arguments: argparse.Namespace, profiles: str, targets: str) -> JobRequest:
     from clalign.formats.profiles import load_profiles
 
     arguments.profiles, arguments.targets, shown = profiles, targets, arguments.profiles
@@ -100,7 +100,7 @@ def _job_of_files(arguments: argparse.Namespace, profiles: str, targets: str) ->
     return {"job": "explain", "of": ENGINE.job, "spec": spec.to_dict(), "profile": number, "name": arguments.name}
 
 
-def _job_of_run(arguments: argparse.Namespace) -> tuple[dict[str, Any], Engine]:
+def _job_of_run(arguments: argparse.Namespace) -> tuple[JobRequest, Engine]:
     from clalign.runs.run_file import open_run
 
     options = [field.name for field in dataclasses.fields(ENGINE.spec) if "flag" in field.metadata]

@@ -9,7 +9,7 @@ import sys
 from argparse import SUPPRESS
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Literal, get_args, get_type_hints
 
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import tell
@@ -26,9 +26,7 @@ ProgressMode = Literal["bar", "plain", "json", "none", "quiet"]
 PROGRESS_CHOICES = ("auto", "bar", "plain", "json", "none")
 
 
-def add_fields(
-    parser: CommandParser, spec: type[Any], command: Command | None = None
-) -> dict[str, argparse._ArgumentGroup]:
+def add_fields(parser: CommandParser, spec: type, command: Command | None = None) -> dict[str, argparse._ArgumentGroup]:
     """Add a flag for each field of a spec that has one, and return their groups by title.
 
     Only what was given comes into the namespace; see `spec_of`. `command` is that of an engine, if it is one.

@@ -7,7 +7,6 @@ import os
 from argparse import SUPPRESS
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -16,6 +15,7 @@ from clalign.cli.parser import UsageError
 from clalign.engines.commands import Files
 from clalign.engines.exports import ALWAYS_TAKEN, OPTIONS, TEXT_WIDTH, Export, Shape, ShapeOption
 from clalign.errors import OptionError
+from clalign.values.documents import SpecFields
 from clalign.values.typed_numbers import OutOfRange, signed_number, whole_number
 
 WITHOUT_WIDTH = "--notextw"
@@ -36,7 +36,7 @@ class Outputs(Struct, frozen=True):
     shape: Shape = Shape()
 
     @property
-    def how(self) -> dict[str, Any]:
+    def how(self) -> SpecFields:
         """Fields of the `Choice` of every export."""
         alignment_file = next((path for one, path in self.files if one.aligns == "all queries"), "")
         return {**asdict(self.shape), "alignment_file": alignment_file}

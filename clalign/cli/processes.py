@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
 from clalign.cli import starting
 from clalign.cli.environment import LOG_VARIABLE
@@ -22,7 +22,7 @@ from clalign.cli.streams import tell
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
 from clalign.jobs.processes import ProcessNotStarted
-from clalign.values.documents import JobRequest
+from clalign.values.documents import JobRequest, JobResult
 
 LAST_KINDS = ("finished", "cancelled", "failed")
 """A worker's last event is one of these; one that ends without them was lost."""
@@ -48,7 +48,7 @@ class ReportedError(ClalignError):
         Whether the run that it should make is there, and somebody else's.
     """
 
-    def __init__(self, value: dict[str, Any]) -> None:
+    def __init__(self, value: JobResult) -> None:
         super().__init__(value["message"], value.get("hint") or "")
         self.exit_code = ExitCode(value["exit_code"])
         self.traceback: str | None = value.get("traceback")
@@ -95,7 +95,7 @@ class WorkerProcess:
         """Send ``cancel``, ``pause`` or ``continue``."""
         self._tell({"command": command})
 
-    def _tell(self, data: dict[str, Any]) -> None:
+    def _tell(self, data: JobRequest) -> None:
         with contextlib.suppress(OSError, ValueError):  # one that has ended is noticed where its events are read
             assert self._process.stdin
             self._process.stdin.write(json.dumps(data) + "\n")
@@ -196,7 +196,7 @@ def _started() -> subprocess.Popen[str]:
         raise ProcessNotStarted("a worker process", error) from error
 
 
-def run_job(job: JobRequest) -> dict[str, Any]:
+def run_job(job: JobRequest) -> JobResult:
     """Run a short job in a worker and return what it finished with.
 
     Raises

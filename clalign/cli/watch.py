@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clalign import tracing
 from clalign.cli.early_outputs import Ahead
@@ -24,7 +24,7 @@ from clalign.common.amounts import rate_text
 from clalign.engines.engine import engine_for
 from clalign.errors import ClalignError, ExitCode, command_for
 from clalign.jobs import Event, WarningContext
-from clalign.values.documents import JobRequest
+from clalign.values.documents import JobRequest, JobResult
 
 if TYPE_CHECKING:
     from clalign.cli.starting import WorkerAhead
@@ -196,7 +196,7 @@ def watch_job(
     take: Callable[[Event], None] = lambda event: None,
     interruptions: Interruptions | None = None,
     worker_ahead: WorkerAhead | None = None,
-) -> dict[str, Any]:
+) -> JobResult:
     """Run a job that makes no run file; show its progress, obey Ctrl-C, and return what it finished with.
 
     Parameters
@@ -280,7 +280,7 @@ def tell_remarks(path: Path, display: Progress) -> None:
         display.say(text)
 
 
-def summary(value: dict[str, Any], did: str = "Searched") -> str:
+def summary(value: JobResult, did: str = "Searched") -> str:
     """Return the sentence that a finished run ends with."""
     if value.get("was_complete"):
         return "The run was complete already: nothing was searched, its results were written again."

@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clalign import tracing
 from clalign.cli.environment import begin_loading, log_level
@@ -173,10 +173,13 @@ def _compute(engine: Engine, request: JobRequest, job: Job, devices: Devices) ->
         from clalign.runs.run_file import create_run
 
     spec = engine.spec.from_dict(request["spec"])
-    # Of the sequences when the user looked at them, and the words that were typed.
-    kept: dict[str, Any] = {name: request.get(name) for name in ("seen_digest", "command")}
+    path = Path(request["run"])
     with tracing.span("make the run file", "storing"):
-        made = create_run(Path(request["run"]), engine=engine.name, spec=spec.to_dict(), state="new", **kept)
+        made = create_run(
+            path, engine=engine.name, spec=spec.to_dict(), state="new",
+            seen_digest=request.get("seen_digest"),  # of the sequences when the user looked at them
+            command=request.get("command"),  # the words that were typed
+        )  # fmt: skip
     with made as file:
         if request.get("temporary"):
             file.make_temporary()

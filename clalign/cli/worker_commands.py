@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clalign.errors import ClalignError, ExitCode
 from clalign.jobs import Event, Job
@@ -86,7 +86,7 @@ class Orders:
             time.sleep(GRACE_SECONDS)
             os._exit(ExitCode.STOPPED)  # it hangs in a driver
 
-    def _take(self, order: dict[str, Any]) -> None:
+    def _take(self, order: JobRequest) -> None:
         if "job" in order:
             self._job, self._run = Job(self._send), order.get("run")
             self._waiting.put(Order(order, self._job))

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from clalign import tracing
 from clalign.cli.environment import end_loading, leave_threads_out
@@ -24,6 +23,7 @@ from clalign.compute.opencl.choice import Devices
 from clalign.errors import ExitCode
 from clalign.jobs import Job
 from clalign.values.devices import needs_drivers
+from clalign.values.documents import JobRequest
 
 IDLE_SECONDS = 300.0
 """So long a worker waits for its next job."""
@@ -34,7 +34,7 @@ MIN_SHARE_FREE = 0.1
 MAX_SHARE_KEPT = 0.1
 """Of the machine's memory a worker that stays may hold so much."""
 
-Perform = Callable[[dict[str, Any], Job, int | None], int]
+Perform = Callable[[JobRequest, Job, int | None], int]
 
 
 def serve(orders: Orders, ahead: Ahead, perform: Perform, stays: bool) -> int | None:

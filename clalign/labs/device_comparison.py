@@ -7,7 +7,6 @@ import hashlib
 import platform
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +19,12 @@ from clalign.compute.sessions import Session
 from clalign.errors import DeviceError, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.comparison_documents import break_even, judged
+from clalign.labs.measuring import Row
 from clalign.stages.peak import PEAK, peak_loads
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import REFERENCE, Device
+from clalign.values.documents import JobRequest
 from clalign.values.profiles import IntegerProfile
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 from clalign.values.synthetic import random_codes, random_profile, swissprot_lengths
@@ -97,7 +98,7 @@ class BenchJob(Struct, frozen=True):
         """Cells of the whole job."""
         return float(self.database.n_residues) * self.model.length
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Row:
         """Return what makes this job the same on another machine, as plain data."""
         digest = hashlib.sha256(self.database.codes[:].data)
         for array in (self.database.offsets, self.model.match, self.model.insert, self.model.transitions):
@@ -156,7 +157,7 @@ def _sample(database: SequenceDatabase, nodes: int) -> npt.NDArray[np.int64]:
     return kept
 
 
-def compare_devices(devices: list[Device], spec: BenchSpec, context: JobContext) -> dict[str, Any]:
+def compare_devices(devices: list[Device], spec: BenchSpec, context: JobContext) -> Row:
     """Run a job on each device and return the comparison's document.
 
     Parameters
@@ -177,7 +178,7 @@ def compare_devices(devices: list[Device], spec: BenchSpec, context: JobContext)
     job = bench_job(spec, context)
     share = job.cells * (1 + REPEATS) * (1.0 + sum(1.0 / stride for stride in STRIDES))
     meter = _Meter(context, share * len(devices))
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for number, device in enumerate(devices):
         meter.begin(device.name, number * share)
         rows = judged([*rows, measured_row(device, job, meter)])
@@ -213,9 +214,9 @@ class _Meter(Struct):
         self.context.check()
 
 
-def measured_row(device: Device, job: BenchJob, meter: _Meter) -> dict[str, Any]:
+def measured_row(device: Device, job: BenchJob, meter: _Meter) -> Row:
     """Measure a device; what its driver reports instead is in ``error``."""
-    row: dict[str, Any] = {"device": device.to_dict(), **dict.fromkeys(ROW_KEYS), "curve": []}
+    row: Row = {"device": device.to_dict(), **dict.fromkeys(ROW_KEYS), "curve": []}
     try:
         measure = _measure_reference if device.kind == "reference" else _measure
         return {**row, **measure(device, job, meter)}
@@ -229,7 +230,7 @@ ROW_KEYS = (
 )  # fmt: skip
 
 
-def _measure_reference(device: Device, job: BenchJob, meter: _Meter) -> dict[str, Any]:
+def _measure_reference(device: Device, job: BenchJob, meter: _Meter) -> Row:
     """Measure the reference on the sample, which is all that it can do in time."""
     batch = job.database.select(job.sample)
     began = time.perf_counter()
@@ -242,7 +243,7 @@ def _measure_reference(device: Device, job: BenchJob, meter: _Meter) -> dict[str
             "residues": int(batch.offsets[-1])}  # fmt: skip
 
 
-def _measure(device: Device, job: BenchJob, meter: _Meter) -> dict[str, Any]:
+def _measure(device: Device, job: BenchJob, meter: _Meter) -> Row:
     began = time.perf_counter()
     with open_session(device, meter.context.check) as session:
         open_seconds = time.perf_counter() - began
@@ -344,7 +345,7 @@ class _Runner(Struct, frozen=True):
             first = last
         return found
 
-    def point(self, stride: int, start_seconds: float) -> dict[str, Any]:
+    def point(self, stride: int, start_seconds: float) -> Row:
         """Return the time that a smaller database takes, start-up included."""
         database = thinned(self.job.database, stride)
         self.run(database)  # another shape of kernel may have to be built
@@ -366,7 +367,7 @@ def thinned(database: SequenceDatabase, stride: int) -> SequenceDatabase:
     )
 
 
-def run_bench(request: dict[str, Any], context: JobContext) -> dict[str, Any]:
+def run_bench(request: JobRequest, context: JobContext) -> Row:
     """Run the job ``bench``: ``devices`` (ids or words; none: every one that is ready), ``nodes``, ``residues``."""
     from clalign.compute.opencl.choice import all_devices
     from clalign.values.devices import choose_devices

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from clalign.jobs import JobContext
@@ -72,7 +70,7 @@ def random_pairs(n: int, length: int, seed: int) -> PairBatch:
     return PairBatch.in_step(queries, targets)
 
 
-def run_pair_ladder(spec: PairLadderSpec, context: JobContext) -> dict[str, Any]:
+def run_pair_ladder(spec: PairLadderSpec, context: JobContext) -> Row:
     """Measure the ladder and return its document; see `clalign.labs.ladder.climb`.
 
     Raises

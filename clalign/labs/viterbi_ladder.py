@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -74,7 +73,7 @@ class ViterbiLadderSpec(LadderSpec, frozen=True):
     seconds: float = BASIC_SECONDS
 
 
-def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> dict[str, Any]:
+def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> Row:
     """Measure the ladder and return its document; see `clalign.labs.ladder.climb`.
 
     Raises
@@ -104,7 +103,7 @@ def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> dict[str, Any]:
         bench.close()
 
 
-def _document(spec: LadderSpec, device: Device, job: data.LadderData) -> dict[str, Any]:
+def _document(spec: LadderSpec, device: Device, job: data.LadderData) -> Row:
     lengths = np.diff(job.batch.offsets)
     database = {
         "source": job.source,
@@ -143,7 +142,7 @@ def expected_scores(bench: Bench, job: data.LadderData) -> Values:
     return expected
 
 
-def _rung(bench: Bench, rung: Rung, job: data.LadderData, expected: Values) -> dict[str, Any]:
+def _rung(bench: Bench, rung: Rung, job: data.LadderData, expected: Values) -> Row:
     """Check and time one rung; what cannot run says why."""
     choices = rung.choices and rung.choices.within(bench.device)
     if choices is None:
@@ -164,14 +163,14 @@ def _rung(bench: Bench, rung: Rung, job: data.LadderData, expected: Values) -> d
 def _measured(
     bench: Bench, stage: ViterbiLadderStage | ViterbiStage, job: data.LadderData, expected: Values,
     runs: int | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> Row:  # fmt: skip
     """Check and time a stage, and say why if that is not possible."""
     program = isinstance(stage, ViterbiStage)
     source = f"viterbi_{stage.shape}" if isinstance(stage, ViterbiStage) else SOURCE
     # The program's own kernels keep a batch on the device, so their copies show only with a batch that is new to it.
     batch = replace(job.batch) if program else job.batch
 
-    def measure() -> dict[str, Any]:
+    def measure() -> Row:
         scores, known, copies = bench.first_run(stage, source, batch, job.model)
         n_differing = int((scores.values != expected).sum())
         if n_differing:
@@ -195,12 +194,12 @@ def _measured(
     return bench.attempt(measure)
 
 
-def _compared(row: dict[str, Any]) -> str:
+def _compared(row: Row) -> str:
     """Return which times of a row are compared: overlapped copies shorten no kernel."""
     return "total_seconds" if row["choices"].get("copies") == "overlapped" else "kernel_seconds"
 
 
-def _experiment(name: str, bench: Bench, job: data.LadderData, n_cells: float, seed: int) -> dict[str, Any]:
+def _experiment(name: str, bench: Bench, job: data.LadderData, n_cells: float, seed: int) -> Row:
     if name == "granularity":
         return {"granularity": _granularity(bench, job)}
     if name == "divergence":
@@ -208,7 +207,7 @@ def _experiment(name: str, bench: Bench, job: data.LadderData, n_cells: float, s
     return {"work_group": _work_groups(bench, job)}
 
 
-def _granularity(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
+def _granularity(bench: Bench, job: data.LadderData) -> list[Row]:
     """Time whole sequences, some rows, one row and one node a launch, on sequences cut short.
 
     Launches cost the host and the driver time between the kernels, so whole times count here.
@@ -245,7 +244,7 @@ def _granularity(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
     return rows
 
 
-def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int) -> list[dict[str, Any]]:
+def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int) -> list[Row]:
     """Time the basic rung on the four published sets; the speed of each second is compared with the one before."""
     sets = data.divergence_sets(np.random.default_rng(seed), n_residues)
     stage, rows = ViterbiLadderStage(BASIC.within(bench.device)), []
@@ -269,7 +268,7 @@ def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int
     return rows
 
 
-def _work_groups(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
+def _work_groups(bench: Bench, job: data.LadderData) -> list[Row]:
     """Time the published final combination with work-groups of many sizes."""
     expected = bench.session.run(VITERBI, job.batch, job.model).values
     rows = []
@@ -280,7 +279,7 @@ def _work_groups(bench: Bench, job: data.LadderData) -> list[dict[str, Any]]:
     return rows
 
 
-def _copy_shares(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _copy_shares(rows: list[Row]) -> list[Row]:
     """Return the share of copies in the time of kernels and copies of each rung."""
     return [
         {

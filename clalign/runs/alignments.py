@@ -33,15 +33,21 @@ class StoredRow(Struct, frozen=True):
     text: str
 
 
+StoredAlignmentFacts = dict[str, Any]
+"""What an engine says of an alignment that it stores."""
+
+
 class StoredAlignment(Struct, frozen=True):
     """An alignment of many rows; `facts` are plain data that the engine keeps with it."""
 
     id: int
     name: str
-    facts: dict[str, Any]
+    facts: StoredAlignmentFacts
 
 
-def write_alignment(connection: RunConnection, name: str, facts: dict[str, Any], rows: Iterable[StoredRow]) -> int:
+def write_alignment(
+    connection: RunConnection, name: str, facts: StoredAlignmentFacts, rows: Iterable[StoredRow]
+) -> int:
     """Write an alignment, and return its id; the caller has opened a transaction."""
     found = connection.execute("INSERT INTO alignments (name, facts) VALUES (?, ?)", (name, json.dumps(facts)))
     number = int(found.lastrowid or 0)

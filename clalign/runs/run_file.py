@@ -17,14 +17,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.errors import ClalignError, DamagedRun, OutputError, RunExists
 from clalign.runs import notes
-from clalign.runs.alignments import StoredAlignment, StoredRow, read_alignments, read_rows, write_alignment
+from clalign.runs.alignments import (
+    StoredAlignment,
+    StoredAlignmentFacts,
+    StoredRow,
+    read_alignments,
+    read_rows,
+    write_alignment,
+)
 from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, unpack_scores
 from clalign.runs.columns import SqlRow
 from clalign.runs.connection import RunConnection, check_sqlite, connect, open_checked, unreadable, unwritable
@@ -252,7 +259,7 @@ class RunFile:
             f"SELECT {', '.join(self._own(table).names)} FROM {table} ORDER BY number"
         ).fetchall()
 
-    def add_alignment(self, name: str, facts: dict[str, Any], rows: Iterable[StoredRow]) -> int:
+    def add_alignment(self, name: str, facts: StoredAlignmentFacts, rows: Iterable[StoredRow]) -> int:
         """Store an alignment of many rows, with plain data about it, and return its id."""
         with self.transaction():
             return write_alignment(self.connection, name, facts, rows)

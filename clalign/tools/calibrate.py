@@ -23,6 +23,7 @@ from clalign.stages.plan7.viterbi import VITERBI
 from clalign.tools.specs import CalibrateSpec
 from clalign.values.alphabets import AMINO, Alphabet, code_of
 from clalign.values.devices import Device
+from clalign.values.documents import JobRequest, JobResult
 from clalign.values.evalues import POOR_DISTANCE, CensoredFit, fit_right_side, gumbel_tail
 from clalign.values.profiles import IMPOSSIBLE, LN_2, Calibration, Hmm, to_integer_profile
 from clalign.values.sequences import SequenceDatabase
@@ -116,7 +117,7 @@ def random_database(alphabet: Alphabet, spec: CalibrateSpec) -> SequenceDatabase
     )
 
 
-def spec_of(request: dict[str, Any]) -> CalibrateSpec:
+def spec_of(request: JobRequest) -> CalibrateSpec:
     """Return the spec of a job; an explicit null as seed means any, which the result then names."""
     named = {key: request[key] for key in ("n", "seed", "mean", "sd", "fixed") if request.get(key) is not None}
     if "seed" in request and request["seed"] is None:
@@ -124,7 +125,7 @@ def spec_of(request: dict[str, Any]) -> CalibrateSpec:
     return CalibrateSpec(**named)
 
 
-def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, context: JobContext) -> dict[str, Any]:
+def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, context: JobContext) -> JobResult:
     """Calibrate all HMMER2 profiles of a file and write a copy of it with the new values.
 
     Parameters

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
 
 from clalign.errors import OptionError
 from clalign.jobs import JobContext
 from clalign.tools.tuners import PairTuner, Row, SsvTuner, Tuner, ViterbiTuner
 from clalign.values.devices import Device
+from clalign.values.documents import JobResult
 
 TUNERS: tuple[type[Tuner], ...] = (ViterbiTuner, SsvTuner, PairTuner)
 
@@ -16,7 +16,7 @@ WORDS = {tuner.family + name: words for tuner in TUNERS for name, words in tuner
 """What each choice is called."""
 
 
-def tune(device: Device, context: JobContext) -> dict[str, Any]:
+def tune(device: Device, context: JobContext) -> JobResult:
     """Find the fastest choices for a device and keep them.
 
     Returns
@@ -54,7 +54,7 @@ def choices_of(device: Device) -> dict[str, int]:
     return {kind.family + name: value for kind in TUNERS for name, value in asdict(kind.choices.of(device)).items()}
 
 
-def forget(device: Device) -> dict[str, Any]:
+def forget(device: Device) -> JobResult:
     """Go back to the choices of the device's vendor."""
     from clalign.compute.opencl.discover import device_key
     from clalign.compute.opencl.tunings import keep_tuning

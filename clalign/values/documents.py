@@ -17,7 +17,7 @@ JobRequest = dict[str, Any]
 JobResult = Mapping[str, Any]
 """What a job ends with: the values of its last event, described where the job is computed."""
 
-Explanation = dict[str, Any]
+Explanation = Mapping[str, Any]
 """How a target fares with a query, step by step; each engine shows its own, and has lines of text for it."""
 
 

@@ -161,6 +161,23 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
+def engine_graph(package: Path) -> dict[str, set[str]]:
+    """Return the modules of the engine that each of them imports, within functions and for types, too."""
+    files = {path: place_of(path, package).removesuffix(".__init__") for path in sorted(package.rglob("*.py"))}
+    graph: dict[str, set[str]] = {name: set() for name in files.values()}
+    for path, name in files.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                graph[name].update(alias.name.removeprefix("clalign.") for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("clalign."):
+                base = (node.module or "").split(".")[1:]
+                for alias in node.names:
+                    module, parent = (".".join(place) for place in ([*base, alias.name], base))
+                    graph[name].add(module if module in graph else parent)
+        graph[name] = {other for other in graph[name] & graph.keys() if other != name}
+    return graph
+
+
 def window_violations(root: Path) -> list[str]:
     """Inside ui/ imports of ui/ are relative, and go down only; no driver is touched."""
     found = [
@@ -208,6 +225,12 @@ def test_window_imports_only_lower_rooms():
 def test_window_has_no_circle():
     graph = window_graph(ROOT / "ui")
     assert sum(map(len, graph.values())) > 100
+    assert circle(graph) == []
+
+
+def test_engine_has_no_circle():
+    graph = engine_graph(ROOT / "clalign")
+    assert sum(map(len, graph.values())) > 1000
     assert circle(graph) == []
 
 
@@ -299,6 +322,21 @@ def test_circle_within_functions_is_found(tmp_path: Path):
     (tmp_path / "a.py").write_text("def f():\n    from .b import g")
     (tmp_path / "b.py").write_text("if TYPE_CHECKING:\n    from . import a")
     assert set(circle(window_graph(tmp_path))) == {"a", "b"}
+
+
+def test_circle_of_the_engine_for_types_and_within_functions_is_found(tmp_path: Path):
+    planted = {
+        "runs/__init__.py": "",
+        "runs/a.py": "import numpy\nfrom clalign.runs import b\nfrom clalign.errors import ClalignError",
+        "runs/b.py": "if TYPE_CHECKING:\n    from clalign.runs.c import C",
+        "runs/c.py": "def f():\n    import clalign.runs.a",
+    }
+    for name, text in planted.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert set(circle(engine_graph(tmp_path))) == {"runs.a", "runs.b", "runs.c"}
+    (tmp_path / "runs" / "c.py").write_text("from clalign.errors import ClalignError")
+    assert circle(engine_graph(tmp_path)) == []
 
 
 def names_of_engines(root: Path) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from clalign.values.documents import JobResult
 
 from ..models import device_words
 from ..models.jobs import JobItem
@@ -100,7 +102,7 @@ class DeviceController(Controller):
         title = f"Forget the tuning of {name}" if reset else f"Tune {name}"
         queue.submit(title, {"job": "tune", "device": number, "reset": reset})
 
-    def _take_trial(self, item: JobItem, value: dict[str, Any]) -> None:
+    def _take_trial(self, item: JobItem, value: JobResult) -> None:
         from ..views.widgets.small_sheets import DeviceSheet
 
         sheet = self._app.window.sheets.sheet

@@ -11,6 +11,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.errors import ClalignError
+from clalign.values.documents import JobRequest, JobResult
 
 from .. import formatting
 from ..models.jobs import JobItem
@@ -135,7 +136,7 @@ class LabController(Controller):
 
     # --- jobs ---
 
-    def _start(self, kind: str, job: dict[str, Any]) -> None:
+    def _start(self, kind: str, job: JobRequest) -> None:
         self.views[kind].begin()
         self._app.window.messages.clear_passed()
         self._app.queue.submit(_laboratory(kind).title, job)
@@ -148,7 +149,7 @@ class LabController(Controller):
     def _view_of(self, item: JobItem) -> LabView | None:
         return self.views.get(_document_of(item))
 
-    def _take_partial(self, item: JobItem, value: dict[str, Any]) -> None:
+    def _take_partial(self, item: JobItem, value: JobResult) -> None:
         view, row = self._view_of(item), value.get("row") or value.get("device")
         if view is not None and row:
             view.add_row(row)

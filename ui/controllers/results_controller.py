@@ -16,6 +16,7 @@ from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.values.architectures import PlacedDomain
+from clalign.values.documents import Card
 
 from .. import formatting
 from ..formatting import told
@@ -67,7 +68,7 @@ def _load_parts() -> None:
     assert pictures_view
 
 
-def names_with_query(names: Sequence[str], card: dict[str, Any]) -> dict[int, str]:
+def names_with_query(names: Sequence[str], card: Card) -> dict[int, str]:
     """Return what some rows are called where the first one may be the query: it is, and its hit by itself has no number
     that tells it apart from it.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clalign.values.devices import Device, distinct_names
+from clalign.values.documents import JobResult
 
 from .. import formatting
 
@@ -104,7 +105,7 @@ def trial(row: dict[str, Any]) -> str:
     return f"{choice[0].upper()}{choice[1:]}: {formatting.count(row['value'])} ({row['shape']}) · {came}"
 
 
-def tuning(value: dict[str, Any]) -> str:
+def tuning(value: JobResult) -> str:
     """Return what a tuning has changed."""
     from clalign.tools.tuning import WORDS
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from clalign.engines.engine import engine_for
 from clalign.errors import ExitCode
 from clalign.jobs import BUILD, Event
+from clalign.values.documents import DeviceFields, JobRequest, JobResult
 
 from .. import formatting
 from ..worker_process import Standby, WorkerProcess
@@ -62,18 +63,18 @@ class JobItem:
     """
 
     title: str
-    spec: dict[str, Any]
+    spec: JobRequest
     state: JobState = "waiting"
     stage: str = ""
     done: float = 0.0
     total: float = 0.0
     gcups: float = 0.0
-    devices: list[dict[str, Any]] = field(default_factory=list)
+    devices: list[DeviceFields] = field(default_factory=list)
     message: str = ""
     hint: str = ""
     traceback: str = ""
     exit_code: int = 0
-    result: dict[str, Any] = field(default_factory=dict)
+    result: JobResult = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     _marks: list[tuple[float, float]] = field(default_factory=list)
 
@@ -117,7 +118,7 @@ class JobItem:
         """How much of the present stage is done, from 0 to 1."""
         return min(1.0, self.done / self.total) if self.total else 0.0
 
-    def take_progress(self, value: dict[str, Any], now: float) -> None:
+    def take_progress(self, value: JobResult, now: float) -> None:
         """Take over a progress event that came at `now` (seconds)."""
         if value["stage"] != self.stage:
             self._marks.clear()
@@ -179,7 +180,7 @@ class JobItem:
         return other if self.exit_code in DEVICE_CODES else []
 
 
-def _device_line(name: str, devices: list[dict[str, Any]]) -> tuple[str, ...]:
+def _device_line(name: str, devices: list[DeviceFields]) -> tuple[str, ...]:
     share, gcups, cells = (sum(one[key] for one in devices) for key in ("share", "gcups", "cells"))
     if not cells:
         return name, "nothing yet", "", ""
@@ -291,7 +292,7 @@ class JobQueue(QObject):
         if self.worker is None:  # else that one will do it
             self._standby.prepare(engine, device)
 
-    def submit(self, title: str, spec: dict[str, Any]) -> JobItem:
+    def submit(self, title: str, spec: JobRequest) -> JobItem:
         """Add a job at the end of the queue."""
         item = JobItem(title, spec)
         self.items.append(item)
@@ -387,15 +388,15 @@ class JobQueue(QObject):
         if self._current is not None:
             self.job_changed.emit(self._current)
 
-    def _finish(self, value: dict[str, Any]) -> None:
+    def _finish(self, value: JobResult) -> None:
         self._end("done", result=value)
 
-    def _fail(self, value: dict[str, Any]) -> None:
+    def _fail(self, value: JobResult) -> None:
         engine = engine_for(self._current.kind) if self._current is not None else None
         said = {name: formatting.in_window(value.get(name) or "", engine) for name in ("message", "hint")}
         self._end("failed", **said, traceback=value.get("traceback") or "", exit_code=int(value["exit_code"] or 0))
 
-    def _end(self, state: JobState, **facts: Any) -> None:
+    def _end(self, state: JobState, **facts: object) -> None:
         item, worker = self._current, self.worker
         if item is None or worker is None:
             return

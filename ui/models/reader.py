@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -37,10 +37,10 @@ class Reader(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = ThreadPoolExecutor(1, "clalign-reader")
-        self._busy: set[Any] = set()
-        self._waiting: dict[Any, tuple[Callable[[], Any], Callable[[Any], None]]] = {}
-        self._answers: deque[tuple[Any, Callable[[Any], None], Any]] = deque()
-        self._long: dict[Any, list[Job]] = {}
+        self._busy: set[Hashable] = set()
+        self._waiting: dict[Hashable, tuple[Callable[[], Any], Callable[[Any], None]]] = {}
+        self._answers: deque[tuple[Hashable, Callable[[Any], None], Any]] = deque()
+        self._long: dict[Hashable, list[Job]] = {}
         self._is_closed = False
         self._next = QTimer(self, singleShot=True, interval=0)
         self._next.timeout.connect(self._deliver)
@@ -51,7 +51,7 @@ class Reader(QObject):
             sys.setswitchinterval(SWITCH_SECONDS)
         Reader._open.add(self)
 
-    def ask(self, key: Any, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
+    def ask(self, key: Hashable, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
         """Call `question` in the thread, then `answer` with its result here.
 
         While a question with this key is being answered, the next one waits, and a newer one takes
@@ -65,7 +65,7 @@ class Reader(QObject):
 
     def ask_long(
         self,
-        key: Any,
+        key: Hashable,
         question: Callable[[JobContext], Any],
         answer: Callable[[Any], None],
         told: Callable[[Event], None] | None = None,
@@ -78,7 +78,7 @@ class Reader(QObject):
         self._long.setdefault(key, []).append(job)
         self.ask(key, lambda: question(job), answer)
 
-    def forget(self, key: Any) -> None:
+    def forget(self, key: Hashable) -> None:
         """Drop the waiting question with this key, and stop the one that is being answered if it is a long one."""
         self._waiting.pop(key, None)
         for job in self._long.pop(key, ()):
@@ -118,7 +118,7 @@ class Reader(QObject):
             if not Reader._open:
                 sys.setswitchinterval(Reader._usual_seconds)
 
-    def _work(self, key: Any, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
+    def _work(self, key: Hashable, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
         try:
             result = question()
         except Exception as error:
@@ -132,7 +132,7 @@ class Reader(QObject):
             with contextlib.suppress(RuntimeError):
                 self._told.emit(told, event)
 
-    def _take(self, key: Any, answer: Callable[[Any], None], result: Any) -> None:
+    def _take(self, key: Hashable, answer: Callable[[Any], None], result: Any) -> None:
         self._answers.append((key, answer, result))
         self._next.start()
 

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from clalign.databases.alphabet_guesses import Guess
 from clalign.values.devices import REFERENCE, Device, cluster_of
+from clalign.values.documents import Card
 
 SourceKind = Literal["unknown", "sequences", "profiles", "run"]
 SourceState = Literal["reading", "ready", "refused"]
@@ -55,7 +56,7 @@ class Source:
     kind: SourceKind = "unknown"
     state: SourceState = "reading"
     report: dict[str, Any] = field(default_factory=dict)
-    cards: list[dict[str, Any]] = field(default_factory=list)
+    cards: list[Card] = field(default_factory=list)
     alphabet: str = "auto"
     problem: str = ""
     hint: str = ""
@@ -139,7 +140,7 @@ class Offer:
 
     text: str = ""
     command: str = ""
-    arguments: tuple[Any, ...] = ()
+    arguments: tuple[object, ...] = ()
     tip: str = ""
     place: Literal["head", "each", "foot"] = "head"
     said: tuple[str, str] = ("", "")

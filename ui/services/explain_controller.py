@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shiboken6 import isValid
 
 from clalign.values.devices import REFERENCE
+from clalign.values.documents import JobRequest, JobResult
 
 from ..models.widgets.text_table import Row
 from .app_context import AppContext, Controller
@@ -23,7 +24,7 @@ class ExplainController(Controller):
     def __init__(self, app: AppContext, locating: LocateController) -> None:
         super().__init__(app)
         self._locating = locating
-        self._refused: tuple[ExplainSheet, str, dict[str, Any]] | None = None
+        self._refused: tuple[ExplainSheet, str, JobRequest] | None = None
         locating.located.connect(self._explain_again)
 
     def explain_hit(self) -> None:
@@ -68,7 +69,7 @@ class ExplainController(Controller):
     def _explain(self, page: ResultsPage, profile: int, row: int, name: str) -> None:
         self._start(page, name, {"job": "explain", "run": str(page.run.path), "profile": profile, "row": row})
 
-    def _start(self, page: ResultsPage, name: str, job: dict[str, Any]) -> None:
+    def _start(self, page: ResultsPage, name: str, job: JobRequest) -> None:
         if page.run.engine is None:
             return
         if not self._app.workspace.devices_sought:
@@ -79,7 +80,7 @@ class ExplainController(Controller):
         self._app.window.sheets.open_sheet(sheet)
         self._ask(sheet, run, job)
 
-    def _ask(self, sheet: ExplainSheet, run: str, job: dict[str, Any]) -> None:
+    def _ask(self, sheet: ExplainSheet, run: str, job: JobRequest) -> None:
         def refuse(message: str, hint: str) -> None:
             if isValid(sheet):
                 sheet.show_problem(message, hint)
@@ -95,12 +96,12 @@ class ExplainController(Controller):
             self._ask(*refused)
 
 
-def _on_reference(job: dict[str, Any]) -> dict[str, Any]:
+def _on_reference(job: JobRequest) -> JobRequest:
     """Return a job that loads no driver."""
     spec = {"spec": {**job["spec"], "device": REFERENCE.id}} if "spec" in job else {}
     return {**job, **spec, "device": REFERENCE.id}
 
 
-def _show(sheet: ExplainSheet, value: dict[str, Any]) -> None:
+def _show(sheet: ExplainSheet, value: JobResult) -> None:
     if isValid(sheet):  # not closed by now
         sheet.show_explanation(value)

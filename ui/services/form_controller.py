@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shiboken6 import isValid
 
 from clalign.engines.engine import engines
+from clalign.values.documents import JobResult, SpecFields
 from clalign.values.specs import Spec
 
 from .app_context import AppContext, Controller
@@ -49,16 +50,16 @@ class FormController(Controller):
         self._sheet: SpecSheet | None = None
         self._options: dict[str, Any] = {}
 
-    def new_sheet(self, options: dict[str, Any]) -> SpecSheet:
+    def new_sheet(self, options: SpecFields) -> SpecSheet:
         """Return the sheet, filled in with options."""
         raise NotImplementedError
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> SpecFields:
         """The options of the last run that are not at their defaults."""
         return self._options
 
-    def keep_options(self, options: dict[str, Any]) -> None:
+    def keep_options(self, options: SpecFields) -> None:
         """Remember the options of a run until the window is closed."""
         self._options = options
 
@@ -93,7 +94,7 @@ class FormController(Controller):
         if engine is None or self._app.queue.current is not None:
             return
 
-        def show(found: dict[str, Any]) -> None:
+        def show(found: JobResult) -> None:
             if isValid(sheet):
                 sheet.show_foreseen(spec, found)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from clalign.jobs import Event
 from clalign.values.devices import Device
+from clalign.values.documents import JobRequest, JobResult, SpecFields
 
 from ..models.workspace import Source, Workspace, stamp_of
 from ..worker_process import WorkerProcess
@@ -17,7 +17,7 @@ from ..worker_process import WorkerProcess
 MAX_WORKERS = 2
 """Quick jobs that run at once."""
 
-Answer = Callable[[dict[str, Any]], None]
+Answer = Callable[[JobResult], None]
 Problem = Callable[[str, str], None]
 Hear = Callable[[Event], None]
 
@@ -47,7 +47,7 @@ class Inspector(QObject):
         super().__init__(parent)
         self._command = command
         self._workspace = workspace
-        self._waiting: deque[tuple[dict[str, Any], Answer, Problem, Hear]] = deque()
+        self._waiting: deque[tuple[JobRequest, Answer, Problem, Hear]] = deque()
         self._workers: list[WorkerProcess] = []
         self.foreseeing: WorkerProcess | None = None
 
@@ -68,7 +68,7 @@ class Inspector(QObject):
         """Look for devices; the window does not wait."""
         self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices, self._pass_warning_on)
 
-    def foresee(self, job: str, spec: dict[str, Any], answer: Answer) -> None:
+    def foresee(self, job: str, spec: SpecFields, answer: Answer) -> None:
         """Ask what a run would take, instead of what was asked so last; where that cannot be told, nothing is.
 
         Nobody has ordered it: nothing else waits for it, and no fault of it is told.
@@ -79,7 +79,7 @@ class Inspector(QObject):
         self.stop_foreseeing()
         worker = self.foreseeing = WorkerProcess(self._command, wish, self)
 
-        def end(value: dict[str, Any]) -> None:
+        def end(value: JobResult) -> None:
             if self.foreseeing is worker:
                 self.foreseeing = None
                 worker.deleteLater()
@@ -112,7 +112,7 @@ class Inspector(QObject):
             worker.leave()
         self._workers.clear()
 
-    def ask(self, job: dict[str, Any], answer: Answer, problem: Problem, hear: Hear = _hear_nothing) -> None:
+    def ask(self, job: JobRequest, answer: Answer, problem: Problem, hear: Hear = _hear_nothing) -> None:
         """Run a quick job; one of the two is called with what comes of it, `hear` with what it tells on its way."""
         self._waiting.append((job, answer, problem, hear))
         self._start_next()
@@ -140,13 +140,13 @@ class Inspector(QObject):
         )
         worker.start()
 
-    def _fail(self, value: dict[str, Any], problem: Problem) -> None:
+    def _fail(self, value: JobResult, problem: Problem) -> None:
         message, hint = value["message"], value["hint"] or ""
         problem(message, hint)
         if value.get("traceback"):
             self.fault_met.emit(message, hint, value["traceback"])
 
-    def _take_file(self, path: str, alphabet: str, value: dict[str, Any]) -> None:
+    def _take_file(self, path: str, alphabet: str, value: JobResult) -> None:
         if path not in self._workspace.sources:
             return
         if value["kind"] == "run":
@@ -163,7 +163,7 @@ class Inspector(QObject):
             self._workspace.change(path, state="refused", problem=message, hint=hint)
             self.file_refused.emit(path)
 
-    def _take_devices(self, value: dict[str, Any]) -> None:
+    def _take_devices(self, value: JobResult) -> None:
         self._workspace.set_devices([Device.from_dict(entry) for entry in value["devices"]])
         self.devices_found.emit()
 
@@ -175,7 +175,7 @@ class Inspector(QObject):
         self._workspace.set_devices([])
         self.trouble.emit(f"Devices could not be looked for. {message} {hint}".strip())
 
-    def _take_test(self, device: str, value: dict[str, Any]) -> None:
+    def _take_test(self, device: str, value: JobResult) -> None:
         checks, problem = value["checks"], value.get("problem") or ""
         known = next((d for d in self._workspace.devices if d.id == device), None)
         if known is not None and known.kind != "reference":

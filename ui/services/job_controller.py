@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QFileDialog
 from clalign.common.amounts import rate_of_finished
 from clalign.engines.engine import engine_for, engines
 from clalign.values.devices import REFERENCE, cluster_of
+from clalign.values.documents import JobRequest, JobResult
 from clalign.values.specs import Spec
 
 from .. import formatting
@@ -48,7 +49,7 @@ def free_path(stem: Path, ending: str, taken: Collection[str] = ()) -> Path:
     return next(path for path in paths if not os.path.lexists(path) and str(path) not in taken)
 
 
-def verify_words(value: dict[str, Any]) -> str:
+def verify_words(value: JobResult) -> str:
     """Return the result of a verification in words."""
     checked, differing = value["checked"], value["differing"]
     if not checked and not differing:
@@ -135,7 +136,7 @@ class JobController(Controller):
 
         One that began on a cluster goes on with the cluster that is chosen in the window, whatever its file names.
         """
-        job: dict[str, Any] = {"job": "resume", "run": run}
+        job: JobRequest = {"job": "resume", "run": run}
         if not self._app.workspace.devices_sought:
             device = REFERENCE.id
         device = device or self._chosen_cluster(run)
@@ -205,7 +206,7 @@ class JobController(Controller):
         else:
             self._app.say("good", "No trace of the next run is recorded.")
 
-    def _submit(self, title: str, job: dict[str, Any]) -> None:
+    def _submit(self, title: str, job: JobRequest) -> None:
         is_run = job["job"] == "resume" or engine_for(job["job"]) is not None
         if is_run and self._records_next:
             self._records_next = False
@@ -291,7 +292,7 @@ class JobController(Controller):
         elif not item.is_search:
             QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
-    def _tell_of_trace(self, item: JobItem, value: dict[str, Any]) -> None:
+    def _tell_of_trace(self, item: JobItem, value: JobResult) -> None:
         if "trace" not in value:
             return
         path = Path(value["trace"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from typing import Any
 
 from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -187,7 +186,7 @@ class MainWindow(Workbench):
         self.settings.pin(path, pinned)
         self.show_recent()
 
-    def _call(self, command: str, arguments: tuple[Any, ...]) -> None:
+    def _call(self, command: str, arguments: tuple[object, ...]) -> None:
         attrgetter(command)(self.controller)(*arguments)
 
     def dress(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
 from clalign.formats.profile_cards import calibration_words, format_words
+from clalign.values.documents import Card
 
 from .. import formatting, theme
 from ..models.workspace import Offer, Source
@@ -31,7 +32,7 @@ ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna"
 CUTOFFS = {"ga": "Gathering (GA)", "tc": "Trusted (TC)", "nc": "Noise (NC)"}
 
 
-def profile_parts(card: dict[str, Any]) -> list[QWidget]:
+def profile_parts(card: Card) -> list[QWidget]:
     """Return widgets that show a profile."""
     consensus = label(_wrapped(card["consensus"]), selectable=True)
     consensus.setFont(theme.mono_font(8))
@@ -46,7 +47,7 @@ class ProfileCard(ScrolledCard):
         super().__init__()
         self._shown: dict[str, Any] = {}
 
-    def show_profile(self, card: dict[str, Any]) -> None:
+    def show_profile(self, card: Card) -> None:
         """Show a profile."""
         if not card or card == self._shown:
             return
@@ -155,7 +156,7 @@ def _wrapped(text: str, width: int = 36, lines: int = 12) -> str:
     return "\n".join(cut[:lines] + (["…"] if len(cut) > lines else []))
 
 
-def profile_facts(card: dict[str, Any]) -> list[tuple[str, str]]:
+def profile_facts(card: Card) -> list[tuple[str, str]]:
     """Return what is known about a profile: names and values."""
     n_built = card.get("facts", {}).get("sequences", "")
     rows = [

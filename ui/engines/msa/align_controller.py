@@ -12,6 +12,7 @@ from clalign.engines.msa.exports import LATER
 from clalign.engines.msa.recompute_annealing import begin_again
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.jobs import Event, JobContext
+from clalign.values.documents import JobResult, SpecFields
 from clalign.values.specs import Spec
 
 from ... import formatting
@@ -53,7 +54,7 @@ class AlignController(FormController):
         app.queue.partial_received.connect(self._watch)
         self.changes = ChangingController(app, rows, self.sources)
 
-    def new_sheet(self, options: dict[str, Any]) -> AlignSheet:
+    def new_sheet(self, options: SpecFields) -> AlignSheet:
         """Return the sheet."""
         from .sheet import AlignSheet
 
@@ -148,7 +149,7 @@ class AlignController(FormController):
         if self.page is not None:
             self.jobs.verify(str(self.page.run.path), None, "a sample of the pairs")
 
-    def _watch(self, item: JobItem, value: dict[str, Any]) -> None:
+    def _watch(self, item: JobItem, value: JobResult) -> None:
         page = self._app.pages.get(item.run)
         if page is not None and isinstance(page.run, AlignedRunView) and "columns" in value:
             page.run.watch(value)

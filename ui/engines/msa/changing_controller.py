@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 from clalign.engines.msa import ENGINE
 from clalign.engines.msa.changing import ChangeChoice
 from clalign.engines.msa.spec import AlignmentSpec
+from clalign.values.documents import JobRequest
 
 from ... import formatting
 from ...models.alignment.rows_view import Selection
@@ -73,7 +74,7 @@ class ChangingController(Controller):
             job = {"job": "realign", "first": columns.start, "last": columns.stop}
             self._start(title, f"{self._alignments.stem}-realigned", job)
 
-    def _start(self, title: str, name: str, job: dict[str, Any]) -> None:
+    def _start(self, title: str, name: str, job: JobRequest) -> None:
         try:
             taken = {str(item.spec.get("output")) for item in self._app.queue.items}
             output = self._app.settings.new_file("alignments", name, ".sto", taken)

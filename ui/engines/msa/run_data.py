@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, po
 from clalign.engines.msa.reliability import MEASURES, Reliability, reliability
 from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
+from clalign.values.documents import JobResult
 from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.row_alignments import RowAlignment, RowNotes
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -43,7 +43,7 @@ def rows_of(given: AlignmentInput, alignment: MultipleAlignment) -> RowAlignment
     return RowAlignment(cells, given.names, given.descriptions, RowNotes())
 
 
-def live_rows(path: Path, told: dict[str, Any]) -> RowAlignment:
+def live_rows(path: Path, told: JobResult) -> RowAlignment:
     """Return as rows what the columns of a run that goes on have become until now."""
     with open_run(path) as run:
         given = given_of(run)

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from clalign.engines.msa.reliability import MEASURES
 from clalign.engines.msa.spec import AlignmentSpec
+from clalign.values.documents import JobResult
 from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.row_alignments import RowAlignment
 
@@ -54,7 +55,7 @@ class AlignedRunView(RunView):
         self.step = self._shown_step = 0
         self.judged: Judged | None = None
         self.stored: dict[str, Any] = {}
-        self.told: dict[str, Any] = {}
+        self.told: JobResult = {}
         self._work, self._judging = Reader(self), Reader(self)
 
     # --- the run ---
@@ -130,7 +131,7 @@ class AlignedRunView(RunView):
             self.rows.show(alignment)
         return self.rows
 
-    def watch(self, told: dict[str, Any]) -> None:
+    def watch(self, told: JobResult) -> None:
         """Show what the columns have become while they are being merged."""
         if self.aligned is None and not self.stored:
             path = self.path

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import at_hand
 from clalign.runs.run_file import open_run
 from clalign.values.alphabets import ALPHABETS
+from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 from clalign.values.scoring import SubstitutionMatrix
 from clalign.values.sequences import Sequence
@@ -171,7 +171,7 @@ def path_of(domain: Domain) -> npt.NDArray[np.int64]:
     return path
 
 
-def bare_plot(card: dict[str, Any], hit: Hit) -> DotPlot:
+def bare_plot(card: Card, hit: Hit) -> DotPlot:
     """Return the plot of a query and a hit without dots, which needs no files."""
     paths = tuple(path_of(domain) for domain in hit.domains)
     return DotPlot(card["name"], hit.name, card["length"], hit.length, paths, alphabet=card["alphabet"])

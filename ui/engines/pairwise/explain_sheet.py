@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from clalign.values.documents import Explanation
 
 from ... import theme
 from ...views.results.explain_sheet import ExplainSheet, mono_label
@@ -22,7 +22,7 @@ class ColumnSheet(ExplainSheet):
     )
     WAIT_WORDS = "The two sequences are aligned once more…"
 
-    def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
+    def parts(self, value: Explanation, verdict: QWidget) -> list[QWidget]:
         """Return what the two are, the table of their columns, and the sums."""
         lines = list(self._engine.explanation_lines(value))
         first, second, third = (place for place, text in enumerate(lines) if not text)

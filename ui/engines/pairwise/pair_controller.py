@@ -8,6 +8,7 @@ from shiboken6 import isValid
 
 from clalign.databases.examples import PairExample
 from clalign.engines.pairwise.spec import PairwiseSpec
+from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec
 
 from ...formatting import told
@@ -44,7 +45,7 @@ class PairController(FormController):
 
     # --- starting ---
 
-    def new_sheet(self, options: dict[str, Any]) -> PairSheet:
+    def new_sheet(self, options: SpecFields) -> PairSheet:
         """Return the sheet, with queries proposed."""
         from .sheet import PairSheet
 

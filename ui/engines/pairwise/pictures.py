@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QPainter
 
 from clalign.compute.sessions import nothing_to_check
+from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
 from ... import formatting, theme
@@ -67,7 +67,7 @@ def blocks_of(lines: Iterable[Line]) -> list[list[Line]]:
 class AlignmentPicture:
     """All alignments of a hit, wrapped."""
 
-    def __init__(self, hit: Hit, card: dict[str, Any], nucleic: bool, scheme: str) -> None:
+    def __init__(self, hit: Hit, card: Card, nucleic: bool, scheme: str) -> None:
         self.title = f"{card['name']} and {hit.name}"
         self._lines = LinePainter(theme.mono_font(LETTER_POINTS), QFont())
         self._lines.scheme, self._lines.nucleic, self._lines.colors = scheme, nucleic, theme.LIGHT

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from clalign.engines.pairwise.report_text import MODES
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.runs.pages import Together
 from clalign.runs.run_file import RunFile
+from clalign.values.documents import Card, JobResult
 from clalign.values.hits import Hit
 
 from ... import formatting
@@ -47,7 +47,7 @@ class PairRunView(RunView):
         """How the hits of all queries stand: each query is a question of its own, as in BLAST's tables."""
         return "query"
 
-    def _read_cards(self, run: RunFile, state: str | None) -> list[dict[str, Any]]:
+    def _read_cards(self, run: RunFile, state: str | None) -> list[Card]:
         """Return the cards without their curves; while nothing begins or ends only that in view is read again.
 
         Hundreds of queries would otherwise keep the window busy.
@@ -163,7 +163,7 @@ class PairRunView(RunView):
         top = " (the most that were asked for)" if not self.shows_all and n_all >= limit > 0 else ""
         return f"{formatting.plural(n_all, 'hit')}{self._of_which()}{top} · {self._scope()}"
 
-    def _all_done(self, finished: dict[str, Any]) -> str:
+    def _all_done(self, finished: JobResult) -> str:
         if self.is_pairs:
             return super()._all_done(finished)
         queries = formatting.plural(finished["n_queries"], "query", "queries")

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout, QLineEdit, QProgressBar,
 
 from clalign.common.escapes import escaped
 from clalign.values.charts import FitChart
+from clalign.values.documents import JobResult
 
 from ... import formatting
 from ...models.workspace import Source, Workspace
@@ -165,7 +166,7 @@ class CalibrateSheet(Sheet):
                "device": self.devices.currentData(), "n": number, "seed": seed}  # fmt: skip
         self.calibrate_asked.emit(job)
 
-    def show_progress(self, value: dict[str, Any]) -> None:
+    def show_progress(self, value: JobResult) -> None:
         """Show how far the job is."""
         self.bar.setRange(0, max(1, int(value["n"])))
         self.bar.setValue(int(value["done"]))

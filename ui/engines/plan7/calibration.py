@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from clalign.values.charts import FitChart, Point
+from clalign.values.documents import JobResult
 from clalign.values.evalues import gumbel_density
 
 from ... import formatting
@@ -34,7 +35,7 @@ def fit_chart(fit: dict[str, Any]) -> FitChart:
     return FitChart(fit["name"], AXIS, low, width, counts, curve, fit["mu"], center, legend, begin)
 
 
-def sample_chart(value: dict[str, Any]) -> FitChart:
+def sample_chart(value: JobResult) -> FitChart:
     """Return the scores so far, of a calibration that is still drawing them."""
     low, width, counts = _bars(value["histogram"])
     curve: tuple[Point, ...] = ()

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clalign.values.documents import JobResult
+
 from ... import formatting
 from ...models.jobs import JobItem
 from ...services.app_context import AppContext, Controller
@@ -32,7 +34,7 @@ class CalibrationController(Controller):
             return []
         return [("Calibrate…", lambda: self.calibrate(path))]
 
-    def _take_partial(self, item: JobItem, value: dict[str, Any]) -> None:
+    def _take_partial(self, item: JobItem, value: JobResult) -> None:
         if item.kind == "calibrate" and self._sheet is not None:
             self._sheet.show_progress(value)
 

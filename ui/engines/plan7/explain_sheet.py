@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtWidgets import QGridLayout, QWidget
+
+from clalign.engines.plan7.steps import Step
+from clalign.values.documents import Explanation
 
 from ... import formatting, theme
 from ...views.results.explain_sheet import ExplainSheet
@@ -25,17 +26,17 @@ class FilterSheet(ExplainSheet):
     )
     WAIT_WORDS = "Every filter is computed for this one sequence…"
 
-    def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
+    def parts(self, value: Explanation, verdict: QWidget) -> list[QWidget]:
         """Return the widgets of an explanation, from the top."""
         steps = [part for step in value["steps"] for part in (line(), step_card(step))]
         return [label(formatting.breakable(explanation_title(value)), "muted", wrap=True), verdict, *steps]
 
-    def text(self, value: dict[str, Any]) -> str:
+    def text(self, value: Explanation) -> str:
         """Return the whole explanation as plain text."""
         return explanation_text(value)
 
 
-def step_card(step: dict[str, Any]) -> QWidget:
+def step_card(step: Step) -> QWidget:
     """Return the widgets of one step."""
     made = QWidget()
     grid = QGridLayout(made)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from clalign.engines.plan7.steps import Step
+from clalign.values.documents import Explanation
 from clalign.values.evalues import distinguishing_decimals
 
 from ... import formatting
@@ -20,12 +20,12 @@ MARKS = {True: "good", False: "stop", None: "note"}
 RESULTS = {True: "passes", False: "is stopped here", None: ""}
 
 
-def step_mark(step: dict[str, Any]) -> str:
+def step_mark(step: Step) -> str:
     """Return the severity of a step; what the search itself does not come to has a quiet one."""
     return MARKS[step["passed"]] if step["ran"] else "note"
 
 
-def step_result(step: dict[str, Any]) -> str:
+def step_result(step: Step) -> str:
     """Return in a word or two what becomes of the sequence in a step."""
     if step["ran"]:
         return RESULTS[step["passed"]]
@@ -36,7 +36,7 @@ def step_result(step: dict[str, Any]) -> str:
     return f"would {'pass' if step['passed'] else 'be stopped'}; the search does not come to it"
 
 
-def step_numbers(step: dict[str, Any]) -> str:
+def step_numbers(step: Step) -> str:
     """Return score and threshold, P-value and limit of a step."""
     score, needed = step["score"], step["threshold"]
     parts = []
@@ -53,7 +53,7 @@ def step_numbers(step: dict[str, Any]) -> str:
     return " · ".join([part.replace("-", "−") if "bits" in part else part for part in parts])
 
 
-def step_note(step: dict[str, Any]) -> str:
+def step_note(step: Step) -> str:
     """Return what is to be said of a step besides its numbers."""
     if step["stage"] not in FILTERS:
         return str(step["text"]).removeprefix(NOT_REACHED)
@@ -61,13 +61,13 @@ def step_note(step: dict[str, Any]) -> str:
     return left_out if left_out.startswith(LEFT_OUT) else ""
 
 
-def explanation_title(value: dict[str, Any]) -> str:
+def explanation_title(value: Explanation) -> str:
     """Return which sequence and profile it is about."""
     length = "" if value.get("length") is None else f" ({formatting.plural(value['length'], 'residue')})"
     return f"{value['target']}{length} and the profile {value['profile']}"
 
 
-def explanation_text(value: dict[str, Any]) -> str:
+def explanation_text(value: Explanation) -> str:
     """Return the whole explanation as plain text."""
     lines = [explanation_title(value), ""]
     for step in value["steps"]:

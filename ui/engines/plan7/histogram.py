@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from clalign.engines.plan7.hmmer3.funnel import calibration_of as filter_calibra
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
 from clalign.runs.batches import BIN
 from clalign.runs.run_file import RunFile, open_run
+from clalign.values.documents import Card
 from clalign.values.evalues import (
     GumbelFit,
     exponential_survival,
@@ -155,7 +156,7 @@ class ProfileHistogram(Histogram):
         return formatting.signed(f"from {low:g} to {high:g} bits")
 
 
-def calibration_of(card: dict[str, Any]) -> Calibration | None:
+def calibration_of(card: Card) -> Calibration | None:
     """Return the calibration in a profile's card."""
     entry = card.get("calibration")
     return Calibration("gumbel", entry["mu"], entry["lambda"]) if entry else None
@@ -192,13 +193,13 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "msv") ->
     )
 
 
-def cutoffs_of(card: dict[str, Any]) -> dict[str, float]:
+def cutoffs_of(card: Card) -> dict[str, float]:
     """Return the sequence scores of the model cutoffs that a profile has, by their short names."""
     pairs = (card.get("cutoffs") or {}).items()
     return {name: float(pair[0]) for name, pair in pairs if pair and name in CUTOFF_WORDS}
 
 
-def _hmmer3_histogram(run: RunFile, profile: int, card: dict[str, Any], kind: ScoreKind) -> ProfileHistogram:
+def _hmmer3_histogram(run: RunFile, profile: int, card: Card, kind: ScoreKind) -> ProfileHistogram:
     left, bins = run.histogram(profile)
     n_all = int(bins.sum())
     calibration = filter_calibration(card, kind)

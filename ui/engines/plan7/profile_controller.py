@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
 from clalign.jobs import JobContext
+from clalign.values.documents import Card
 
 from ... import formatting
 from ...formatting import told
@@ -223,13 +224,13 @@ class ProfileController(Controller):
         self._app.write_file(path, "Logo", lambda: save_logo(figure, choices, path, font))
 
 
-def _card_line(card: dict[str, Any]) -> str:
+def _card_line(card: Card) -> str:
     """Return whose logo it is, in a line."""
     parts = [card["name"], card["accession"], card["description"], formatting.plural(card["length"], "node")]
     return " · ".join(part for part in parts if part and part != "-")
 
 
-def _whose(card: dict[str, Any], is_of_hit: bool) -> str:
+def _whose(card: Card, is_of_hit: bool) -> str:
     """Return whose logo it is where the hits of all profiles are in view, and how to see another one."""
     why = "of the chosen hit" if is_of_hit else "the first one; choose a hit or a profile to see another"
     return f"{card['name']}, {why} · {_card_line({**card, 'name': ''})}"

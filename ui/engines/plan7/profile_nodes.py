@@ -13,6 +13,7 @@ from clalign.formats.profiles import read_profiles
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import input_of
 from clalign.runs.run_file import open_run
+from clalign.values.documents import Card
 from clalign.values.profile_logo import ProfileLogo, core_transitions, profile_logo
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer3Settings
 
@@ -42,7 +43,7 @@ def shown_profile(hmm: Hmm) -> ShownProfile:
     return ShownProfile(hmm, profile_logo(hmm), core_transitions(hmm))
 
 
-def read_profile(path: str, number: int, card: dict[str, Any], context: JobContext | None = None) -> ShownProfile:
+def read_profile(path: str, number: int, card: Card, context: JobContext | None = None) -> ShownProfile:
     """Read one profile of a file.
 
     Parameters
@@ -70,7 +71,7 @@ def read_profile(path: str, number: int, card: dict[str, Any], context: JobConte
     return shown_profile(hmm)
 
 
-def read_run_profile(run: Path, number: int, card: dict[str, Any], context: JobContext) -> ShownProfile:
+def read_run_profile(run: Path, number: int, card: Card, context: JobContext) -> ShownProfile:
     """Read one of the profiles that a run searched with, where they lie now and if they are still the same.
 
     Raises

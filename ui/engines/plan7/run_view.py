@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from clalign.engines.plan7.hmmer3.funnel import hits_with_score
 from clalign.runs.pages import Together
 from clalign.runs.run_file import open_run
+from clalign.values.documents import JobResult
 from clalign.values.hits import Hit
 
 from ... import formatting
@@ -144,7 +144,7 @@ class ProfileRunView(RunView):
             head = formatting.plural(n_all, "hit")
         return f"{head}{self._of_which()} · {self._scope()}"
 
-    def _all_done(self, finished: dict[str, Any]) -> str:
+    def _all_done(self, finished: JobResult) -> str:
         searched, where = formatting.plural(finished["n_sequences"], "sequence"), super()._all_done(finished)
         if self.is_scan:
             return f"{searched} scanned with {formatting.plural(len(self.cards), 'profile')} · {where}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from clalign.databases.examples import Example
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec
 
 from ...models.workspace import Offer, Source
@@ -61,7 +62,7 @@ class SearchController(FormController):
         """Return what profiles are good for with an opened file."""
         return source_offers(source)
 
-    def new_sheet(self, options: dict[str, Any]) -> RunSheet:
+    def new_sheet(self, options: SpecFields) -> RunSheet:
         """Return the sheet, which starts by itself where examples shall."""
         from .sheet import RunSheet
 
@@ -72,11 +73,11 @@ class SearchController(FormController):
         return sheet
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> SpecFields:
         """The options of the last search that are not at their defaults."""
         return self._app.settings.preferences.options
 
-    def keep_options(self, options: dict[str, Any]) -> None:
+    def keep_options(self, options: SpecFields) -> None:
         """Remember the options of a search, also when the window is opened again."""
         self._app.settings.change(options=options)
 

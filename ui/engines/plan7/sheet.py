@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox
 from clalign.engines.plan7 import ENGINE
 from clalign.engines.plan7.estimate import estimate
 from clalign.engines.plan7.spec import PRESET_FIELDS, SearchSpec
+from clalign.values.documents import Card
 from clalign.values.specs import Spec
 
 from ... import formatting
@@ -96,7 +97,7 @@ class RunSheet(SpecSheet):
         return time_words(estimate(models, cells, self.spec, [device]).seconds or 0)
 
 
-def _common_cutoffs(cards: list[dict[str, Any]]) -> dict[str, float]:
+def _common_cutoffs(cards: list[Card]) -> dict[str, float]:
     """Return the cutoffs that all profiles have; the scores are those of the first."""
     found = {}
     for name in ("ga", "tc", "nc"):

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from clalign.engines.columns import HITS, Column, Kind, Sets
 from clalign.runs.pages import HitQuery
+from clalign.values.documents import Card
 
 from ... import formatting
 from .hit_filter import HIT_WORDS, FilterWords
@@ -27,7 +28,7 @@ NO_DOMAIN_TIP = (
 class Hits(Protocol):
     """What a cell may ask of the table besides its row."""
 
-    cards: list[dict[str, Any]]
+    cards: list[Card]
     query: HitQuery
 
     def is_significant(self, row: HitRow) -> bool:

@@ -22,6 +22,7 @@ from clalign.runs.connection import unreadable
 from clalign.runs.pages import HitQuery, PickedHits, Together
 from clalign.runs.queries import is_significant
 from clalign.runs.run_file import write_note
+from clalign.values.documents import Card
 from clalign.values.species import SpeciesRule
 
 from ... import formatting, theme
@@ -68,7 +69,7 @@ class HitsModel(QAbstractTableModel):
         self._pages: HitPages | None = None
         self._cache: OrderedDict[int, list[HitRow]] = OrderedDict()
         self.query = HitQuery(path, 0, score=table.score)
-        self.cards: list[dict[str, Any]] = []
+        self.cards: list[Card] = []
         self.significant_from: float | None = None
         self.kept_hit: int | None = None
         self.kept_row: int | None = None
@@ -116,7 +117,7 @@ class HitsModel(QAbstractTableModel):
         are_all = self.query.number == ALL_QUERIES and self.query.sort is None
         return are_all and self.query.together != "best"
 
-    def set_profile(self, profile: int, cards: list[dict[str, Any]], together: Together = "best") -> None:
+    def set_profile(self, profile: int, cards: list[Card], together: Together = "best") -> None:
         """Show the hits of another profile, or of all; what the search called significant is so again."""
         self.cards = cards
         self.significant_from = None

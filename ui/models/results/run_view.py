@@ -19,6 +19,7 @@ from clalign.runs.pages import Together, count_hits, first_query, hits_between, 
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.checked import plain
+from clalign.values.documents import Card, JobResult
 from clalign.values.hits import Hit
 from clalign.values.shards import shard_of
 from clalign.values.specs import Spec
@@ -88,7 +89,7 @@ class RunView(QObject):
         self.path = path
         self.hits = HitsModel(path, reader, self.table, self)
         self.profile = 0
-        self.cards: list[dict[str, Any]] = []
+        self.cards: list[Card] = []
         self.facts: dict[str, Any] = {}
         self.engine: Engine | None = None
         self.spec: Spec | None = None
@@ -226,11 +227,11 @@ class RunView(QObject):
             self.facts, self.cards, self._was_live = facts, cards, self.is_live
             self.facts_changed.emit()
 
-    def _read_cards(self, run: RunFile, state: str | None) -> list[dict[str, Any]]:
+    def _read_cards(self, run: RunFile, state: str | None) -> list[Card]:
         return run.cards()
 
     @property
-    def card(self) -> dict[str, Any]:
+    def card(self) -> Card:
         """The card of the chosen profile, or of the chosen hit's; empty while unknown."""
         if not self.cards:
             return {}
@@ -451,7 +452,7 @@ class RunView(QObject):
         finished = self.facts.get("finished")
         return self._all_done(finished) if self.is_complete and finished else self._done_so_far()
 
-    def _all_done(self, finished: dict[str, Any]) -> str:
+    def _all_done(self, finished: JobResult) -> str:
         return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
 
     def _done_so_far(self, verb: str = "searched") -> str:

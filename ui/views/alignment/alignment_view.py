@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea
 
+from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
 from ... import theme
@@ -46,7 +46,7 @@ class AlignmentView(QAbstractScrollArea):
         super().__init__()
         self.narrow = narrow
         self.hit: Hit | None = None
-        self.card: dict[str, Any] = {}
+        self.card: Card = {}
         self._layout = Layout()
         self.usual_points = 8 if narrow else 10
         self.points = self.usual_points
@@ -58,7 +58,7 @@ class AlignmentView(QAbstractScrollArea):
         self.setAccessibleName("Alignment")
         self.lines = LinePainter(theme.mono_font(self.points), self.font())
 
-    def show_hit(self, hit: Hit | None, card: dict[str, Any], nucleic: bool, layout: Layout) -> None:
+    def show_hit(self, hit: Hit | None, card: Card, nucleic: bool, layout: Layout) -> None:
         """Show the alignments of a hit to the profile, or the query, of a card."""
         self.hit, self.card, self._layout, self.lines.nucleic = hit, card, layout, nucleic
         self.setAccessibleName("Alignment" if hit is None else f"Alignment of {hit.name} to {self.profile}")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtWidgets import QCheckBox, QLineEdit
 
 from clalign.labs.device_comparison import MAX_NODES, MAX_RESIDUES, BenchSpec
+from clalign.values.documents import JobRequest
 
 from ... import formatting
 from ...models import device_words
@@ -61,10 +60,10 @@ class ComparisonPage(LabPage):
             self._devices.addWidget(label("Looking for devices…", "muted"))
         self.show_running()
 
-    def asked(self) -> tuple[dict[str, Any], str]:
+    def asked(self) -> tuple[JobRequest, str]:
         """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
         asked = (("nodes", self.nodes, MAX_NODES), ("residues", self.residues, MAX_RESIDUES))
-        job: dict[str, Any] = {"devices": [name for name, tick in self.ticks.items() if tick.isChecked()]}
+        job: JobRequest = {"devices": [name for name, tick in self.ticks.items() if tick.isChecked()]}
         job |= {noun: whole_number(field, most) for noun, field, most in asked}
         for noun, _, most in asked:
             if not job[noun]:

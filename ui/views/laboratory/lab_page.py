@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QComboBox,
@@ -15,6 +13,7 @@ from PySide6.QtWidgets import (
 
 from clalign.labs.laboratory import Experiment
 from clalign.values.charts import Chart
+from clalign.values.documents import JobRequest
 
 from ... import formatting
 from ...models import device_words
@@ -164,7 +163,7 @@ class LabPage(QWidget):
             self.tools[name].setEnabled(usable)
             self.tools[name].setToolTip(tip if usable else "Measure first, or open a result.")
 
-    def asked(self) -> tuple[dict[str, Any], str]:
+    def asked(self) -> tuple[JobRequest, str]:
         """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
         raise NotImplementedError
 

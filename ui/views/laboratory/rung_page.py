@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
 from clalign.labs.ladder import FileField, Ladder, NumberField
 from clalign.labs.register import LADDERS
+from clalign.values.documents import JobRequest
 
 from ... import formatting
 from ...models.laboratory.lab_view import LabView
@@ -100,7 +99,7 @@ class RungPage(LabPage):
     def _most(self, key: str) -> int:
         return next(asked.most for asked in self.ladder.fields if isinstance(asked, NumberField) and asked.key == key)
 
-    def asked(self) -> tuple[dict[str, Any], str]:
+    def asked(self) -> tuple[JobRequest, str]:
         """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
         values, wanted = self.values(), self.view.wanted()
         job = {"device": self.devices.currentData(), **values, "variants": self._variants(wanted)}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
 from clalign.errors import OptionError
@@ -11,6 +9,7 @@ from clalign.labs.meeting_programs import PROGRAMS
 from clalign.labs.published_synchronization import SETS, SIZE
 from clalign.labs.synchronization import MAX_GROUPS, USUAL_WAYS, numbers_of_groups
 from clalign.labs.synchronization_results import TIPS, way_name
+from clalign.values.documents import JobRequest
 
 from ... import formatting
 from ...models.laboratory.lab_view import LabView
@@ -64,7 +63,7 @@ class SynchronizationPage(LabPage):
         fill_devices(self.devices, self.workspace, str(self.devices.currentData() or self.workspace.device.id))
         self.show_running()
 
-    def asked(self) -> tuple[dict[str, Any], str]:
+    def asked(self) -> tuple[JobRequest, str]:
         """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
         asked: list[tuple[str, QLineEdit, int, str]] = [
             ("group_size", self.group_size, MAX_SIZE, "work-items"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from clalign.engines.engine import Engine
+from clalign.values.documents import Explanation
 
 from ... import theme
 from ...models.results.missing_files import (
@@ -43,7 +42,7 @@ class ExplainSheet(Sheet):
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(f"Explain {name}", 640)
-        self.value: dict[str, Any] = {}
+        self.value: Explanation = {}
         self._engine = engine
         self.show_waiting()
         self.copy_button = button("Copy as text", self.copy)
@@ -58,7 +57,7 @@ class ExplainSheet(Sheet):
         self.body.addWidget(label(self.WAIT_WORDS, "muted"))
         self.body.addStretch(1)
 
-    def show_explanation(self, value: dict[str, Any]) -> None:
+    def show_explanation(self, value: Explanation) -> None:
         """Show what became of the sequence."""
         self.value = value
         clear_layout(self.body)
@@ -68,11 +67,11 @@ class ExplainSheet(Sheet):
         self.copy_button.setEnabled(True)
         self.resized.emit()
 
-    def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
+    def parts(self, value: Explanation, verdict: QWidget) -> list[QWidget]:
         """Return the widgets of an explanation, from the top."""
         return [verdict, mono_label("\n".join(self._engine.explanation_lines(value)))]
 
-    def text(self, value: dict[str, Any]) -> str:
+    def text(self, value: Explanation) -> str:
         """Return the whole explanation as plain text."""
         return "\n".join([*self._engine.explanation_lines(value), ""])
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout
 
 from clalign.values.devices import Device, cluster_of
+from clalign.values.documents import DeviceFields
 
 from ... import theme
 from ...models import device_words
@@ -196,7 +197,7 @@ class DeviceSheet(Sheet):
         self._checks.addWidget(label("Testing…", "muted"))
         self.resized.emit()
 
-    def show_test(self, device: str, checks: list[dict[str, Any]], problem: str) -> None:
+    def show_test(self, device: str, checks: list[DeviceFields], problem: str) -> None:
         """Show what the self-test of a device found."""
         if device != self.device_id:
             return

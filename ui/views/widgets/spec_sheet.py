@@ -6,13 +6,13 @@ import json
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QVBoxLayout, QWidget
 
 from clalign.errors import ClalignError
+from clalign.values.documents import JobResult
 from clalign.values.specs import Spec
 
 from ... import formatting, theme
@@ -85,7 +85,7 @@ class SpecSheet(Sheet):
         self.run_button = button(texts[2], self._run, "primary", tip)
         self._run_tip = tip
         self._is_wanted: Callable[[], bool] | None = None
-        self._foreseen: dict[str, dict[str, Any]] = {}
+        self._foreseen: dict[str, JobResult] = {}
         self._typing = QTimer(self, singleShot=True, interval=FORESEE_MS)
         self._typing.timeout.connect(self.ask_foreseen)
         self.setFocusProxy(self.run_button)
@@ -239,7 +239,7 @@ class SpecSheet(Sheet):
         if space.device.kind != "reference" and _key(self.spec) not in self._foreseen:
             self.foresee_asked.emit(self.spec)
 
-    def show_foreseen(self, spec: Spec, found: dict[str, Any]) -> None:
+    def show_foreseen(self, spec: Spec, found: JobResult) -> None:
         """Show the time to build kernels."""
         self._foreseen[_key(spec)] = found or {"devices": []}
         self.show_spec()
@@ -280,7 +280,7 @@ class SpecSheet(Sheet):
             QGuiApplication.clipboard().setText(as_python(self.spec))
 
 
-def building_words(found: dict[str, Any]) -> str:
+def building_words(found: JobResult) -> str:
     """Return the time to build kernels before a run; empty if all are in the cache."""
     n_new = sum(device["new"] for device in found.get("devices", ()))
     if not n_new:
