@@ -10,7 +10,7 @@ from PySide6.QtCore import QMetaObject, QObject, QProcess, QTimer, Signal
 
 from clalign.errors import ExitCode
 from clalign.jobs import LAST, Event
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 from clalign.values.documents import JobRequest
 
 END_SECONDS = 5

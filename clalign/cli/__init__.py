@@ -15,7 +15,7 @@ from clalign.cli.streams import drop_unwritten, prepare_streams, tell
 from clalign.databases.cache_root import use_temporary_cache
 from clalign.engines import COMMANDS
 from clalign.errors import ExitCode
-from clalign.jobs.processes import INNER_COMMANDS, settle_child
+from clalign.system.processes import INNER_COMMANDS, settle_child
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -18,7 +18,7 @@ from clalign.cli.streams import show, tell
 from clalign.databases.cache_root import write_whole
 from clalign.errors import ClalignError, ExitCode, OutputError
 from clalign.formats.small_files import read_small_file
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 
 EXAMPLES = ("clalign desktop install", "clalign desktop remove")
 

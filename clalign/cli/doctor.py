@@ -23,7 +23,7 @@ from clalign.cli.parser import Commands
 from clalign.cli.streams import show
 from clalign.common.amounts import size_text
 from clalign.errors import ClalignError, ExitCode
-from clalign.jobs.processes import (
+from clalign.system.processes import (
     ProcessNotStarted,
     ask,
     own_command,

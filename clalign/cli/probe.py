@@ -11,7 +11,7 @@ from typing import Any
 
 from clalign.cli.parser import Commands
 from clalign.cli.streams import private_stdout
-from clalign.jobs.processes import end_when_left, settle_child
+from clalign.system.processes import end_when_left, settle_child
 
 
 def add_parser(subparsers: Commands) -> None:

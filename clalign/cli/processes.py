@@ -21,7 +21,7 @@ from clalign.cli.environment import LOG_VARIABLE
 from clalign.cli.streams import tell
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
-from clalign.jobs.processes import ProcessNotStarted
+from clalign.system.processes import ProcessNotStarted
 from clalign.values.documents import JobRequest, JobResult
 
 LAST_KINDS = ("finished", "cancelled", "failed")

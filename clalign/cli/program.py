@@ -18,7 +18,7 @@ from clalign.cli.suggestions import command_meant
 from clalign.engines import COMMANDS
 from clalign.engines.engine import engine_with, engines
 from clalign.errors import ClalignError, ExitCode
-from clalign.jobs.processes import INNER_COMMANDS
+from clalign.system.processes import INNER_COMMANDS
 
 TOOLS = {
     "add": "add sequences to a finished alignment",

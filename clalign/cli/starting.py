@@ -9,7 +9,7 @@ import subprocess
 import sys
 from types import TracebackType
 
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 
 NEW_PROCESS_GROUP = 0x200
 """Windows' flag for the same."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from clalign.errors import ClalignError, ExitCode
 from clalign.jobs import Event, Job
-from clalign.jobs.processes import GRACE_SECONDS
+from clalign.system.processes import GRACE_SECONDS
 from clalign.values.documents import JobRequest
 
 BUILD_PATIENCE = 0.7

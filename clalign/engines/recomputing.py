@@ -18,8 +18,8 @@ from clalign.engines.verification import CELLS_PER_SECOND, Findings, ProgressRep
 from clalign.errors import WorkerLost
 from clalign.execution.failures import Failure
 from clalign.jobs import JobContext, QuietContext
-from clalign.jobs.processes import ProcessNotStarted, n_cores
 from clalign.runs.run_file import RunFile, open_run
+from clalign.system.processes import ProcessNotStarted, n_cores
 from clalign.values.devices import REFERENCE
 
 SECONDS_PER_PROCESS = 2.0

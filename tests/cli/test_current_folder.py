@@ -12,7 +12,7 @@ from clalign.cli import doctor
 from clalign.cli.desktop import window_command
 from clalign.cli.processes import run_job
 from clalign.compute.opencl.discover import discover_devices
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE, TARGETS = str(GOLDEN / "profiles" / "katdna_ls.hmm"), str(GOLDEN / "sequences" / "kat.fa")

@@ -15,7 +15,7 @@ from clalign.cli import main
 from clalign.cli.environment import NEEDED_FILES, leave_threads_out, log_level
 from clalign.errors import ExitCode
 from clalign.jobs import QuietContext
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 from clalign.tools.hmm_building import build_profiles
 from clalign.tools.specs import BuildSpec
 

@@ -337,7 +337,7 @@ sys.exit(main(["probe", "list"]))
 """
     code = f"""
 import sys
-from clalign.jobs.processes import ask
+from clalign.system.processes import ask
 print("asking", flush=True)
 ask([sys.executable, "-c", {hanging!r}], 1000)
 """

@@ -24,8 +24,8 @@ import pytest
 
 from clalign.cli import processes, starting
 from clalign.errors import ExitCode
-from clalign.jobs.processes import own_command
 from clalign.runs.run_file import open_run
+from clalign.system.processes import own_command
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PATIENCE = 300.0

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from clalign.errors import ExitCode
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 
 LETTERS = np.frombuffer(b"ACGT", np.uint8)
 LENGTH = 60_000

@@ -22,8 +22,8 @@ from clalign.compute.opencl.discover import discover_devices
 from clalign.databases.cache_root import cache_root
 from clalign.errors import ExitCode
 from clalign.jobs import Event
-from clalign.jobs.processes import own_command
 from clalign.runs.run_file import open_run
+from clalign.system.processes import own_command
 from clalign.values.devices import REFERENCE, Device
 
 ROOT = Path(__file__).resolve().parents[2]

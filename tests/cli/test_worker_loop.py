@@ -17,8 +17,8 @@ from clalign.databases.examples import load_examples
 from clalign.engines.plan7 import self_test as selftest
 from clalign.errors import ExitCode
 from clalign.jobs import Job
-from clalign.jobs.processes import own_command
 from clalign.runs.run_file import open_run
+from clalign.system.processes import own_command
 from clalign.values.devices import REFERENCE
 
 JOB = {"job": "search"}

@@ -21,7 +21,7 @@ from clalign.errors import ExitCode, OptionError
 from clalign.execution.cluster import connection as connections
 from clalign.execution.cluster import local_cluster
 from clalign.formats import scratch
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 
 PATIENCE = 300.0
 """Seconds that anything may take on a busy machine before it counts as hanging."""

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEVELS = (
     ("common",),
     ("errors",),
-    ("jobs", "tracing"),
+    ("jobs", "system", "tracing"),
     ("values",),
     ("formats",),
     ("databases", "reference"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QProcess
 from PySide6.QtWidgets import QFileDialog
 
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 
 from .. import formatting, log
 from ..services.app_context import AppContext, Controller

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QProcess, Signal
 
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 
 from .. import formatting
 from ..models.session import Session

@@ -19,7 +19,7 @@ from clalign.compute.opencl.discover import driver_device
 from clalign.compute.opencl.kernels import build
 from clalign.compute.sessions import ProgramChoice
 from clalign.errors import KernelBuildError
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 from clalign.values.devices import Device
 
 log = logging.getLogger(__name__)

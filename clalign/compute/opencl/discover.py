@@ -25,7 +25,7 @@ from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
 from clalign.databases.cache_root import cache_root, make_folder, write_whole
 from clalign.errors import DeviceError, DeviceNotFound
-from clalign.jobs.processes import (
+from clalign.system.processes import (
     ProcessNotStarted,
     ask,
     own_command,

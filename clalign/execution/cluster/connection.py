@@ -19,7 +19,7 @@ from clalign.compute.sessions import Check, nothing_to_check
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import local_cluster
 from clalign.formats.scratch import Scratch
-from clalign.jobs.processes import n_cores
+from clalign.system.processes import n_cores
 
 CONNECT_SECONDS = 15
 """Timeout for connecting to a scheduler (s)."""

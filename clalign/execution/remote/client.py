@@ -24,9 +24,9 @@ from clalign.execution.remote.processes import END_SECONDS, Processes
 from clalign.execution.run_access import RunAccess
 from clalign.execution.units import Finished, Unit
 from clalign.jobs import JobContext, building
-from clalign.jobs.processes import ProcessNotStarted
 from clalign.runs.batches import BatchResult
 from clalign.runs.run_file import RunFile
+from clalign.system.processes import ProcessNotStarted
 from clalign.values.devices import Device
 from clalign.values.documents import DeviceFields, SpecFields
 from clalign.values.hits import Hit

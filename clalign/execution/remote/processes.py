@@ -7,7 +7,7 @@ import threading
 from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 
-from clalign.jobs.processes import own_command
+from clalign.system.processes import own_command
 
 END_SECONDS = 5.0
 """Timeout for the end of a killed process, whose driver may hang (s)."""
