@@ -193,14 +193,11 @@ def test_species_are_counted_and_the_unknown_too(profile_run: Path, tmp_path: Pa
     assert rows == {"Primates": 2, "Rodentia": 1, UNKNOWN: 2}
 
 
-@pytest.mark.parametrize(
-    ("text", "said", "line"),
-    [("a\tb\nonly one\n", "does not name", 2), ("a\tb\n\na\tc\n", "in line 1", 3), ("# nothing\n", "no lines", None)],
-)
-def test_mistakes_in_a_taxonomy_are_found(text: str, said: str, line: int | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "line"), [("a\tb\nonly one\n", 2), ("a\tb\n\na\tc\n", 3), ("# nothing\n", None)])
+def test_mistakes_in_a_taxonomy_are_found(text: str, line: int | None, tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text(text)
-    with pytest.raises(InputError, match=said) as raised:
+    with pytest.raises(InputError) as raised:
         read_taxonomy(str(path))
     assert raised.value.line == line
 

@@ -195,7 +195,7 @@ def test_a_trace_lies_where_nothing_else_is(qtbot: Any, loaded: MainWindow, monk
 def test_pause_and_continue_in_the_strip(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
 ) -> None:
-    manners(pause=0.1)
+    manners(pause=0.4)  # so that a busy machine pauses it before it ends
     press(loaded, "Run search")
     qtbot.waitUntil(lambda: loaded.controller.queue.current.done > 0)
     press(loaded.jobs, "Pause")
