@@ -12,9 +12,7 @@ import time
 from collections.abc import Callable
 from threading import Event as Flag
 from threading import RLock
-from typing import Any, Literal, Protocol
-
-from msgspec import Struct
+from typing import Any, Literal, NamedTuple, Protocol
 
 from clalign.errors import Cancelled
 
@@ -33,7 +31,7 @@ PROGRESS_SECONDS = 0.1
 """Progress is told at most ten times a second."""
 
 
-class Event(Struct, frozen=True):
+class Event(NamedTuple):
     """One thing that happened in a job.
 
     Attributes
