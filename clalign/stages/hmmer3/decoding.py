@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, Problems, model_tables, portions
 from clalign.values.envelopes import Decoded, Region, RowProfiles
 from clalign.values.sequences import SequenceBatch
@@ -23,7 +23,7 @@ class DecodingStage(Stage[SequenceBatch, RowProfiles, list[Decoded]]):
 
     name = "decoding"
 
-    def reference(self, batch: SequenceBatch, model: RowProfiles, check: Check = nothing_to_check) -> list[Decoded]:
+    def reference(self, batch: SequenceBatch, model: RowProfiles, check: Check = no_check) -> list[Decoded]:
         from clalign.reference.decoding import decode
 
         odds = [striped_odds(profile) for profile in model.profiles]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.stages.hmmer3.local_tables import (
     TEAM_VARIANTS,
@@ -46,7 +46,7 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
 
     name = "envelope"
 
-    def reference(self, batch: Parts, model: RowProfiles, check: Check = nothing_to_check) -> Answers:
+    def reference(self, batch: Parts, model: RowProfiles, check: Check = no_check) -> Answers:
         from clalign.reference.envelope import rescore
 
         return [rescore(*part, check) for part in each_part(batch, model)]

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clalign.compute.geometry import in_turns
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER
 from clalign.stages.hmmer3.forward import FORWARD
 from clalign.stages.hmmer3.msv import MSV
@@ -308,12 +308,10 @@ class FiltersStage(Stage[SequenceBatch, Sequence[FilterModel], list[Filtered]]):
             return lambda: [NO_TARGETS for _ in model]
         return Cascade(session, batch, model).start()
 
-    def reference(
-        self, batch: SequenceBatch, model: Sequence[FilterModel], check: Check = nothing_to_check
-    ) -> list[Filtered]:
+    def reference(self, batch: SequenceBatch, model: Sequence[FilterModel], check: Check = no_check) -> list[Filtered]:
         return [self.reference_of(batch, one, check) for one in model]
 
-    def reference_of(self, batch: SequenceBatch, model: FilterModel, check: Check = nothing_to_check) -> Filtered:
+    def reference_of(self, batch: SequenceBatch, model: FilterModel, check: Check = no_check) -> Filtered:
         """Send target after target through the plain filters of a model."""
         from clalign.reference.filters import passage
 

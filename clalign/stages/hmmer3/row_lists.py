@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.geometry import Geometry
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, together
 from clalign.values.devices import Device
 from clalign.values.local_profiles import LocalProfile
@@ -127,7 +127,7 @@ class ScoringStage(Stage[SequenceBatch, LocalProfile, Scores]):
     def _geometry(self, device: Device, chosen: RowList) -> Callable[[Together], Geometry]:
         return geometry_on(device, self.shape_on(device), chosen.most)
 
-    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = no_check) -> Scores:
         values = [self._score(batch.residues(row), model, check) for row in range(len(batch))]
         return np.array(values, self.dtype)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.local_tables import (
     TEAM_VARIANTS,
     Problems,
@@ -55,7 +55,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
 
     name = "sampling"
 
-    def reference(self, batch: Parts, model: SamplingModel, check: Check = nothing_to_check) -> list[Resolved]:
+    def reference(self, batch: Parts, model: SamplingModel, check: Check = no_check) -> list[Resolved]:
         from clalign.reference.sampling import resolve, sample
 
         return [resolve(sample(*part, generator_start(model.seed), check)) for part in each_part(batch, model.profiles)]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.geometry import one_each, spread
-from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, no_check
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, node_tables, together
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
@@ -79,7 +79,7 @@ class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
     name = "ssv"
     gpu_shape = "item"
 
-    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Extremes:
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = no_check) -> Extremes:
         from clalign.reference.ssv import ssv_extreme
 
         scores = byte_scores(model)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, no_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers, offsets_of
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -73,9 +73,7 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
         """Return the programs that any input needs."""
         return [ProgramChoice.of(SOURCE, self.defines)]
 
-    def reference(
-        self, batch: SparsePosteriors, model: AnnealingChoice, check: Check = nothing_to_check
-    ) -> ColumnMerges:
+    def reference(self, batch: SparsePosteriors, model: AnnealingChoice, check: Check = no_check) -> ColumnMerges:
         from clalign.reference.annealing import anneal
 
         return anneal(batch, model.gap_factor, model.is_dynamic, check, model.begin)

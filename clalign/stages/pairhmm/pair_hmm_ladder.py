@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, no_check
 from clalign.errors import OptionError
 from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS, ExpectedCountsStage, no_counts
@@ -102,7 +102,7 @@ class PairHmmLadderBase(Stage[PairBatch, PairHmms, BothWays]):
         super().__init__(None, **defines)
         self.lap = lap
 
-    def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> BothWays:
+    def reference(self, batch: PairBatch, model: PairHmms, check: Check = no_check) -> BothWays:
         return BothWays(POSTERIORS.reference(batch, model, check), EXPECTED_COUNTS.reference(batch, model, check))
 
     def _passed(self, session: KernelSession, name: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, no_check
 from clalign.stages.pairhmm.annealing import shared
 from clalign.values.multiple_alignments import MultipleAlignment, ResidueMoves, without_empty_columns
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -60,9 +60,7 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         """Return the programs that any input needs."""
         return [ProgramChoice.of(SOURCE, self.defines)]
 
-    def reference(
-        self, batch: SparsePosteriors, model: RefinementChoice, check: Check = nothing_to_check
-    ) -> ResidueMoves:
+    def reference(self, batch: SparsePosteriors, model: RefinementChoice, check: Check = no_check) -> ResidueMoves:
         from clalign.reference.refinement import refine
 
         return refine(batch, model.alignment, model.gap_factor, model.most_sweeps, check, model.n_kept)

@@ -12,9 +12,15 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from clalign.compute.meetings import LAUNCHES_AT_ONCE, MeetingKernel, Meetings, Rounds, most_together
+from clalign.compute.group_barriers import (
+    LAUNCHES_BETWEEN_CHECKS,
+    BarrierKernel,
+    GroupBarrier,
+    Rounds,
+    max_concurrent_groups,
+)
 from clalign.compute.sessions import Buffer, KernelSession
-from clalign.errors import GroupsApart
+from clalign.errors import GroupsNotConcurrent
 from clalign.stages.pairwise.long_pair_rows import rows_of_lane
 from clalign.stages.pairwise.long_pair_sequences import VECTORS, Codes, Sequences
 from clalign.stages.pairwise.long_pair_state import (
@@ -392,12 +398,14 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
     done = sum(filled.n_tiles_on(diagonal) for diagonal in range(begin)) * tile_cells
     advance(done)
     kernel = filling(filled, follows=method != "launch")
-    how = Meetings(filled.n_strips if method != "launch" else min(filled.n_strips, filled.n_tiles), pair.group, method)
+    how = GroupBarrier(
+        filled.n_strips if method != "launch" else min(filled.n_strips, filled.n_tiles), pair.group, method
+    )
     if how.method != "launch":
-        how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
+        how = replace(how, n_groups=max(1, min(how.n_groups, max_concurrent_groups(session, how, kernel))))
     pace = Pace(session.device)
     # Between launches a job could be stopped with nothing to keep: a portion has no more of them than go at once.
-    most = LAUNCHES_AT_ONCE if how.method == "launch" else filled.n_diagonals
+    most = LAUNCHES_BETWEEN_CHECKS if how.method == "launch" else filled.n_diagonals
     for first, last, n_cells in _portions(filled, begin, tile_cells, pace, most):
         rounds = Rounds(session, how, kernel, last - first, first)
         watch.launched()
@@ -405,7 +413,7 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
         rounds.start()
         try:
             rounds.finish()
-        except GroupsApart:
+        except GroupsNotConcurrent:
             return filled, False
         pace.took(n_cells, time.perf_counter() - began)
         watch.paused(filled, last)
@@ -415,11 +423,11 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
     return filled, True
 
 
-def filling(filled: Filled, follows: bool = False) -> MeetingKernel:
+def filling(filled: Filled, follows: bool = False) -> BarrierKernel:
     """Return what fills a region, an anti-diagonal each round, or all of them if a strip follows the one above it."""
     region, pair = filled.region, filled.region.pair
     of_lanes = {} if pair.is_vector else {"FOLLOWING": int(follows)}
-    return MeetingKernel(
+    return BarrierKernel(
         pair.source, "fill",
         (
             pair.query, pair.target, pair.scores, filled.plan, region.top.buffer, region.left.buffer,
@@ -457,7 +465,7 @@ class Pace:
 
 
 def _portions(
-    filled: Filled, begin: int, tile_cells: int, pace: Pace, most: int = LAUNCHES_AT_ONCE
+    filled: Filled, begin: int, tile_cells: int, pace: Pace, most: int = LAUNCHES_BETWEEN_CHECKS
 ) -> Iterator[tuple[int, int, int]]:
     """Yield the up to `most` anti-diagonals that go to a device at a time, the first and the end, and their cells."""
     diagonals = np.arange(begin, filled.n_diagonals)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, no_check
 from clalign.errors import OptionError
 from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
@@ -147,7 +147,7 @@ class _PairLadderStage(Stage[PairBatch, Scoring, list[PairAlignment]]):
 
     name = "smith_waterman_ladder"
 
-    def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> list[PairAlignment]:
+    def reference(self, batch: PairBatch, model: Scoring, check: Check = no_check) -> list[PairAlignment]:
         return SMITH_WATERMAN_TRACE.reference(batch, model, check)
 
     def start(self, session: KernelSession, batch: PairBatch, model: Scoring) -> Callable[[], list[PairAlignment]]:

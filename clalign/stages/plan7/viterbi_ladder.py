@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.errors import OptionError
 from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.plan7.viterbi import VITERBI
@@ -155,7 +155,7 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         super().__init__(None, **defines)
         self.choices = choices
 
-    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = no_check) -> Scores:
         return VITERBI.reference(batch, model, check)
 
     def macros(self, n_nodes: int, n_letters: int) -> dict[str, int]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import lane_backend, one_a_core
-from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, no_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.stages.plan7.viterbi_tables import (
     emission_table,
@@ -50,7 +50,7 @@ class ViterbiTraceStage(Stage[SequenceBatch, IntegerProfile, Paths]):
 
     name = "viterbi_trace"
 
-    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Paths:
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = no_check) -> Paths:
         from clalign.reference.viterbi_trace import viterbi_trace
 
         offsets = batch.offsets
