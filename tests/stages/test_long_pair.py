@@ -150,7 +150,7 @@ def test_strips_that_follow_each_other(
     codes = [SequenceBatch.from_texts([text]).residues(0) for text in texts]
     found = {}
     for at_once in (10**9, 100_000):
-        for name, value in (("CPU_CELLS", at_once), ("GPU_CELLS", at_once), ("SECONDS_AT_ONCE", 0.0)):
+        for name, value in (("CPU_CELLS", at_once), ("GPU_CELLS", at_once), ("LAUNCH_SECONDS", 0.0)):
             monkeypatch.setattr(long_pair_regions, name, value)
         for method in (long_pair_regions.METHOD, "launch"):
             filled = fill(LONG_PAIR.matrix(session, *codes, Scoring(DNA, GAPS[0])), lambda cells: None, method=method)
@@ -165,7 +165,7 @@ def test_strips_that_follow_each_other(
 
 
 def test_a_device_is_given_what_it_computes_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_pair_regions, "SECONDS_AT_ONCE", 0.5)
+    monkeypatch.setattr(long_pair_regions, "LAUNCH_SECONDS", 0.5)
     card, processor = (long_pair_regions.Pace(Device("0:0", "any", kind)) for kind in ("gpu", "cpu"))
     for pace in (card, processor):
         pace.took(4 * long_pair_regions.GPU_CELLS, 0.1)
@@ -267,7 +267,7 @@ def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: p
             raise group_barriers.missing_group_error(session.device, rounds.how, 1)
         return finish(rounds)
 
-    for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("SECONDS_AT_ONCE", 0.0), ("MIN_COLUMNS", 16),
+    for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("LAUNCH_SECONDS", 0.0), ("MIN_COLUMNS", 16),
                         ("FILLED_ROWS", 4), ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3),
                         ("METHOD_ON_CPU", long_pair_regions.METHOD)):  # fmt: skip
         monkeypatch.setattr(long_pair_regions, name, value)

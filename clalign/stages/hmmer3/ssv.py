@@ -39,7 +39,7 @@ MAX_EXTREME = 255
 
 
 MAX_EDGES = 2**27
-"""Bytes at the edges of strips that several models have together; one alone has what it needs."""
+"""Limit of the bytes at the edges of strips of several models; a single one has what it needs."""
 
 
 class SsvCells(Struct, frozen=True):
@@ -233,7 +233,7 @@ def _pair_layout(
 
 
 def _strips(length: int, most: int) -> tuple[int, int]:
-    """Return into how many strips a model is cut, and their nodes, an even number."""
+    """Return the number of strips of a model, and their nodes, an even number."""
     n_strips = -(-length // most)
     nodes = -(-length // n_strips)
     return n_strips, nodes + nodes % 2

@@ -19,7 +19,7 @@ SOURCE = "annealing_item"
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({},)}
 """Choices that are compiled for other vendors in the tests."""
 
-EDGES_A_LAUNCH = 1 << 16
+EDGES_PER_LAUNCH = 1 << 16
 """Edges that a launch takes from the heap: some tenths of a second."""
 
 HEAP_SIZE, N_MERGES, _, STATUS, _, N_TAKEN, N_STATE = range(7)
@@ -113,7 +113,7 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
                 known, capacity = self._enlarged(session, residues, known, capacity, state), 2 * capacity
             session.launch(
                 SOURCE, "annealing", self.defines, 1, 1, *posteriors, residues, np.int32(n), edges, heap, known,
-                np.int32(capacity), least, np.int32(model.is_dynamic), np.int32(EDGES_A_LAUNCH), scratch, state,
+                np.int32(capacity), least, np.int32(model.is_dynamic), np.int32(EDGES_PER_LAUNCH), scratch, state,
                 merges, weights,
             )  # fmt: skip
             facts = session.download(state, N_STATE, np.int32)

@@ -1,4 +1,4 @@
-"""How often the paths of pairs of sequences take each step and emit each residue, on any device."""
+"""Expected counts of steps and of emitted residues in the paths of pairs of sequences, on any device."""
 
 from __future__ import annotations
 

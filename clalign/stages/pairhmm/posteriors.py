@@ -1,4 +1,4 @@
-"""Which residues of pairs of sequences are probably homologous, on any device."""
+"""Posterior probabilities that residues of pairs of sequences are homologous, on any device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import MIN_POSTERIOR, PairHmms, PosteriorBatch
 
 SIGNIFICANT_DIGITS = 6
-"""Of posteriors, as files of them have: the digits beyond come from rounding, and differ between programs and devices.
+"""Digits of posteriors, as in files: further ones come from rounding, and differ between programs and devices.
 
 Merges of columns go by them. So they are the same whether posteriors were computed or read from a file."""
 

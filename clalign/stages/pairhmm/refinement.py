@@ -18,8 +18,8 @@ SOURCE = "refinement_item"
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({},)}
 """Choices that are compiled for other vendors in the tests."""
 
-COLUMNS_A_LAUNCH = 1 << 10
-WISHES_A_LAUNCH = 1 << 12
+COLUMNS_PER_LAUNCH = 1 << 10
+WISHES_PER_LAUNCH = 1 << 12
 """A launch takes some tenths of a second."""
 
 N_WISHES, N_MOVES, N_STATE = range(3)
@@ -108,9 +108,9 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         n = len(alignment.columns)
         heap, state = session.allocate(_WISH_BYTES * n), session.zeros(4 * N_STATE)
         moves = session.allocate(16 * n)
-        for first in range(0, alignment.n_columns, COLUMNS_A_LAUNCH):
+        for first in range(0, alignment.n_columns, COLUMNS_PER_LAUNCH):
             session.launch(
-                SOURCE, "refinement_gather", self.defines, min(COLUMNS_A_LAUNCH, alignment.n_columns - first), 1,
+                SOURCE, "refinement_gather", self.defines, min(COLUMNS_PER_LAUNCH, alignment.n_columns - first), 1,
                 *head, np.int32(n_kept), heap, state, offset=first,
             )  # fmt: skip
             session.finish()
@@ -119,7 +119,7 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         facts = session.download(state, N_STATE, np.int32)
         while facts[N_WISHES]:
             session.launch(
-                SOURCE, "refinement_move", self.defines, 1, 1, *head, np.int32(WISHES_A_LAUNCH), heap, state, moves
+                SOURCE, "refinement_move", self.defines, 1, 1, *head, np.int32(WISHES_PER_LAUNCH), heap, state, moves
             )
             facts = session.download(state, N_STATE, np.int32)
             session.demand(0 <= facts[N_WISHES] < n and 0 <= facts[N_MOVES] <= n, "moves without end")

@@ -36,10 +36,10 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 """Choices that are compiled for other vendors in the tests."""
 
 SCORE_BITS = 28
-"""Of scores, besides the sign, so that gaps which never open stay below all of them."""
+"""Bits of scores besides the sign, so that gaps which never open stay below all of them."""
 
 Tell = Callable[[int], None]
-"""Told how many cells were computed since the last time."""
+"""Called with the number of cells computed since the last call."""
 
 
 def no_build_report(cells: int) -> None:

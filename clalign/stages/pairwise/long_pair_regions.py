@@ -37,13 +37,13 @@ from clalign.values.devices import Device
 from clalign.values.scoring import Scoring
 
 TRACED_ROWS, TRACED_COLUMNS = 4, 128
-"""Of a lane of a card, and of a tile, where each cell is held on the way back."""
+"""Rows of a lane of a GPU and columns of a tile where each cell is kept for the traceback."""
 
 VECTOR_COLUMNS, VECTOR_ACROSS = 128, 16
 """Of a tile on a processor where each cell is held, and tiles across a region at least unless they are no wider."""
 
 FILLED_ROWS, MIN_COLUMNS, MAX_COLUMNS = 16, 128, 4096
-"""Of a lane, and of a tile, where edges are all that is held."""
+"""Rows of a lane and limits of the columns of a tile where only edges are kept."""
 
 TILES_ACROSS = 7800
 """Tiles across a region at most, unless they are of `MAX_COLUMNS`: 128 columns each up to a million residues."""
@@ -55,10 +55,10 @@ BLOCK = 32
 """Columns after which a strip tells the one below it how far it is, a multiple of `AHEAD`."""
 
 PROGRESS_BYTES = 32
-"""Of a strip, so that each has a part of a line of the cache for itself."""
+"""Bytes of the progress of a strip, so that each has its own part of a cache line."""
 
 EDGE_BYTES = 8
-"""A score, and a gap."""
+"""Bytes of an edge cell: a score and a gap."""
 
 KEPT_BYTES, KEPT_SHARE = 2**30, 8
 """Edges of tiles that are kept at a time, and of which part of the device's memory they are at most."""
@@ -73,11 +73,11 @@ EDGES_EACH_WAY = 12
 CPU_CELLS, GPU_CELLS = 200_000_000, 2_000_000_000
 """Cells that a device is given before a job is asked whether to go on: of a card for the first time, and at least."""
 
-SECONDS_AT_ONCE = 0.15
-"""As many as a card computes in this time it is given from then on."""
+LAUNCH_SECONDS = 0.15
+"""Intended time of a launch on a GPU, once its speed is known."""
 
-CELLS_A_CYCLE = 1
-"""Of a compute unit of a card of NVIDIA, at least: an H200 takes 2 to 6. Of others nothing is known at first."""
+MIN_CELLS_PER_CYCLE = 1
+"""Least cells for each cycle of a compute unit of an NVIDIA GPU: an H200 computes 2 to 6. Others are not known."""
 
 METHOD = "lbs"
 """How work-groups are found that run at once; they do not meet, but each strip follows the one above it. With `launch`
@@ -455,13 +455,13 @@ class Pace:
         self._is_known = device.kind == "cpu"
         self.cells = CPU_CELLS if device.kind == "cpu" else GPU_CELLS
         if device.kind == "gpu" and device.maker == "nvidia":
-            rate = CELLS_A_CYCLE * device.n_compute_units * device.clock_mhz * 1e6
-            self.cells = max(GPU_CELLS, int(rate * SECONDS_AT_ONCE))
+            rate = MIN_CELLS_PER_CYCLE * device.n_compute_units * device.clock_mhz * 1e6
+            self.cells = max(GPU_CELLS, int(rate * LAUNCH_SECONDS))
 
     def took(self, cells: int, seconds: float) -> None:
         """Learn from how long it has taken; a kernel may have been built in that time, so it is no slower for that."""
         if not self._is_known:
-            self.cells = max(GPU_CELLS, int(cells / max(seconds, 1e-6) * SECONDS_AT_ONCE))
+            self.cells = max(GPU_CELLS, int(cells / max(seconds, 1e-6) * LAUNCH_SECONDS))
 
 
 def _portions(

@@ -16,7 +16,7 @@ from clalign.values.scoring import PairwiseQuery
 from clalign.values.sequences import SequenceBatch
 
 SCORE_BITS = 29
-"""Of the widest scores, besides the sign; NO_SCORE in ``common/affine_rows.h`` is below all of them."""
+"""Bits of the widest scores besides the sign; NO_SCORE in ``common/affine_rows.h`` is below all of them."""
 
 
 class SmithWatermanStage(Stage[SequenceBatch, PairwiseQuery, PairScores]):

@@ -44,7 +44,7 @@ MATRICES_SHARE = 0.5
 ROUND = 64
 """The longest query counts as a multiple of this, so that few kernels serve all lengths."""
 
-CELLS_A_LAUNCH = 2**25
+CELLS_PER_LAUNCH = 2**25
 """One core does so many in about a tenth of a second."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
@@ -179,7 +179,7 @@ class SequentialLadderStage(_PairLadderStage):
         matrix = job.height * job.width
         ends, paths = session.allocate(4 * N_ENDS * n), session.allocate(n * job.room)
         arguments = [*job.arguments(session, slice(n)), session.zeros(4 * matrix), session.zeros(2 * matrix)]
-        step = max(1, CELLS_A_LAUNCH // matrix)
+        step = max(1, CELLS_PER_LAUNCH // matrix)
         for first in range(0, n, step):
             pairs = np.int32(first), np.int32(min(first + step, n))
             session.launch(SEQUENTIAL_SOURCE, ENTRY, self.defines, 1, 1, *arguments, ends, paths, *pairs)

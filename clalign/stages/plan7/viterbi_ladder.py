@@ -38,7 +38,7 @@ AXES: dict[str, tuple[str | int, ...]] = {
 WARP = 32
 BANK_PADDING = 33
 CONSTANT_BYTES = 65536
-"""What every device has as constant memory."""
+"""Constant memory in bytes that every device has."""
 
 STACK_BYTES = 2**22
 """A CPU's driver keeps the private memory of a whole work-group on the stack of a thread."""
@@ -51,7 +51,7 @@ MAX_SLOTS = 2**31 - 1
 LAUNCHES_BETWEEN_WAITS = 1000
 
 SECOND_QUEUE = object()
-"""What a session keeps its second queue for."""
+"""Key of the second queue of a session."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     SOURCE: (

@@ -26,7 +26,7 @@ VECTOR_LANES = 8
 """Lanes of the shape for CPUs."""
 
 STEP_INSERT, STEP_BEGINS, STEP_NODE_SHIFT = 1, 2, 2
-"""What the kernels write for a residue (``common/plan7_traceback.h``)."""
+"""Bits of a step that kernels write for a residue (``common/plan7_traceback.h``)."""
 
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that the directions of one launch may take."""

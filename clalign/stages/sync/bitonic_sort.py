@@ -32,7 +32,7 @@ TILE_LOG = 10
 MAX_KEYS = 1 << 30
 
 GROUP = {"cpu": 1, "gpu": 256, "accelerator": 256}
-GROUPS_A_UNIT = {"cpu": 1, "gpu": 16, "accelerator": 4}
+GROUPS_PER_UNIT = {"cpu": 1, "gpu": 16, "accelerator": 4}
 
 Keys = npt.NDArray[np.unsignedinteger[Any]]
 Order = npt.NDArray[np.uint32]
@@ -76,7 +76,7 @@ def rounds_of(n: int, tile_log: int = TILE_LOG) -> npt.NDArray[np.int32]:
 def default_barrier(device: Device) -> GroupBarrier:
     """Return groups for a device that end a round with their launch: no device is known that gains by others."""
     kind = device.kind
-    return GroupBarrier(GROUPS_A_UNIT[kind] * max(1, device.n_compute_units), min(GROUP[kind], device.max_work_group))
+    return GroupBarrier(GROUPS_PER_UNIT[kind] * max(1, device.n_compute_units), min(GROUP[kind], device.max_work_group))
 
 
 class BitonicSortStage(Stage[Keys, GroupBarrier | None, Order]):

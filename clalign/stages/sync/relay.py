@@ -1,4 +1,4 @@
-"""Groups that pass numbers on from round to round: nothing but meetings, to see that they hold and what they cost."""
+"""Groups that pass numbers on from round to round: barriers alone, to test them and to measure their cost."""
 
 from __future__ import annotations
 
