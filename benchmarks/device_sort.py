@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.meetings import METHODS, Meetings, most_together
+from clalign.compute.group_barriers import METHODS, GroupBarrier, max_concurrent_groups
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.databases.packed import VOLUME_RESIDUES, VOLUME_SEQUENCES
 from clalign.engines.pairwise.query import best_of
 from clalign.errors import ClalignError
-from clalign.stages.sync.bitonic_sort import BITONIC_SORT, sortable, usual_meetings
+from clalign.stages.sync.bitonic_sort import BITONIC_SORT, default_barrier, sortable
 from clalign.values.sequences import longest_first
 from clalign.values.synthetic import swissprot_lengths
 
@@ -63,17 +63,17 @@ def timed(do: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - began, result
 
 
-def ways(session: Any, keys: Keys) -> dict[str, Meetings]:
+def ways(session: Any, keys: Keys) -> dict[str, GroupBarrier]:
     """Return how groups meet: a launch a round, and each method with as many groups as run at once with such keys."""
     device = session.device
-    found = {"launch": usual_meetings(device)}
+    found = {"launch": default_barrier(device)}
     size = min(GROUP, device.max_work_group) if device.kind != "cpu" else 32
     for method in METHODS:
         if method in ("launch", "lfs"):
             continue
-        how = Meetings(1, size, method)
+        how = GroupBarrier(1, size, method)
         rounds, _ = BITONIC_SORT.prepared(session, keys[:4], how)
-        found[method] = Meetings(most_together(session, how, rounds.kernel), size, method)
+        found[method] = GroupBarrier(max_concurrent_groups(session, how, rounds.kernel), size, method)
     return found
 
 

@@ -25,10 +25,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from clalign.compute.meetings import METHODS, Meetings, most_together
+from clalign.compute.group_barriers import METHODS, GroupBarrier, max_concurrent_groups
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
-from clalign.errors import Cancelled, ClalignError, GroupsApart, OptionError
+from clalign.errors import Cancelled, ClalignError, GroupsNotConcurrent, OptionError
 from clalign.jobs import QuietContext
 from clalign.labs.meeting_programs import PROGRAMS, Work
 from clalign.labs.synchronization import SynchronizationSpec, run_synchronization, wrong_cells
@@ -93,17 +93,17 @@ def works(session: Any, sizes: dict[str, dict[str, int]], seed: int) -> dict[str
 
 def most_of(session: Any, work: Work, size: int, method: str) -> int:
     """Return how many groups of a program run at once; without waiting none need to."""
-    rounds, _ = work.prepared(session, Meetings(1, size, method))
-    return most_together(session, Meetings(1, size, method), rounds.kernel)
+    rounds, _ = work.prepared(session, GroupBarrier(1, size, method))
+    return max_concurrent_groups(session, GroupBarrier(1, size, method), rounds.kernel)
 
 
-def outcome(session: Any, work: Work, how: Meetings) -> str:
+def outcome(session: Any, work: Work, how: GroupBarrier) -> str:
     """Run a program once; return ``right``, ``differs``, ``gave up``, or an error in words."""
     try:
         rounds, is_right = work.prepared(session, how)
         rounds.start()
         took_part = rounds.finish()
-    except GroupsApart:
+    except GroupsNotConcurrent:
         return "gave up"
     except ClalignError as error:
         return str(error)
@@ -139,12 +139,12 @@ def correct(session: Any, options: argparse.Namespace, clock: Clock) -> dict[str
             if clock.is_over():
                 results["left out"] += 1
                 continue
-            found = outcome(session, programs[name], Meetings(n, size, method))
+            found = outcome(session, programs[name], GroupBarrier(n, size, method))
             results[found] += 1
             if found != "right":
                 bad.append(f"{name}, {n:,} groups of {size}, {method}: {found}")
     n_bad = len(bad) + results["left out"]
-    return {"results": results, "most_together": most_by_case, "bad": bad, "n_bad": n_bad}
+    return {"results": results, "max_concurrent_groups": most_by_case, "bad": bad, "n_bad": n_bad}
 
 
 def beyond(session: Any, options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def beyond(session: Any, options: argparse.Namespace, clock: Clock) -> dict[str,
         for method in METHODS:
             n = 2 * most_of(session, work, size, method) + 1
             try:
-                how = Meetings(n, size, method)
+                how = GroupBarrier(n, size, method)
             except OptionError:  # LFS of more groups than a group has work-items
                 results["refused"] += 1
                 continue
@@ -179,7 +179,7 @@ def repeated(session: Any, options: argparse.Namespace, clock: Clock) -> dict[st
     for name, work in programs.items():
         for method in METHODS:
             most = most_of(session, work, size, method)
-            how = Meetings(min(most, size) if method == "lfs" else most, size, method)
+            how = GroupBarrier(min(most, size) if method == "lfs" else most, size, method)
             results, longest, total = Counter[str](), 0.0, 0.0
             while sum(results.values()) < options.repetitions and not clock.is_over():
                 began = time.perf_counter()

@@ -189,7 +189,7 @@ class KernelBuildError(DeviceError):
         )
 
 
-class GroupsApart(DeviceError):
+class GroupsNotConcurrent(DeviceError):
     """Work-groups that were to wait for each other and did not all run at once."""
 
 

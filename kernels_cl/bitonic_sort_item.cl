@@ -6,7 +6,7 @@
    an item with its mirror image. So what would lie behind the last item stays there and need not be in memory.
 
    Buffers
-     facts, words  see common/group_meetings.h
+     facts, words  see common/group_barriers.h
      keys          uint[n] or ulong[n]
      items         item_t[n]
      rounds        int4[]: binary logarithm of the items that a round compares with each other; its steps, 0 for tiles;
@@ -24,7 +24,7 @@
 
    Geometry: any number of groups of any size. */
 
-#include "common/group_meetings.h"
+#include "common/group_barriers.h"
 
 #ifndef KEY_BITS
 #define KEY_BITS 32

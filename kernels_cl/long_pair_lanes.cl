@@ -23,9 +23,9 @@
      progress          int[n_strips][PROGRESS_LINE], 0 at first: columns of each strip that are done (FOLLOWING 1)
      path              int[N_PATH], where the path that comes from i, j ends; letters uchar[m + n], filled from its end
 
-     facts, words      see common/group_meetings.h
+     facts, words      see common/group_barriers.h
 
-   Macros: see common/long_pair.h, common/long_pair_columns.h and common/group_meetings.h.
+   Macros: see common/long_pair.h, common/long_pair_columns.h and common/group_barriers.h.
 
    Geometry: work-groups of LANES, all of which run at once; to trace, one of them. */
 

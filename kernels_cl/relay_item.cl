@@ -4,7 +4,7 @@
    Round r makes of a number x of the next group the number 1664525 x + 1013904223 + r.
 
    Buffers
-     facts, words  see common/group_meetings.h
+     facts, words  see common/group_barriers.h
      given         uint[n]
      numbers       uint[2 * n], in: the numbers before the first round in its first half; out: after an even number of
                    rounds there, else in the second half
@@ -15,9 +15,9 @@
    Macros
      SABOTAGE  1 plants a fault, for the test of the tests
 
-   Geometry: n groups of any size, a number for each work-item; with MEETING 0 a round a launch. */
+   Geometry: n groups of any size, a number for each work-item; with BARRIER_METHOD 0 a round a launch. */
 
-#include "common/group_meetings.h"
+#include "common/group_barriers.h"
 
 #ifndef SABOTAGE
 #define SABOTAGE 0

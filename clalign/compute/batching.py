@@ -1,4 +1,4 @@
-"""Cutting a database into batches that keep a device busy for about 100 ms each."""
+"""Division of a database into batches that keep a device busy for about 100 ms each."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from clalign.values.devices import Device
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 BATCH_SECONDS = 0.1
-"""Aim for the time of a batch: a stop is answered at its end, and desktop watchdogs stay quiet."""
+"""Intended time of a batch: a job can be cancelled at its end, and watchdogs of desktops do not interfere."""
 
-LONGEST_FACTOR = 4
-"""How much longer than that a batch may take with the longest of several profiles."""
+MAX_TIME_FACTOR = 4
+"""Limit of the factor by which the longest of several profiles may exceed that time."""
 
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that the residues of a batch may take."""
 
 RESIDENT_SHARE = 0.4
-"""Share of the device's memory that a database may take which stays there for several profiles."""
+"""Share of the device's memory that a database may take if it stays there for several profiles."""
 
 MAX_RESIDUES = 2**28
-"""Also at the highest rate: so that the copy of a large database to the device overlaps with the search."""
+"""Limit of the residues of a batch, so that the copy of a large database to the device overlaps with the search."""
 
 MIN_CELLS = 200_000.0
 
 RESIDUE_BYTES = 2
-"""A residue as it is in the database, and once more as some kernels read it."""
+"""Bytes for each residue: as in the database, and in the form that some kernels read."""
 
 SEQUENCE_BYTES = 12
-"""What a batch holds for each sequence besides its residues."""
+"""Bytes for each sequence of a batch besides its residues."""
 
 
 def residue_limit(device: Device) -> int:
@@ -44,15 +44,15 @@ def fits(database: SequenceDatabase, device: Device) -> bool:
 
 
 def typical_length(model_lengths: Sequence[int]) -> int:
-    """Return the length of the model that batches for all these models are sized for."""
+    """Return the length of a model that the size of batches for several models is based on."""
     ordered = sorted(model_lengths)
-    return max(ordered[len(ordered) // 2], -(-ordered[-1] // LONGEST_FACTOR))
+    return max(ordered[len(ordered) // 2], -(-ordered[-1] // MAX_TIME_FACTOR))
 
 
 def batch_end(database: SequenceDatabase, first: int, last: int, n_residues: int) -> int:
     """Return the end of the batch that begins at row `first`.
 
-    At most `n_residues` residues, but at least one row; never past `last`.
+    It has at most `n_residues` residues, but at least one row, and does not go beyond `last`.
     """
     start = int(database.offsets[first])
     end = int(database.offsets[first : last + 1].searchsorted(start + n_residues, side="right")) + first - 1
@@ -60,9 +60,9 @@ def batch_end(database: SequenceDatabase, first: int, last: int, n_residues: int
 
 
 class BatchCutter:
-    """Cuts batches of a database, and gives the same object again for the same rows if it is to keep them.
+    """A divider of a database into batches, which returns the same object for the same rows if it keeps batches.
 
-    A session finds the residues of a batch that is used again on its device.
+    A session then finds the residues of a batch on its device.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class BatchCutter:
     n_residues : int
         Residues of a batch.
     keep : bool
-        Whether batches will be used again; they are then held.
+        Whether batches are kept, to be used repeatedly.
     """
 
     def __init__(self, database: SequenceDatabase, n_residues: int, keep: bool) -> None:
@@ -80,7 +80,7 @@ class BatchCutter:
         self._kept: dict[tuple[int, int], SequenceBatch] = {}
 
     def resize(self, n_residues: int, exactly: bool = False) -> None:
-        """Cut batches of another size from now on; unless `exactly`, only if it is quite another."""
+        """Change the size of batches; unless `exactly`, only by a factor of more than 2."""
         if exactly or not self.n_residues // 2 <= n_residues <= self.n_residues * 2:
             self.n_residues = n_residues
             self._kept.clear()
@@ -90,7 +90,7 @@ class BatchCutter:
         return self.given(first, batch_end(self.database, first, end, self.n_residues))
 
     def given(self, first: int, last: int) -> SequenceBatch:
-        """Return the batch of just these rows."""
+        """Return the batch of exactly these rows."""
         if not self.keep:
             return self.database.batch(first, last)
         if (first, last) not in self._kept:

@@ -1,4 +1,4 @@
-"""How many work-items a kernel is launched with, and how lanes share the nodes of a model on a device."""
+"""Numbers of work-items of launches, and the division of the nodes of a model among lanes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ LOCAL_SHARE = 0.9
 """Share of the local memory that tables may take."""
 
 GROUPS_PER_UNIT = 16
-"""Work-groups of lanes that a compute unit of a GPU is given; they take one problem after the other."""
+"""Work-groups of lanes for each compute unit of a GPU, which take one problem after the other."""
 
 SHARED_GROUPS = 4
-"""Times as many groups are given to several models together, of most of which there is little to do."""
+"""Factor of the number of groups for several models together, most of which have little work."""
 
 COMMON_PLATFORMS = ("clover", "rusticl")
-"""Their compilers are the same for every vendor's device and know nothing of its own instructions."""
+"""Platforms with one compiler for the devices of all vendors, without instructions of their own."""
 
 Geometry = tuple[int, int]
 """Work-items of a launch, and of a work-group."""
@@ -51,17 +51,17 @@ def lanes_group(device: Device, backend: Mapping[str, int], most: int) -> int:
 def stepped(n: int) -> int:
     """Return the next of 1, 2, 3, 4, 6, 8, 12, 16, 24 ...: the sizes that kernels are compiled for.
 
-    Models of all lengths share few programs then, at the price of work on nodes that are not there.
+    Models of all lengths then share few programs, at the price of work on missing nodes.
     """
     power = 1 << (n - 1).bit_length()
     return power * 3 // 4 if n <= power * 3 // 4 and power > 2 else power
 
 
 def room_for(n: int, common: int) -> int:
-    """Return for how many vectors a kernel is compiled that is told how many a row has.
+    """Return the number of vectors that a kernel is compiled for if it gets the number of a row as an argument.
 
-    There is room for a `common` number in the one program that nearly all models share; memory that is not touched
-    costs nothing. Longer rows have the next power of two.
+    The `common` number gives one program that nearly all models share; memory that is not touched costs nothing. Longer
+    rows have the next power of two.
     """
     return max(common, 1 << (n - 1).bit_length())
 
@@ -83,7 +83,7 @@ def one_each(device: Device, n: int, group: int = 64) -> Geometry:
 
 
 def in_groups(device: Device, group: int, n_groups: int, per_unit: int = GROUPS_PER_UNIT) -> Geometry:
-    """Return the geometry for so many groups of work, of which a compute unit is given some at most."""
+    """Return the geometry for `n_groups` groups of work, at most `per_unit` for each compute unit."""
     return max(1, min(n_groups, device.n_compute_units * per_unit)) * group, group
 
 

@@ -1,4 +1,4 @@
-"""Opening a device while the host reads the input, and once more if it fails."""
+"""Opening of a device while the host reads the input, and once more if it fails."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from clalign.compute.sessions import (
     ProgramChoice,
     ReferenceSession,
     Session,
-    nobody_told,
-    nothing_to_check,
+    no_build_report,
+    no_check,
 )
 from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
 from clalign.jobs import JobContext, building
 from clalign.values.devices import Device
 
-PATIENCE_SECONDS = 5.0
-"""So long a job that has ended for another reason waits for a driver before it leaves it alone."""
+MAX_WAIT_SECONDS = 5.0
+"""Limit of the time that a job, which has ended for another reason, waits for a driver."""
 
-LISTEN_SECONDS = 0.1
-"""While it waits for a driver a job asks this often whether it was told to stop."""
+CHECK_SECONDS = 0.1
+"""Time between two checks for cancelling while a job waits."""
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Opening(Generic[Opened]):
     Parameters
     ----------
     open_it : callable
-        Picks the device and opens it; what it raises is raised by `result`.
+        Picks the device and opens it; its errors are raised by `result`.
     """
 
     def __init__(self, open_it: Callable[[], Opened]) -> None:
@@ -71,7 +71,7 @@ class Opening(Generic[Opened]):
         with tracing.span("wait for the device to be opened", "start"):
             while self._thread.is_alive():
                 check()
-                self._thread.join(LISTEN_SECONDS)
+                self._thread.join(CHECK_SECONDS)
         if self._error is not None:
             raise self._error
         assert self._session is not None
@@ -83,20 +83,20 @@ class Opening(Generic[Opened]):
         self._thread.join()
         return self._opened
 
-    def foresee(self: Opening[Session], rehearse: Rehearse, but_for: Container[str] = ()) -> None:
-        """Have the programs built that stages will need, as soon as the device is open; meanwhile the host goes on.
+    def foresee(self: Opening[Session], rehearse: Rehearse, except_kinds: Container[str] = ()) -> None:
+        """Build the programs that stages will need as soon as the device is open, in the background.
 
         Parameters
         ----------
         rehearse : callable
-            Starts on a `Rehearsal` what will be started, in this order. That it fails is of no consequence.
-        but_for : container of str
+            Starts the stages on a `Rehearsal`, in order; its errors are ignored.
+        except_kinds : container of str
             Kinds of devices for which nothing is built ahead.
         """
 
         def run() -> None:
             session = self.opened()
-            if session is None or session.device.kind == "reference" or session.device.kind in but_for:
+            if session is None or session.device.kind == "reference" or session.device.kind in except_kinds:
                 return
 
             def note(choice: ProgramChoice) -> None:
@@ -106,21 +106,21 @@ class Opening(Generic[Opened]):
                 with tracing.span("see what programs are needed", "preparing"):
                     rehearse(Rehearsal(session.device, note, counts=False))
             except Exception:
-                log.debug("what programs are needed could not be foreseen", exc_info=True)
+                log.debug("the rehearsal failed", exc_info=True)
 
         threading.Thread(target=run, name="foresees programs", daemon=True).start()
 
     def work(self, do: Callable[[Opened], Done], check: Check, tell: Callable[[str], None]) -> Done:
-        """Do work with the open session; if the device fails, do it with a fresh one, and tell of that.
+        """Do work with the open session; if the device fails, repeat it with a new one, with a warning.
 
         Parameters
         ----------
         do : callable
-            Goes on from what was finished before when it is called again.
+            Continues with what is unfinished when it is called a second time.
         check : callable
             Called while it waits for the device; it may raise `Cancelled`.
         tell : callable
-            Told what happened.
+            Called with a warning.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Opening(Generic[Opened]):
         except (DeviceNotFound, OutOfDeviceMemory):
             raise
         except DeviceError as error:
-            tell(f"{error.message} What was not finished is tried once more on this device.")
+            tell(f"{error.message} The rest is tried once more on this device.")
         try:
             with self._open_it() as session:
                 return do(session)
@@ -144,7 +144,7 @@ class Opening(Generic[Opened]):
             raise
 
     def start(self) -> None:
-        """Begin, if that was not done yet."""
+        """Begin to open the device, unless that was done."""
         if self._thread.ident is None:
             self._thread.start()
 
@@ -155,7 +155,7 @@ class Opening(Generic[Opened]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._thread.join(PATIENCE_SECONDS)
+        self._thread.join(MAX_WAIT_SECONDS)
         if self._session is not None:
             self._session.__exit__(None, None, None)
 
@@ -167,7 +167,7 @@ def opening_of(
     return Opening(lambda: (open_it or open_session)(pick(), check or context.check, partial(building, context)))
 
 
-def open_session(device: Device, check: Check = nothing_to_check, building: Building = nobody_told) -> Session:
+def open_session(device: Device, check: Check = no_check, building: Building = no_build_report) -> Session:
     """Open a device; pyopencl is only loaded if it is an OpenCL one.
 
     Parameters
@@ -176,7 +176,7 @@ def open_session(device: Device, check: Check = nothing_to_check, building: Buil
     check : callable
         Called by long computations; it may raise `Cancelled`.
     building : callable
-        Told again and again while a kernel is being compiled for long, and once when that is over.
+        Called repeatedly while a kernel is being compiled for long, and once when that is finished.
 
     Raises
     ------

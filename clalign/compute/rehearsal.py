@@ -1,4 +1,4 @@
-"""A session on which stages are started only to see which programs they need, so that these can be built ahead."""
+"""A session that computes nothing, on which stages are started to find the programs that they need."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ class _NoBuffer(Struct, frozen=True):
 MAX_MODELS = 2**16
 
 NO_TABLES = AllTables(_NoBuffer(0), np.zeros((MAX_MODELS, 0), np.uint32))
-"""Of so many models; they take no memory."""
+"""Tables without memory, for up to `MAX_MODELS` models."""
 
 
 class Rehearsal:
-    """A `KernelSession` that computes nothing. Stages may be started on it; what they return is not to be called.
+    """A `KernelSession` that computes nothing. Stages may be started on it, but their results must not be called.
 
     Parameters
     ----------
     device : Device
     note : callable
-        Told of each program when a launch first asks for it.
+        Called with each program when a launch first needs it.
     counts : bool
-        Whether the tables of models are made to count their bytes, too; no program depends on them.
+        Whether tables of models are made, too, to count their bytes; no program depends on them.
 
     Attributes
     ----------
     programs : dict
-        The programs that launches asked for, in the order in which they came, with the names of the kernels.
+        The programs of the launches, in order, with the names of the kernels.
     n_bytes : int
-        Of all buffers that were asked for.
+        Bytes of all buffers.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Rehearsal:
         self.programs[choice].add(entry)
 
     def check(self) -> None:
-        """Never stop."""
+        """Do nothing."""
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
         return self._buffer(array.nbytes)
@@ -94,7 +94,7 @@ class Rehearsal:
     loaded = share = upload
 
     def tables(self, name: str, key: object, make: MakeTables) -> AllTables:
-        """Return nothing, after the tables are made and counted where that is asked for."""
+        """Return no tables, after making and counting them if `counts` is set."""
         if self._counts:
             self.cached(name, key, lambda: [self._buffer(array.nbytes) for tables in make() for array in tables])
         return NO_TABLES
@@ -108,7 +108,7 @@ class Rehearsal:
     results = zeros = allocate
 
     def scratch(self, name: str, n_bytes: int) -> Buffer:
-        """Return no buffer; what a launch needs while it runs is there once."""
+        """Return no buffer; scratch memory of one name is counted once."""
         more = max(0, n_bytes - self._scratch.get(name, 0))
         self._scratch[name] = self._scratch.get(name, 0) + more
         self.n_bytes += more
@@ -123,7 +123,7 @@ class Rehearsal:
         return lambda: np.zeros(shape() if callable(shape) else shape, dtype)
 
     def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
-        """Return what `make` builds, once for each key object."""
+        """Return the result of `make`, which is called once for each key object."""
         place = name, id(key)
         if place not in self._kept:
             self._kept[place] = key, make()
@@ -131,11 +131,11 @@ class Rehearsal:
         return kept
 
     def measured(self, name: str, measure: Callable[[], int]) -> int:
-        """Return 1: what would be measured is not known yet, and no program may depend on it."""
+        """Return 1: nothing is measured, and no program may depend on it."""
         return 1
 
     def demand(self, is_so: bool | np.bool_, what: str) -> None:
-        """Demand nothing."""
+        """Do nothing."""
 
     def finish(self) -> None:
         """Do nothing."""
@@ -150,11 +150,11 @@ class Rehearsal:
         """Do nothing."""
 
     def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
-        """Start a stage; what is returned is not to be called."""
+        """Start a stage; the returned callable must not be called."""
         return stage.start(self, batch, model)
 
     def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
-        """Refuse: nothing is computed here."""
+        """Raise an error: nothing is computed here."""
         raise NotImplementedError(f"{stage.name} is only started, not run.")
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
@@ -174,7 +174,7 @@ class Rehearsal:
 
 
 def probe_batch(n: int, length: int = PROBE_RESIDUES, longest: int = PROBE_RESIDUES) -> SequenceBatch:
-    """Return sequences of letter code 0 to rehearse with, the first one of another length than the others."""
+    """Return sequences of letter code 0 for rehearsals, the first one of another length than the others."""
     lengths = np.full(n, length, np.int64)
     lengths[0] = longest
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)

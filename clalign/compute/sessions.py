@@ -2,7 +2,7 @@
 
 A *stage* is one algorithm with two ways to run it: its kernel on an OpenCL session, and its plain
 numpy reference. The reference session runs the latter, so the reference can be picked like any
-other device and every result can be computed again on it.
+other device and every result can be recomputed on it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ProgramChoice(Struct, frozen=True):
 
     @property
     def defines(self) -> dict[str, object]:
-        """The choices."""
+        """The macros by name."""
         return dict(self.macros)
 
 
@@ -50,34 +50,33 @@ Kept = TypeVar("Kept")
 Check = Callable[[], None]
 
 Building = Callable[[int, int], None]
-"""Told, in a thread of its own, how many of the programs that are known to be needed are built, and how many these are.
-
-That is told again and again while the host waits for a compiler; equal numbers mean that it waits no longer.
+"""Called repeatedly, in a thread of its own, while the host waits for a compiler: with the number of programs that are
+built, and that of all programs known to be needed. Equal numbers mean that the waiting is over.
 """
 
 MAX_COMPILERS, MAX_BUILDERS = 4, 8
-"""Children that compile for a processor at a time, of which each takes as much memory as all else; and for a card."""
+"""Limits of the child processes that compile at a time: for a processor, where each takes much memory; for a card."""
 
-FEW_NEW = 3
-"""So few programs are not worth the start of a child, nor are so few more worth that of another one."""
+MIN_NEW_PROGRAMS = 3
+"""Programs that are not worth the start of a child process, or of a further one; more are."""
 
 Shape = int | tuple[int, ...]
 
 Tables = Sequence[npt.NDArray[Any]]
-"""Of a model, as its kernels read them; none of them is empty."""
+"""Tables of a model in the form that kernels read; none of them is empty."""
 
 MakeTables = Callable[[], Sequence[Tables]]
-"""Makes the tables of one model or of several."""
+"""A function that makes the tables of one model or of several."""
 
 Steps = Generator[Callable[[], bool], None, Result]
 """Work on a device, step by step.
 
-Before each step it yields what tells whether the device has come so far that the step need not wait for it.
+Before each step it yields a callable that returns whether the step can be taken without waiting for the device.
 """
 
 
 def at_once(steps: Steps[Result]) -> Result:
-    """Take all steps, waiting for the device before each, and return what they end with."""
+    """Take all steps, waiting for the device before each, and return their result."""
     while True:
         try:
             next(steps)
@@ -86,24 +85,24 @@ def at_once(steps: Steps[Result]) -> Result:
             return value
 
 
-def nothing_to_check() -> None:
-    """Let a computation that nobody may stop go on."""
+def no_check() -> None:
+    """Do nothing: for computations that cannot be cancelled."""
 
 
-def nobody_told(done: int, total: int) -> None:
-    """Let a compiler work in silence."""
+def no_build_report(done: int, total: int) -> None:
+    """Do nothing: for compilers whose progress is not reported."""
 
 
 class Buffer(Protocol):
-    """Memory of a device. A stage hands it back to the session that it has it from; what it holds the stage says."""
+    """Memory of a device, used only with the session that it comes from."""
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
 
 
 Argument = Buffer | np.generic
-"""Of a kernel."""
+"""An argument of a kernel."""
 
 
 class AllTables(Struct, frozen=True):
@@ -113,7 +112,7 @@ class AllTables(Struct, frozen=True):
     ----------
     whole : buffer
     starts : uint32[n_models, n_tables]
-        Where each table of each model begins, in bytes.
+        Offset of each table of each model in bytes.
     """
 
     whole: Buffer
@@ -126,7 +125,7 @@ class Stage(ABC, Generic[Batch_contra, Model_contra, Result_co]):
     Parameters
     ----------
     shape : str, optional
-        The kernel's: ``vector``, ``lanes`` or ``item``, as far as there are such; by default what suits the device.
+        Shape of the kernel: ``vector``, ``lanes`` or ``item``; by default the one that suits the device.
     defines : dict, optional
         Compile-time choices that replace the default ones.
     """
@@ -142,15 +141,15 @@ class Stage(ABC, Generic[Batch_contra, Model_contra, Result_co]):
         self.defines = defines
 
     def shape_on(self, device: Device) -> str:
-        """Return the shape that is asked for, or the one that suits a device."""
+        """Return the chosen shape, or the one that suits a device."""
         return self.shape or ("vector" if device.kind == "cpu" else self.gpu_shape)
 
     @abstractmethod
     def start(self, session: KernelSession, batch: Batch_contra, model: Model_contra) -> Callable[[], Result_co]:
-        """Enqueue the kernels; return what waits for the result and returns it."""
+        """Enqueue the kernels and return a callable that waits for the result and returns it."""
 
     @abstractmethod
-    def reference(self, batch: Batch_contra, model: Model_contra, check: Check = nothing_to_check) -> Result_co:
+    def reference(self, batch: Batch_contra, model: Model_contra, check: Check = no_check) -> Result_co:
         """Compute the same with numpy; `check` is called often and may raise `Cancelled`."""
 
 
@@ -163,25 +162,25 @@ class Session(Protocol):
 
     @property
     def check(self) -> Check:
-        """What long computations call now and then; it may raise `Cancelled`."""
+        """A function that long computations call; it may raise `Cancelled`."""
 
     @property
     def kernel_seconds(self) -> float:
-        """Time in which kernels of the collected results ran on the device, since the session was opened."""
+        """Seconds in which kernels of the collected results ran on the device, since the session was opened."""
 
     @property
     def seconds_by_kernel(self) -> dict[str, float]:
-        """Time that they took by the name of the kernel, or of the reference's stage; several may run at a time."""
+        """Seconds by the name of the kernel, or of the reference's stage; several may run at a time."""
 
     @property
     def copy_seconds(self) -> float:
-        """Time that copies between host and device took, since the session was opened."""
+        """Seconds of the copies between host and device, since the session was opened."""
 
     def run(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Result:
         """Run a stage on a batch."""
 
     def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
-        """Begin a stage on a batch; the device works while the host does something else.
+        """Begin a stage on a batch, and compute it in the background.
 
         Returns
         -------
@@ -192,20 +191,20 @@ class Session(Protocol):
     def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
         """Begin to build programs that will be needed, in this order; may be called by any thread.
 
-        Those that can wait come after all others, even such as are asked for later.
+        Those that can wait come after all others, even later ones.
         """
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
-        """Return those programs that have to be compiled when they are needed, or are on their way."""
+        """Return the programs that are not compiled yet."""
 
     def reached(self) -> Callable[[], bool]:
-        """Return what tells, without waiting, whether everything that was started until now is done."""
+        """Return a function that returns, without waiting, whether everything started so far is finished."""
 
     def second_queue(self) -> Self:
         """Open a second command queue on the same device."""
 
     def join(self, other: Self) -> None:
-        """Count the time of what a second queue has done."""
+        """Count the time of the finished kernels of a second queue."""
 
     def __enter__(self) -> Self: ...
 
@@ -218,28 +217,28 @@ class KernelSession(Session, Protocol):
     """An opened OpenCL device, as stages see it (`clalign.compute.opencl.session`)."""
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
-        """Return a buffer with a copy of an array, which is not to be changed after this."""
+        """Return a buffer with a copy of an array, which must not be changed after this."""
 
     def loaded(self, array: npt.NDArray[Any]) -> Buffer:
         """Return a buffer with a copy of an array, which kernels may write."""
 
     def share(self, array: npt.NDArray[Any]) -> Buffer:
-        """Return a buffer, only to be read, with the content of an array that never changes."""
+        """Return a read-only buffer with the content of an array that never changes."""
 
     def tables(self, name: str, key: object, make: MakeTables) -> AllTables:
-        """Return the tables of all models that `make` makes them for in one buffer, kept as by `cached`."""
+        """Return the tables from `make` in one buffer, kept as by `cached`."""
 
     def residues(self, batch: SequenceBatch) -> tuple[Buffer, Buffer]:
-        """Return letter codes (uint8) and offsets (int32[n + 1]) of a batch, kept for when it is used again."""
+        """Return letter codes (uint8) and offsets (int32[n + 1]) of a batch, kept as by `cached`."""
 
     def allocate(self, n_bytes: int) -> Buffer:
         """Return a buffer with undefined content."""
 
     def results(self, n_bytes: int) -> Buffer:
-        """Return a buffer for what a kernel writes and `fetch` returns."""
+        """Return a buffer for results of a kernel, which `fetch` returns."""
 
     def scratch(self, name: str, n_bytes: int) -> Buffer:
-        """Return a buffer of at least so many bytes for what a launch needs while it runs."""
+        """Return a buffer of at least `n_bytes` bytes that a launch uses while it runs."""
 
     def zeros(self, n_bytes: int) -> Buffer:
         """Return a buffer of zeros, which the kernels launched after this may write."""
@@ -250,7 +249,7 @@ class KernelSession(Session, Protocol):
     def fetch(
         self, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
     ) -> Callable[[], npt.NDArray[Number]]:
-        """Return what waits for all that was launched until now and returns the content of a buffer."""
+        """Return a callable that waits for all previous launches and returns the content of a buffer."""
 
     def launch(
         self, source: str, entry: str, defines: Mapping[str, object], n_items: int, group: int | None,
@@ -275,22 +274,22 @@ class KernelSession(Session, Protocol):
         """
 
     def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
-        """Return what `make` built for this very key object, building it again only if it had to go."""
+        """Return the result of `make` for this key object, made anew only if it was dropped."""
 
     def measured(self, name: str, measure: Callable[[], int]) -> int:
-        """Return what was found out about this device, its driver and the kernels once, by its name."""
+        """Return a number that is measured once for this device, its driver and the kernels, by its name."""
 
     def demand(self, is_so: bool | np.bool_, what: str) -> None:
-        """Raise `DeviceError` unless something is so that must be so of every result."""
+        """Raise `DeviceError` unless a condition holds that every result must meet."""
 
     def finish(self) -> None:
         """Wait for everything launched."""
 
 
 class ReferenceSession:
-    """A session that computes everything with the plain reference. Slow: for checking."""
+    """A session that computes everything with the reference: slow, for checking."""
 
-    def __init__(self, device: Device, check: Check = nothing_to_check) -> None:
+    def __init__(self, device: Device, check: Check = no_check) -> None:
         self.device = device
         self.check = check
         self.seconds_by_kernel: dict[str, float] = {}

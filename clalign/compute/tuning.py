@@ -1,4 +1,4 @@
-"""The base of the numbers by which kernels are fitted to a device."""
+"""The base of the choices by which kernels are tuned for a device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from clalign.values.devices import Device
 
 Candidates = tuple[tuple[str, str, tuple[int, ...]], ...]
-"""Choice, shape that it is for, values."""
+"""Name of a choice, shape of its kernel, values to try."""
 
 
 def choice(value: int, words: str, *tried: int, shape: str = "", **by_family: int) -> Any:
@@ -18,13 +18,13 @@ def choice(value: int, words: str, *tried: int, shape: str = "", **by_family: in
     Parameters
     ----------
     value : int
-        For CPUs and for families that are not known.
+        Value for CPUs and for unknown families.
     words : str
-        What it is called.
+        Name of the choice for users.
     *tried : int
         Values that `clalign tune` tries.
     shape : str
-        The kernel's, for which it does.
+        Shape of the kernel that it is tried for.
     **by_family : int
         Values for other devices (`Device.family`): starting points.
     """
@@ -33,10 +33,10 @@ def choice(value: int, words: str, *tried: int, shape: str = "", **by_family: in
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Choices that change the speed and nothing else."""
+    """Choices that change nothing but the speed."""
 
     prefix: ClassVar[str]
-    """What their names begin with in `Device.tuning`."""
+    """Prefix of the names of choices in `Device.tuning`."""
 
     @classmethod
     def of(cls, device: Device) -> Self:
@@ -52,11 +52,11 @@ class Tuning:
 
     @classmethod
     def words(cls) -> dict[str, str]:
-        """Return what each choice is called."""
+        """Return the name of each choice for users."""
         return {f.name: f.metadata["words"] for f in fields(cls)}
 
     @classmethod
     def candidates(cls, device: Device) -> Candidates:
-        """Return what is tried on a device."""
+        """Return the values to try on a device."""
         tried = ((f.name, f.metadata["shape"], f.metadata["tried"]) for f in fields(cls) if f.metadata["tried"])
         return tuple(found for found in tried if (found[1] == "vector") == (device.kind == "cpu"))

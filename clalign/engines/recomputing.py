@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from clalign.compute.opening import open_session
-from clalign.compute.sessions import Session, nothing_to_check
+from clalign.compute.sessions import Session, no_check
 from clalign.engines.verification import CELLS_PER_SECOND, Findings, ProgressReporter
 from clalign.errors import WorkerLost
 from clalign.execution.failures import Failure
@@ -165,7 +165,7 @@ def _serve(given: Connection, path: Path, prepare: Callable[[RunFile, JobContext
     """Check pieces until whoever gives them has gone."""
     with given, suppress(BrokenPipeError):  # nobody listens any more
         try:
-            with open_run(path) as run, open_session(REFERENCE, nothing_to_check) as session:
+            with open_run(path) as run, open_session(REFERENCE, no_check) as session:
                 check = prepare(run, QuietContext())
                 for piece in _received(given):
                     found = Findings()

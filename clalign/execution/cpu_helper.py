@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 
-from clalign.compute.opening import LISTEN_SECONDS, Opening, OpenSession, Rehearse, open_session
+from clalign.compute.opening import CHECK_SECONDS, Opening, OpenSession, Rehearse, open_session
 from clalign.compute.rehearsal import Rehearsal
-from clalign.compute.sessions import Check, ProgramChoice, Session, nobody_told
+from clalign.compute.sessions import Check, ProgramChoice, Session, no_build_report
 from clalign.errors import DeviceError
 from clalign.values.devices import Device
 
@@ -70,7 +70,7 @@ class CpuHelper(ExitStack):
         prepare: Callable[[], None] | None = None
         if is_needed and card.device.kind in ("gpu", "accelerator"):
             self._opening = self.enter_context(
-                Opening(lambda: (open_it or open_session)(pick_device("cpu"), check, nobody_told))
+                Opening(lambda: (open_it or open_session)(pick_device("cpu"), check, no_build_report))
             )
             prepare = partial(self._prepare, self._opening)
         else:
@@ -127,7 +127,7 @@ class CpuHelper(ExitStack):
 
     def helper_for(self, beside: Session) -> Session:
         """Return the result of `session_for`, or `beside` while programs of the processor are not compiled."""
-        while not self._looked.wait(LISTEN_SECONDS):
+        while not self._looked.wait(CHECK_SECONDS):
             self._check()
         if self._lacking and self._processor is not None:
             self._lacking = self._processor.unbuilt(self._lacking)

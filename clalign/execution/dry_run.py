@@ -16,7 +16,7 @@ from clalign import tracing
 from clalign.compute.batching import RESIDENT_SHARE, RESIDUE_BYTES, SEQUENCE_BYTES
 from clalign.compute.opening import Opening, Rehearse, opening_of
 from clalign.compute.rehearsal import Rehearsal
-from clalign.compute.sessions import FEW_NEW, MAX_BUILDERS, MAX_COMPILERS, Batch, Model, Result, Session, Stage
+from clalign.compute.sessions import MAX_BUILDERS, MAX_COMPILERS, MIN_NEW_PROGRAMS, Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
 from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
 from clalign.execution.executor import MAX_ROWS_TOGETHER, MAX_TOGETHER
@@ -248,7 +248,7 @@ def _host_bytes(devices: list[DeviceFields], n_workers: int) -> float:
 
 def _n_compilers(device: DeviceFields) -> int:
     most = MAX_COMPILERS if device["kind"] == "cpu" else MAX_BUILDERS
-    return max(1, min(most, os.cpu_count() or 1, int(device["new"]) - FEW_NEW))
+    return max(1, min(most, os.cpu_count() or 1, int(device["new"]) - MIN_NEW_PROGRAMS))
 
 
 def _build_seconds(device: DeviceFields) -> float:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 import clalign
 from clalign import tracing
 from clalign.common.amounts import rate_of_run
-from clalign.compute.opening import LISTEN_SECONDS, Opening, OpenSession, Rehearse, opening_of
+from clalign.compute.opening import CHECK_SECONDS, Opening, OpenSession, Rehearse, opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
@@ -280,7 +280,7 @@ def picks_of(task: Task[Spec]) -> list[Callable[[], Device]]:
     pool = ThreadPoolExecutor(1, "picks devices")  # drivers may take their time
     picking = pool.submit(task.pick_devices, words)
     pool.shutdown(wait=False)
-    while not wait([picking], LISTEN_SECONDS).done:
+    while not wait([picking], CHECK_SECONDS).done:
         task.context.check()
     found, texts = picking.result()
     for text in texts:
@@ -318,7 +318,7 @@ def _has_files(task: Task[Spec]) -> bool:
 
 def _foresee(openings: Sequence[Opening[Session]], rehearse: Rehearse) -> None:
     for opening in openings:
-        opening.foresee(rehearse, but_for=() if len(openings) == 1 else ("cpu",))
+        opening.foresee(rehearse, except_kinds=() if len(openings) == 1 else ("cpu",))
 
 
 HELP_SECONDS = 5.0
@@ -347,7 +347,7 @@ def stand_by(device: Device, writer: Writer, n_devices: int, rest: Callable[[flo
             kinds = [share.device.kind for share in tuple(writer.shares.values())]
             if len(kinds) == n_devices and not {"gpu", "accelerator"}.intersection(kinds):
                 return
-            rest(LISTEN_SECONDS)
+            rest(CHECK_SECONDS)
     finally:
         writer.planner.rest(-1)
 
@@ -397,7 +397,7 @@ class RunState:
     def _writer_for(self, device: Device, post: Post) -> Writer:
         """Add a device, and wait for the writer."""
         post(partial(self.begin, device))
-        while not self._beginning.wait(LISTEN_SECONDS):
+        while not self._beginning.wait(CHECK_SECONDS):
             self._executors.check()
         assert self._writer is not None
         return self._writer

@@ -13,7 +13,7 @@ from operator import call
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from clalign.compute.opening import LISTEN_SECONDS, Opening
+from clalign.compute.opening import CHECK_SECONDS, Opening
 from clalign.errors import Cancelled, DeviceError
 from clalign.execution.run_access import Post
 from clalign.jobs import JobContext
@@ -98,7 +98,7 @@ class LocalExecutors:
             while self._n_working and not self._is_complete:
                 self._context.check()
                 with suppress(Empty):
-                    self._calls.get(timeout=LISTEN_SECONDS)()
+                    self._calls.get(timeout=CHECK_SECONDS)()
         except Cancelled:
             self._leave(threads, KEEP_SECONDS if has_begun_units() else LEAVE_SECONDS)
             self._make_last_calls()  # results, and the state of unfinished units

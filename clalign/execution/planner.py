@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from clalign import tracing
 from clalign.compute.batching import gaps
-from clalign.compute.opening import LISTEN_SECONDS
+from clalign.compute.opening import CHECK_SECONDS
 from clalign.execution.assignments import END_SECONDS, Assignments, WorkerStats
 from clalign.execution.units import ALL, Choosing, Cutter, Plan, Query, Unit
 from clalign.runs.run_file import RunFile
@@ -313,7 +313,7 @@ class Planner:
                 return False
             is_between = self.plan.phases is not None and n_out > 0
             if not is_left or self._ends or self._is_too_much() or is_between or self._assignments.is_lent():
-                self._changed.wait(LISTEN_SECONDS if self._n_at_work == 1 else LOOK_SECONDS)
+                self._changed.wait(CHECK_SECONDS if self._n_at_work == 1 else LOOK_SECONDS)
             return True
 
     @property

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.meetings import Meetings
+from clalign.compute.group_barriers import GroupBarrier
 
 COSTS = {
     "ta": "an addition to a counter that groups share",
@@ -38,11 +38,11 @@ Floats = npt.NDArray[np.float64]
 class Measured(Struct, frozen=True):
     """Seconds that a round took."""
 
-    how: Meetings
+    how: GroupBarrier
     seconds: float
 
 
-def steps(how: Meetings) -> Floats:
+def steps(how: GroupBarrier) -> Floats:
     """Return how often each of `COSTS` counts in a round."""
     n, sets, levels = how.n_groups, how.chosen_sets, how.levels
     found = {
@@ -86,7 +86,7 @@ def fitted(measured: Iterable[Measured]) -> dict[str, float] | None:
     return {names[place]: float(max(0.0, found[place])) for place in kept}
 
 
-def predicted(costs: dict[str, Any], how: Meetings) -> float:
+def predicted(costs: dict[str, Any], how: GroupBarrier) -> float:
     """Return the seconds of a round by fitted times."""
     return float(steps(how) @ np.array([costs.get(name, 0.0) for name in COSTS]))
 

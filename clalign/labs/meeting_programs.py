@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 
-from clalign.compute.meetings import Meetings, Rounds
+from clalign.compute.group_barriers import GroupBarrier, Rounds
 from clalign.compute.sessions import Check, KernelSession
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
 from clalign.stages.sync.bitonic_sort import BITONIC_SORT
@@ -22,7 +22,7 @@ from clalign.values.sequences import SequenceBatch
 class Work(Protocol):
     """What a program works on, with its right result."""
 
-    def prepared(self, session: KernelSession, how: Meetings) -> tuple[Rounds, Callable[[int], bool]]:
+    def prepared(self, session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
         """Return its rounds, ready to begin, and what tells of the groups that took part whether they did right."""
 
 
@@ -55,7 +55,7 @@ class Sorting:
         self._keys = np.random.default_rng(seed).integers(0, max(2, n // 2), n, dtype=np.uint32)
         self._order = BITONIC_SORT.reference(self._keys, None, check)
 
-    def prepared(self, session: KernelSession, how: Meetings) -> tuple[Rounds, Callable[[int], bool]]:
+    def prepared(self, session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
         """Return the rounds of the sort."""
         rounds, order = BITONIC_SORT.prepared(session, self._keys, how)
         return rounds, lambda n: np.array_equal(order()(), self._order)
@@ -75,7 +75,7 @@ class Aligning:
         right = LONG_PAIR.reference(self._batch, LongPairChoice(self._scoring), check)
         self._end = right.score, right.query_range[1], right.target_range[1]
 
-    def prepared(self, session: KernelSession, how: Meetings) -> tuple[Rounds, Callable[[int], bool]]:
+    def prepared(self, session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
         """Return the rounds that fill the matrix, tiles along an anti-diagonal in each."""
         rounds, end = LONG_PAIR.prepared(session, self._batch, self._scoring, how)
         return rounds, lambda n: end() == self._end
@@ -87,7 +87,7 @@ class Relaying:
     def __init__(self, n_rounds: int, seed: int, check: Check) -> None:
         self._n_rounds, self._seed, self._check = n_rounds, seed, check
 
-    def prepared(self, session: KernelSession, how: Meetings) -> tuple[Rounds, Callable[[int], bool]]:
+    def prepared(self, session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
         """Return the rounds."""
         stage = RelayStage(how)
         shape = (how.n_groups, how.size)

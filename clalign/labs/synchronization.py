@@ -16,10 +16,10 @@ from typing import cast
 
 from msgspec.structs import asdict, force_setattr
 
-from clalign.compute.meetings import METHODS, Meetings, found_together
+from clalign.compute.group_barriers import METHODS, GroupBarrier, count_concurrent_groups
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import KernelSession
-from clalign.errors import GroupsApart, OptionError
+from clalign.errors import GroupsNotConcurrent, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.ladder import LadderSpec, measurable_device, new_document
 from clalign.labs.measuring import Row
@@ -167,7 +167,7 @@ class _Bench:
 
     def sets(self, n: int) -> Row:
         """Return the time of ILBS for every number of sets of so many groups."""
-        cells = [self._measured(Meetings(n, self._spec.group_size, "ilbs", sets=sets)) for sets in range(1, n + 1)]
+        cells = [self._measured(GroupBarrier(n, self._spec.group_size, "ilbs", sets=sets)) for sets in range(1, n + 1)]
         seconds = [cell["seconds"] for cell in cells]
         known = {sets: value for sets, value in enumerate(seconds, 1) if value is not None}
         return {
@@ -179,7 +179,7 @@ class _Bench:
             "root": n**0.5,
         }
 
-    def _measured(self, how: Meetings | str) -> Row:
+    def _measured(self, how: GroupBarrier | str) -> Row:
         if isinstance(how, str):
             return _not_run(how)
         self._context.check()
@@ -187,14 +187,14 @@ class _Bench:
         try:
             if how.method != "launch":
                 rounds, _ = self._work.prepared(self._session, how)
-                found = found_together(self._session, how, rounds.kernel)
+                found = count_concurrent_groups(self._session, how, rounds.kernel)
                 if found < how.n_groups and not how.discovered:
                     return _not_run(f"this device ran {found:,} of {how.n_groups:,} groups at once", found)
             return self._timed(how, found)
-        except GroupsApart as error:
+        except GroupsNotConcurrent as error:
             return _not_run(error.message, found)
 
-    def _timed(self, how: Meetings, found: int | None) -> Row:
+    def _timed(self, how: GroupBarrier, found: int | None) -> Row:
         seconds: list[float] = []
         took_part, equal, n_rounds = how.n_groups, True, 0
         while len(seconds) < self._spec.runs + 1 and sum(seconds) < CELL_SECONDS:
@@ -215,11 +215,11 @@ class _Bench:
         }  # fmt: skip
 
 
-def how_of(way: str, n: int, size: int, sets: int) -> Meetings | str:
+def how_of(way: str, n: int, size: int, sets: int) -> GroupBarrier | str:
     """Return how groups meet, or in words why they cannot."""
     method, discovered = WAYS[way]
     try:
-        return Meetings(n, size, method, min(sets, n), discovered)
+        return GroupBarrier(n, size, method, min(sets, n), discovered)
     except OptionError as error:
         return error.message
 
@@ -255,7 +255,7 @@ def _measured_rounds(document: Row) -> Iterable[tuple[tuple[str, int], Measured]
     for row in document["rows"]:
         for way, cell in row["cells"].items():
             how = how_of(way, row["n_groups"], document["group_size"], document["sets"])
-            if cell["seconds"] and cell["rounds"] and isinstance(how, Meetings) and not how.discovered:
+            if cell["seconds"] and cell["rounds"] and isinstance(how, GroupBarrier) and not how.discovered:
                 yield (way, cell["rounds"]), Measured(how, cell["seconds"] / cell["rounds"])
 
 
@@ -282,7 +282,7 @@ def _levels(document: Row) -> list[Row]:
     found = []
     for before, row in itertools.pairwise(document["rows"]):
         seconds = [one["cells"].get("ulfs", {}).get("seconds") for one in (before, row)]
-        levels = [Meetings(one["n_groups"], document["group_size"]).levels for one in (before, row)]
+        levels = [GroupBarrier(one["n_groups"], document["group_size"]).levels for one in (before, row)]
         if all(seconds) and levels[1] > levels[0] > 1:
             found.append({
                 "n_groups": row["n_groups"], "levels": levels[1], "growth": seconds[1] / seconds[0] - 1,

@@ -24,7 +24,7 @@ from clalign.values.local_profiles import LocalProfile, composition_odds
 from clalign.values.local_scores import composition_steps, length_terms
 
 START = (np.float32(0.999), np.float32(0.001))
-"""How likely each state is the first."""
+"""Probability of each state at the beginning."""
 
 ROWS_BETWEEN_CHECKS = 10_000
 

@@ -1,4 +1,4 @@
-"""Which domains a region holds, by the segments of many random tracebacks.
+"""Domains of a region, by the segments of many random tracebacks.
 
 Segments that cover much the same residues and nodes on much the same diagonal are one cluster (single
 linkage). A cluster that enough samples have a part in is a domain. Its ends are the outermost ones that
@@ -17,14 +17,14 @@ import numpy.typing as npt
 OVERLAP = 4, 5
 """Two segments are linked if their overlap is 4/5 of the shorter one, in residues and in nodes."""
 
-FARTHEST_DIAGONAL = 4
-"""And if one of their two ends lies on diagonals no further apart."""
+MAX_DIAGONAL_DISTANCE = 4
+"""Linked segments also have one end on diagonals that are no further apart."""
 
 MIN_SHARE = 0.25
 """Share of the samples that a domain must occur in."""
 
-SAMPLES_AN_END = 50
-"""Of so many samples of a cluster, one must have an end."""
+SAMPLES_PER_END = 50
+"""An end counts if at least one of so many samples of a cluster has it."""
 
 Segments = npt.NDArray[np.int32]
 
@@ -67,7 +67,7 @@ def _linked(places: Segments) -> npt.NDArray[np.bool_]:
 
 
 def _near(diagonals: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-    near: npt.NDArray[np.bool_] = np.abs(np.subtract.outer(diagonals, diagonals)) <= FARTHEST_DIAGONAL
+    near: npt.NDArray[np.bool_] = np.abs(np.subtract.outer(diagonals, diagonals)) <= MAX_DIAGONAL_DISTANCE
     return near
 
 
@@ -98,7 +98,7 @@ def _components(linked: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
 
 def _place(members: Segments, n: int) -> tuple[int, int] | None:
     """Return the residues of a cluster that n samples have a part in, or None if its ends cross."""
-    enough = -(-n // SAMPLES_AN_END)
+    enough = -(-n // SAMPLES_PER_END)
     first, node_first = (_outermost(members[:, column], enough, 0) for column in (1, 3))
     last, node_last = (_outermost(members[:, column], enough, -1) for column in (2, 4))
     return (first, last) if first < last and node_first < node_last else None

@@ -1,4 +1,4 @@
-"""Where a target holds domains, by posterior probabilities: the plain form that every kernel must equal.
+"""Regions of a target that hold domains, by posterior probabilities: the plain form that every kernel must equal.
 
 With Forward and Backward values of the whole target, divided by the same terms s, and c = 1 / N(0) of Backward::
 

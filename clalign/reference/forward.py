@@ -29,7 +29,7 @@ from clalign.values.local_profiles import LocalProfile, odds
 from clalign.values.local_scores import length_terms
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
-LARGEST_SUM = 1e4
+MAX_SUM = 1e4
 """A row with a larger E is divided by it."""
 
 ROWS_BETWEEN_CHECKS = 1000
@@ -100,7 +100,7 @@ def forward_score(
         n *= loop
         c = c * loop + e / 2  # J has the same value
         b = (n + c) * move
-        if e > LARGEST_SUM:
+        if e > MAX_SUM:
             m, i, d = m / e, i / e, d / e
             n, b, c = n / e, b / e, c / e
             total += math.log(e)

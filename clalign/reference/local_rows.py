@@ -33,14 +33,14 @@ from clalign.values.striped_odds import LANES, StripedOdds
 
 Floats = npt.NDArray[np.float32]
 
-LARGEST_SUM = np.float32(1e4)
+MAX_SUM = np.float32(1e4)
 """A row with a larger E is divided by it."""
 
-LARGEST_BEGIN = np.float32(1e16)
+MAX_BEGIN = np.float32(1e16)
 """Once B of a Backward row is larger, Backward divides its rows by terms of its own."""
 
 MIN_NORMAL = np.finfo(np.float32).tiny
-"""What is less counts as 0."""
+"""Smaller numbers count as 0."""
 
 ROWS_BETWEEN_CHECKS = 200
 
@@ -164,7 +164,7 @@ def forward_next(row: Row, code: int, odds: StripedOdds, ends: Ends) -> Row:
     j = times(row.j, ends.loop) + times(e, ends.e_to_j)
     b = times(j, ends.move) + times(n, ends.move)
     undivided = Row(m, i, d, n, e, j, b, c, ONE)
-    return undivided if e <= LARGEST_SUM else replace(_scaled(undivided, e), e=ONE)
+    return undivided if e <= MAX_SUM else replace(_scaled(undivided, e), e=ONE)
 
 
 def forward_rows(
@@ -269,7 +269,7 @@ def backward_rows(
         if x % ROWS_BETWEEN_CHECKS == 0:
             check()
         row = _backward_before(row, int(codes[x]), odds, ends)
-        own = own or bool(row.b > LARGEST_BEGIN)
-        row = _scaled(row, (row.b if row.b > LARGEST_SUM else ONE) if own else scales[x])
+        own = own or bool(row.b > MAX_BEGIN)
+        row = _scaled(row, (row.b if row.b > MAX_SUM else ONE) if own else scales[x])
         yield row
     yield _backward_start(row, int(codes[0]), odds, ends)

@@ -33,11 +33,11 @@ MAX_IN_32_BITS = 1 << 30
 CELLS_BETWEEN_WORDS = 1 << 21
 
 PAIRED, DELETED, DELETION_OPENS, INSERTION_OPENS, BEGINS = (1 << bit for bit in range(5))
-"""What decides at a cell: whether two residues, or a residue of the target alone, gave its score; whether a gap of
+"""Flags of a cell: whether two residues, or a residue of the target alone, gave its score; whether a gap of
 either kind that ends in it began there; whether a local alignment begins after it."""
 
 Tell = Callable[[int], None]
-"""Told how many cells were computed since the last time; it may raise to end a long computation."""
+"""Called with the number of cells computed since the last call; it may raise to end a long computation."""
 
 
 class Row(NamedTuple):

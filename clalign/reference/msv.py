@@ -8,7 +8,7 @@ import numpy.typing as npt
 from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, ByteScores
 
 OVERFLOW = 255
-"""What stands for a score beyond the bytes."""
+"""Stands for a score that does not fit a byte."""
 
 
 def msv_level(codes: npt.NDArray[np.uint8], scores: ByteScores, byte_move: int) -> int:

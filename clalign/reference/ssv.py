@@ -8,7 +8,7 @@ import numpy.typing as npt
 from clalign.values.local_scores import MAX_COST, ByteScores
 
 BEGIN = -128
-"""What every cell holds at least: the score of beginning there."""
+"""Least score of every cell: that of beginning there."""
 
 
 def ssv_extreme(codes: npt.NDArray[np.uint8], scores: ByteScores) -> int:

@@ -12,8 +12,8 @@ from clalign.reference.viterbi import ViterbiRow, next_row, viterbi_rows
 from clalign.values.alignments import DomainPath
 from clalign.values.profiles import IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile
 
-KEPT_CELLS = 4_000_000
-"""Matrices of up to so many cells (24 bytes each) are kept whole."""
+MAX_KEPT_CELLS = 4_000_000
+"""Limit of the cells (24 bytes each) of matrices that are kept whole."""
 
 
 class MatrixRows:
@@ -28,7 +28,7 @@ class MatrixRows:
         codes: npt.NDArray[np.uint8],
         profile: IntegerProfile,
         check: Callable[[], None] = lambda: None,
-        kept_cells: int = KEPT_CELLS,
+        kept_cells: int = MAX_KEPT_CELLS,
     ) -> None:
         self._codes, self._profile, self._check = codes, profile, check
         small = len(codes) * profile.length <= kept_cells

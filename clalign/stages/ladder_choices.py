@@ -1,4 +1,4 @@
-"""What the stages of the laboratory's ladders share: their choices, and what a device refuses."""
+"""Shared parts of the stages of the laboratory's ladders: their choices, and limits of devices."""
 
 from __future__ import annotations
 

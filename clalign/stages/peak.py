@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.values.devices import Device
 
 Ints = npt.NDArray[np.int32]
@@ -77,7 +77,7 @@ class PeakStage(Stage[PeakLoad, object, Ints]):
 
     name = "peak"
 
-    def reference(self, batch: PeakLoad, model: object, check: Check = nothing_to_check) -> Ints:
+    def reference(self, batch: PeakLoad, model: object, check: Check = no_check) -> Ints:
         from clalign.reference.peak import peak_values
 
         del model

@@ -28,7 +28,7 @@ from clalign.tools.specs import BuildSpec
 
 INSTALL = "Install it with: pip install 'clalign[hmmbuild]'"
 
-LISTEN_SECONDS = 0.1
+CHECK_SECONDS = 0.1
 """While the library builds a profile, a job asks this often whether it was told to stop."""
 
 _ENDING = re.compile(r"(\.(gz|bz2|xz|zst))?$")
@@ -272,7 +272,7 @@ def _interruptible(build: Callable[[], Any], context: JobContext) -> Any:
     thread.start()
     while thread.is_alive():
         context.check()
-        thread.join(LISTEN_SECONDS)
+        thread.join(CHECK_SECONDS)
     if raised:
         raise raised[0]
     return found[0]

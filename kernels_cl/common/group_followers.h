@@ -1,9 +1,9 @@
-/* Groups of which each needs only what the one before it has done: they do not meet (common/group_meetings.h), but one
+/* Groups of which each needs only what the one before it has done: they do not meet (common/group_barriers.h), but one
    tells in a word how far it is, and the next one follows it.
 
    What one group writes and another reads is to be declared GROUPS_SHARE. */
 
-#include "common/group_meetings.h"
+#include "common/group_barriers.h"
 
 #ifndef COMPUTE_CAPABILITY
 #define COMPUTE_CAPABILITY 0

@@ -22,7 +22,7 @@
 #define SABOTAGE 0
 #endif
 
-#include "common/group_meetings.h"
+#include "common/group_barriers.h"
 #include "common/vectors.h"
 
 enum {

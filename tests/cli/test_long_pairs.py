@@ -22,7 +22,7 @@ LETTERS = np.frombuffer(b"ACGT", np.uint8)
 LENGTH = 60_000
 """Residues, so that a pair takes many times as long as a processor computes at a time."""
 
-PATIENCE = 300.0
+MAX_READINGS = 300.0
 """Seconds that a command may take on a busy machine."""
 
 
@@ -66,7 +66,7 @@ def whole(words: list[str], tmp_path_factory: pytest.TempPathFactory) -> str:
     """The alignment that nobody disturbs."""
     run = tmp_path_factory.mktemp("whole") / "whole.clalign"
     process = start(*words, "--run", str(run))
-    out, told = process.communicate(timeout=PATIENCE)
+    out, told = process.communicate(timeout=MAX_READINGS)
     assert process.returncode == 0, told
     assert out.count("\t") == 5
     return out
@@ -85,13 +85,13 @@ def test_a_pair_that_a_signal_stops_goes_on(
     assert process.stderr
     before = next(filter(None, map(cells_done, process.stderr)), 0.0)
     process.send_signal(number)
-    out, told = process.communicate(timeout=PATIENCE)
+    out, told = process.communicate(timeout=MAX_READINGS)
     assert process.returncode == code, told
     assert "\t" not in out, "no pair is done"
     assert before < LENGTH**2 / 2, "much of it is left"
     assert n_kept(run) > 1
     process = start("resume", str(run))
-    out, told = process.communicate(timeout=PATIENCE)
+    out, told = process.communicate(timeout=MAX_READINGS)
     assert process.returncode == 0, told
     assert next(filter(None, map(cells_done, told.splitlines()))) >= before > 0
     assert out == whole

@@ -9,7 +9,7 @@ import pytest
 
 from clalign.compute.opencl import choice, session
 from clalign.compute.opencl.choice import Devices, pick_device
-from clalign.compute.sessions import nobody_told, nothing_to_check
+from clalign.compute.sessions import no_build_report, no_check
 from clalign.errors import DeviceError
 from clalign.values.devices import REFERENCE, Device, needs_drivers
 
@@ -42,9 +42,9 @@ def test_devices_are_listed_once_and_the_one_that_is_meant_is_opened(listings: l
     assert cpu in devices.pick_several("all")[0]
     assert len(listings) == 1
     assert devices.is_open(cpu)
-    with devices.open(cpu, nothing_to_check, nobody_told) as first:
+    with devices.open(cpu, no_check, no_build_report) as first:
         assert not devices.is_open(cpu), "it belongs to one session at a time"
-        with devices.open(cpu, nothing_to_check, nobody_told) as second:
+        with devices.open(cpu, no_check, no_build_report) as second:
             assert first._context != second._context  # type: ignore[attr-defined]
     devices.rest()
     assert devices.pick("cpu") == cpu
@@ -72,7 +72,7 @@ def test_a_device_that_cannot_be_opened_ahead_is_opened_by_its_session(monkeypat
     cpu = devices.pick("cpu")
     assert n_failed == 1
     assert not devices.is_open(cpu)
-    with devices.open(cpu, nothing_to_check, nobody_told) as found:
+    with devices.open(cpu, no_check, no_build_report) as found:
         assert found.device == cpu
 
 

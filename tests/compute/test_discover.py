@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clalign.compute.opencl import announce_intel_runtime, discover, driver_marks, tunings
+from clalign.compute.opencl import discover, driver_marks, register_intel_runtime, tunings
 from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.compute.opencl.discover import discover_devices, driver_device
 from clalign.compute.opencl.discover import test_in_child as judge_in_child
@@ -244,7 +244,7 @@ def test_a_wrong_file_of_tunings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     for text in (json.dumps(wrong), json.dumps({"key": wrong}), json.dumps({"key": {"choice": wrong}})):
         (tmp_path / "tunings.json").write_text(checked_json(json.loads(text)))
         found = [value for one in tunings.read_tunings().values() for value in one.values()]
-        assert all(0 <= value <= tunings.MOST for value in found), text
+        assert all(0 <= value <= tunings.MAX_TUNING_VALUE for value in found), text
 
 
 def test_probe_is_a_process_of_its_own() -> None:
@@ -320,20 +320,20 @@ def test_intels_processor_driver_is_found_where_pip_puts_it(monkeypatch: pytest.
     (system / "nvidia.icd").write_text("libnvidia-opencl.so.1\n")
     monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "cache"))
-    announce_intel_runtime(str(prefix), system)
+    register_intel_runtime(str(prefix), system)
     assert "OCL_ICD_VENDORS" not in os.environ, "it is not installed"
     library = prefix / "lib" / "libintelocl.so"
     library.parent.mkdir(parents=True)
     library.touch()
-    announce_intel_runtime(str(prefix), system)
+    register_intel_runtime(str(prefix), system)
     found = {path.name: path.read_text().strip() for path in Path(os.environ["OCL_ICD_VENDORS"]).iterdir()}
     assert found == {"nvidia.icd": "libnvidia-opencl.so.1", "clalign-intel-cpu.icd": str(library)}
     monkeypatch.setenv("OCL_ICD_VENDORS", "/mine")
-    announce_intel_runtime(str(prefix), system)
+    register_intel_runtime(str(prefix), system)
     assert os.environ["OCL_ICD_VENDORS"] == "/mine", "what a user has chosen stays"
     monkeypatch.delenv("OCL_ICD_VENDORS")
     (system / "intel.icd").write_text("/opt/intel/libintelocl.so\n")
-    announce_intel_runtime(str(prefix), system)
+    register_intel_runtime(str(prefix), system)
     assert "OCL_ICD_VENDORS" not in os.environ, "the system knows it"
 
 

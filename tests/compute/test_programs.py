@@ -18,7 +18,7 @@ from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.choice import Devices, pick_device
 from clalign.compute.opencl.kernels import is_kept
 from clalign.compute.opencl.session import OpenCLSession
-from clalign.compute.sessions import ProgramChoice, nobody_told, nothing_to_check
+from clalign.compute.sessions import ProgramChoice, no_build_report, no_check
 from clalign.errors import KernelBuildError, OutOfDeviceMemory
 from clalign.values.devices import Device
 
@@ -73,7 +73,7 @@ def test_programs_are_built_ahead_in_order(session: OpenCLSession, built: list[t
 
 
 def open_with(devices: Devices, device: Device) -> OpenCLSession:
-    session = devices.open(device, nothing_to_check, nobody_told)
+    session = devices.open(device, no_check, no_build_report)
     assert isinstance(session, OpenCLSession)
     return session
 
@@ -121,7 +121,7 @@ def test_a_session_of_its_own_closes_its_device(built: list[tuple[object, str]])
 def test_a_device_that_was_left_is_not_built_for_here(
     monkeypatch: pytest.MonkeyPatch, built: list[tuple[object, str]]
 ) -> None:
-    monkeypatch.setattr(opencl_programs, "FEW_NEW", 99)
+    monkeypatch.setattr(opencl_programs, "MIN_NEW_PROGRAMS", 99)
     begun, may_end, build, devices = threading.Event(), threading.Event(), opencl_programs.build, Devices()
 
     def slow(context: object, device_name: str, source: str, defines: dict[str, object]) -> object:
@@ -248,7 +248,7 @@ def test_children_build_what_a_card_needs(monkeypatch: pytest.MonkeyPatch, built
         asked.append(choice)
 
     monkeypatch.setattr(BuilderProcess, "build", noted)
-    monkeypatch.setattr(opencl_programs, "FEW_NEW", 0)
+    monkeypatch.setattr(opencl_programs, "MIN_NEW_PROGRAMS", 0)
     fresh = [ProgramChoice.of("filters_item", {"FRESH": n, "RUN": os.getpid()}) for n in range(4)]
     with OpenCLSession(card_like(pick_device("cpu"))) as session:
         context = session._context
@@ -273,7 +273,7 @@ class MadeUpChild(BuilderProcess):
 def test_children_without_work_end_and_others_begin_when_there_is_some(
     session: OpenCLSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opencl_programs, "FEW_NEW", 0)
+    monkeypatch.setattr(opencl_programs, "MIN_NEW_PROGRAMS", 0)
     monkeypatch.setattr(opencl_programs, "IDLE_SECONDS", 0.05)
     programs = opencl_programs.Programs(session._context, "card", MadeUpChild)
     for at in (60, 70):
@@ -310,7 +310,7 @@ def test_children_do_not_wait_for_a_long_compilation_here(
         return build(context, device_name, source, defines)
 
     monkeypatch.setattr(opencl_programs, "build", noted)
-    monkeypatch.setattr(opencl_programs, "FEW_NEW", 1)
+    monkeypatch.setattr(opencl_programs, "MIN_NEW_PROGRAMS", 1)
     programs = opencl_programs.Programs(session._context, "card", Child)
     programs.build_ahead(choices[:1])
     while programs._new:  # this process has it in hand
@@ -342,7 +342,7 @@ def test_a_child_answers_and_ends() -> None:
 @pytest.mark.parametrize("command", [["false"], ["/nowhere/at/all"]])
 def test_without_children_programs_are_built_here(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clalign.compute.opencl.builder_process.own_command", lambda *words: command)
-    monkeypatch.setattr(opencl_programs, "FEW_NEW", 0)
+    monkeypatch.setattr(opencl_programs, "MIN_NEW_PROGRAMS", 0)
     fresh = [ProgramChoice.of("filters_item", {"FRESH": n, "RUN": f"{os.getpid()}{len(command[0])}"}) for n in range(2)]
     with OpenCLSession(card_like(pick_device("cpu"))) as session:
         session.build_ahead(fresh)

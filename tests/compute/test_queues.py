@@ -172,7 +172,7 @@ def test_a_long_upload_holds_its_memory(session: OpenCLSession) -> None:
     held = weakref.ref(array)
     with waiting(transfers._queue):
         session.upload(array)
-        transfers.give_way()
+        transfers.shrink()
         del array
         assert pool.active_blocks == 1
         assert held() is not None

@@ -14,7 +14,7 @@ import pytest
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.rehearsal import Rehearsal, probe_batch
-from clalign.compute.sessions import ProgramChoice, ReferenceSession, nothing_to_check
+from clalign.compute.sessions import ProgramChoice, ReferenceSession, no_check
 from clalign.databases.profile_library import load_library
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.pairwise.inputs import load_inputs
@@ -150,7 +150,7 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
     card = ReferenceSession(CARD)
     monkeypatch.setattr(card, "build_ahead", lambda choices, can_wait: of_card.extend(choices))
     monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
-    with CpuHelper(card, pick_device, nothing_to_check, helps=helps):
+    with CpuHelper(card, pick_device, no_check, helps=helps):
         assert is_known.wait(600)
     assert needed <= set(asked)
     assert len(set(asked)) == 9, "three stages in three widths"

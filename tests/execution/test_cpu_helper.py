@@ -14,7 +14,7 @@ import pytest
 from clalign.compute import opening
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.opening import open_session
-from clalign.compute.sessions import ProgramChoice, ReferenceSession, Session, nothing_to_check
+from clalign.compute.sessions import ProgramChoice, ReferenceSession, Session, no_check
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DeviceError
@@ -35,7 +35,7 @@ def helper_of(device: Device, wishes: list[str], is_needed: bool = True) -> CpuH
         wishes.append(wish)
         return REFERENCE
 
-    return CpuHelper(ReferenceSession(device), pick, nothing_to_check, is_needed)
+    return CpuHelper(ReferenceSession(device), pick, no_check, is_needed)
 
 
 def test_the_processor_is_opened_beside_a_card() -> None:
@@ -78,7 +78,7 @@ def test_the_card_does_it_as_long_as_the_processor_lacks_programs(monkeypatch: p
     monkeypatch.setattr(module, "open_session", lambda *_: processor)
     monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
     helps = [lambda rehearsal: rehearsal.build_ahead(list(lacking))]
-    with CpuHelper(card, lambda wish: REFERENCE, nothing_to_check, helps=helps) as helper:
+    with CpuHelper(card, lambda wish: REFERENCE, no_check, helps=helps) as helper:
         assert helper.helper_for(card) is card
         assert helper.session is None, "it has had no part in it"
         assert is_asked.wait(60)
@@ -100,7 +100,7 @@ def test_a_processor_by_itself_builds_what_it_lacks_of_it_last(monkeypatch: pyte
     monkeypatch.setattr(processor, "unbuilt", lambda choices: [choice for choice in choices if choice == lacking])
     monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
     helps = [lambda rehearsal: rehearsal.build_ahead([there, lacking])]
-    with CpuHelper(processor, lambda wish: REFERENCE, nothing_to_check, helps=helps) as helper:
+    with CpuHelper(processor, lambda wish: REFERENCE, no_check, helps=helps) as helper:
         assert is_asked.wait(60)
         assert helper.helper_for(processor) is processor
 
@@ -108,7 +108,7 @@ def test_a_processor_by_itself_builds_what_it_lacks_of_it_last(monkeypatch: pyte
 def test_what_kernels_took_on_both_devices_is_added() -> None:
     card = ReferenceSession(CARD)
     card.seconds_by_kernel = {"ssv": 1.0, "decoding": 2.0}
-    with CpuHelper(card, lambda wish: REFERENCE, nothing_to_check) as helper:
+    with CpuHelper(card, lambda wish: REFERENCE, no_check) as helper:
         assert helper.report()[1] == {"ssv": 1.0, "decoding": 2.0}
         processor: Any = helper.session_for(card)
         processor.seconds_by_kernel = {"decoding": 0.5, "envelope": 0.25}
@@ -131,7 +131,7 @@ def test_without_a_driver_for_the_processor_the_card_does_it(monkeypatch: pytest
         is_asked.set()
 
     monkeypatch.setattr(card, "build_ahead", ahead)
-    with CpuHelper(card, pick, nothing_to_check, helps=[lambda rehearsal: rehearsal.build_ahead([needed])]) as helper:
+    with CpuHelper(card, pick, no_check, helps=[lambda rehearsal: rehearsal.build_ahead([needed])]) as helper:
         assert is_asked.wait(60)
         beside = ReferenceSession(CARD)
         assert helper.session_for(beside) is beside

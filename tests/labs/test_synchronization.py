@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.compute.meetings import METHODS, Meetings, Rounds
-from clalign.errors import GroupsApart, OptionError
+from clalign.compute.group_barriers import METHODS, GroupBarrier, Rounds
+from clalign.errors import GroupsNotConcurrent, OptionError
 from clalign.jobs import Job
 from clalign.labs import meeting_programs, synchronization
 from clalign.labs.meeting_costs import COSTS, Measured, deviation, fitted, predicted, steps
@@ -35,7 +35,7 @@ def measured(methods: tuple[str, ...] = tuple(METHODS), noise: float = 0.0) -> l
     return [
         Measured(how, predicted(TRUE, how) * (1 + noise * rng.standard_normal()))
         for how in hows
-        if isinstance(how, Meetings)
+        if isinstance(how, GroupBarrier)
     ]
 
 
@@ -50,7 +50,7 @@ def document(**changes: Any) -> dict[str, Any]:
         cells = {}
         for way in made["methods"]:
             how = how_of(way, n, 32, 6)
-            seconds = 100 * predicted(TRUE, how) if isinstance(how, Meetings) else None
+            seconds = 100 * predicted(TRUE, how) if isinstance(how, GroupBarrier) else None
             status, reason = ("done", None) if seconds else ("not run", how)
             cells[way] = {"status": status, "reason": reason, "seconds": seconds, "rounds": 100, "found": None,
                           "equal": status == "done"}  # fmt: skip
@@ -63,8 +63,8 @@ def test_steps_by_hand() -> None:
     assert (named["lbs"]["ta"], named["lbs"]["tc"], named["lbs"]["ts"]) == (33, 1, 1)
     assert (named["ilbs"]["ta"], named["ilbs"]["tc"]) == (6 + 6, 2)
     assert (named["ulfs"]["tw"], named["ulfs"]["ts"]) == (8, 3)
-    assert dict(zip(COSTS, steps(Meetings(32, 32, "ulfs")), strict=True))["tw"] == 4
-    assert np.array_equal(steps(Meetings(32, 32, "ulfs")), steps(Meetings(32, 32, "lfs")))
+    assert dict(zip(COSTS, steps(GroupBarrier(32, 32, "ulfs")), strict=True))["tw"] == 4
+    assert np.array_equal(steps(GroupBarrier(32, 32, "ulfs")), steps(GroupBarrier(32, 32, "lfs")))
 
 
 def test_the_costs_of_a_model_are_found() -> None:
@@ -85,7 +85,7 @@ def test_nearly_so_with_noise() -> None:
 
 
 def test_no_cost_is_below_nothing() -> None:
-    falling = [Measured(Meetings(n, 32, "lbs"), 1.0 / n) for n in range(1, 40)]
+    falling = [Measured(GroupBarrier(n, 32, "lbs"), 1.0 / n) for n in range(1, 40)]
     found = fitted(falling)
     assert found is not None
     assert found["w"] == pytest.approx(1)
@@ -106,7 +106,7 @@ def test_conclusions_by_hand() -> None:
     assert (jump["n_groups"], jump["levels"], jump["published"]) == (33, 3, 0.34)
     assert jump["growth"] == pytest.approx(cells[33]["ulfs"]["seconds"] / cells[32]["ulfs"]["seconds"] - 1)
     assert cells[33]["lfs"]["seconds"] is None
-    assert "LFS watches no more groups" in cells[33]["lfs"]["reason"]
+    assert "LFS allows no more groups" in cells[33]["lfs"]["reason"]
 
 
 def test_the_text_says_all_of_it() -> None:
@@ -195,7 +195,7 @@ def test_a_wrong_result_has_no_time(opencl_device: Device, monkeypatch: pytest.M
 
 def test_groups_that_part_while_they_are_measured(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     def leave(*given: Any) -> int:
-        raise GroupsApart("They parted.", "Ask for fewer.")
+        raise GroupsNotConcurrent("They parted.", "Ask for fewer.")
 
     monkeypatch.setattr(Rounds, "finish", leave)
     found, _ = run(opencl_device, groups="1", methods=["lbs"], size=50)

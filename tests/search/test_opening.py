@@ -58,7 +58,7 @@ def test_an_error_of_the_input_closes_the_device() -> None:
 
 
 def test_a_stop_is_heard_while_a_driver_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(module, "MAX_WAIT_SECONDS", 0.1)
     released = threading.Event()
 
     def hang() -> Session:

@@ -58,7 +58,7 @@ def pairs(tmp_path: Path) -> Inputs:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a device be asked after some tiles, and few edges be kept, so that the way back is filled again."""
-    for name, value in (("CPU_CELLS", 20_000), ("GPU_CELLS", 20_000), ("SECONDS_AT_ONCE", 0.0), ("KEPT_BYTES", 2**14),
+    for name, value in (("CPU_CELLS", 20_000), ("GPU_CELLS", 20_000), ("LAUNCH_SECONDS", 0.0), ("KEPT_BYTES", 2**14),
                         ("MIN_COLUMNS", 16), ("VECTOR_COLUMNS", 16), ("FILLED_ROWS", 4),
                         ("EDGES_EACH_WAY", 3)):  # fmt: skip
         monkeypatch.setattr(long_pair_regions, name, value)

@@ -20,7 +20,7 @@ import clalign
 from clalign.cli import main, watch
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
-from clalign.compute.sessions import nothing_to_check
+from clalign.compute.sessions import no_check
 from clalign.databases.examples import load_examples
 from clalign.databases.loading import load_database
 from clalign.databases.rereading import reread_rows
@@ -404,11 +404,11 @@ def test_processes_end_when_the_user_stops_them_or_the_file_has_changed(
         assert not value["complete"]
         assert multiprocessing.active_children() == []
         job = recomputing.Pieces(["no piece"] * 2, [1, 1], 1e9, verify_pairwise, unprepared)
-        with pytest.raises(ClalignError) as caught, open_session(REFERENCE, nothing_to_check) as session:
+        with pytest.raises(ClalignError) as caught, open_session(REFERENCE, no_check) as session:
             recomputing.recompute(opened, "pairwise", job, session, QuietContext(), "cells", Findings())
         assert caught.value.exit_code == ExitCode.UNREADABLE
         job = recomputing.Pieces(["no piece"] * 2, [1, 1], 1e9, verify_pairwise, ended)
-        with pytest.raises(WorkerLost), open_session(REFERENCE, nothing_to_check) as session:
+        with pytest.raises(WorkerLost), open_session(REFERENCE, no_check) as session:
             recomputing.recompute(opened, "pairwise", job, session, QuietContext(), "cells", Findings())
         assert multiprocessing.active_children() == []
 

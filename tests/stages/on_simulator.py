@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from clalign.compute.meetings import METHODS, Meetings
+from clalign.compute.group_barriers import METHODS, GroupBarrier
 from clalign.compute.opencl import discover
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.stages.hmmer3 import filters, viterbi_filter
@@ -156,12 +156,12 @@ def ladder(**choices: str) -> PairHmmLadderStage:
 
 def relay(n: int, size: int, method: str, **more: bool) -> tuple[Any, Any, Any]:
     """Return five rounds of groups that pass numbers on."""
-    return RelayStage(Meetings(n, size, method, **more)), RNG.integers(0, 2**32, (n, size), dtype=np.uint32), 5
+    return RelayStage(GroupBarrier(n, size, method, **more)), RNG.integers(0, 2**32, (n, size), dtype=np.uint32), 5
 
 
 def sorting(bits: int) -> tuple[Any, Any, Any]:
     """Return a sort of keys that takes rounds of all kinds."""
-    return BitonicSortStage("item", TILE_LOG=4), RNG.integers(0, 99, 200).astype(f"u{bits // 8}"), Meetings(3, 8)
+    return BitonicSortStage("item", TILE_LOG=4), RNG.integers(0, 99, 200).astype(f"u{bits // 8}"), GroupBarrier(3, 8)
 
 
 def shelved() -> LocalProfile:

@@ -110,7 +110,7 @@ def test_posteriors_may_lie_in_files(session: Session, tmp_path: Path) -> None:
 
 
 def test_launches_follow_each_other(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(annealing, "EDGES_A_LAUNCH", 7)
+    monkeypatch.setattr(annealing, "EDGES_PER_LAUNCH", 7)
     posteriors, told, watched = random_posteriors(4, [12] * 6), [], []
 
     def listen(made: int, left: int, merges: Callable[[], ColumnMerges]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clalign.compute.meetings import Meetings
+from clalign.compute.group_barriers import GroupBarrier
 from clalign.compute.sessions import Session
 from clalign.errors import OptionError
 from clalign.stages.sync.bitonic_sort import BITONIC_SORT, BitonicSortStage, sortable
@@ -17,8 +17,8 @@ LENGTHS = (0, 1, 2, 3, 1023, 1024, 1025, 2048, 4097, 8192, 16385, 65536, 70001)
 
 WAYS = (
     None,
-    *(Meetings(2, 32, method) for method in ("lbs", "ilbs", "lfs", "ulfs")),
-    Meetings(9, 32, "lbs", discovered=True),
+    *(GroupBarrier(2, 32, method) for method in ("lbs", "ilbs", "lfs", "ulfs")),
+    GroupBarrier(9, 32, "lbs", discovered=True),
 )
 
 
@@ -30,7 +30,7 @@ def keys(n: int, dtype: type, kinds: int = 0, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed + 1).permutation(found)
 
 
-def check(session: Session, given: np.ndarray, how: Meetings | None = None) -> None:
+def check(session: Session, given: np.ndarray, how: GroupBarrier | None = None) -> None:
     found = session.run(BITONIC_SORT, given, how)
     assert found.dtype == np.uint32
     assert np.array_equal(found, BITONIC_SORT.reference(given, how))
@@ -49,7 +49,7 @@ def test_equals_reference(session: Session, n: int, dtype: type) -> None:
 
 @pytest.mark.thorough(how=WAYS[1:2])
 @pytest.mark.parametrize("how", WAYS[1:], ids=lambda how: f"{how.method}{'-discovered' * how.discovered}")
-def test_however_the_groups_meet(session: Session, how: Meetings) -> None:
+def test_however_the_groups_meet(session: Session, how: GroupBarrier) -> None:
     for n in (1, 1025, 70001):
         check(session, keys(n, np.uint32, kinds=999, seed=n), how)
     check(session, keys(5000, np.uint64, kinds=9), how)
@@ -68,7 +68,7 @@ def test_keys_that_are_in_some_order(session: Session, pattern: str) -> None:
 def test_small_tiles(session: Session, values: list[int], n_groups: int, size: int) -> None:
     """With tiles of four items there are many rounds of all kinds, whose spans are not full."""
     stage, given = BitonicSortStage("item", TILE_LOG=2), np.array(values, np.uint32)
-    assert np.array_equal(session.run(stage, given, Meetings(n_groups, size)), stage.reference(given, None))
+    assert np.array_equal(session.run(stage, given, GroupBarrier(n_groups, size)), stage.reference(given, None))
 
 
 @pytest.mark.thorough
@@ -87,12 +87,12 @@ def test_groups_that_do_not_all_run_are_replaced_by_launches(
     session: Session, caplog: pytest.LogCaptureFixture
 ) -> None:
     n = session.device.n_compute_units * (1 if session.device.kind == "cpu" else 100) + 1
-    check(session, keys(5000, np.uint32), Meetings(n, 32, "lbs"))
+    check(session, keys(5000, np.uint32), GroupBarrier(n, 32, "lbs"))
     assert "Each round becomes a launch" in caplog.text
 
 
 @pytest.mark.parametrize("how", WAYS[:2], ids=["launch", "lbs"])
-def test_planted_fault_is_noticed(session: Session, how: Meetings | None) -> None:
+def test_planted_fault_is_noticed(session: Session, how: GroupBarrier | None) -> None:
     given, wrong = keys(5000, np.uint32), BitonicSortStage("item", SABOTAGE=1)
     assert not np.array_equal(session.run(wrong, given, how), wrong.reference(given, how))
 

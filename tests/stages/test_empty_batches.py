@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clalign.compute.meetings import Meetings
+from clalign.compute.group_barriers import GroupBarrier
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER
 from clalign.stages.hmmer3.decoding import DECODING
@@ -94,7 +94,7 @@ CASES: dict[str, Callable[[int], Case]] = {
     "annealing": lambda n: (ANNEALING, random_posteriors(1, [0] * n), AnnealingChoice()),
     "refinement": lambda n: (REFINEMENT, random_posteriors(1, [0] * n), refinement(n)),
     "bitonic_sort": lambda n: (BITONIC_SORT, np.zeros(0, np.uint32), None),
-    "relay": lambda n: (RelayStage(Meetings(1, 1)), np.zeros((1, 1), np.uint32), 0),
+    "relay": lambda n: (RelayStage(GroupBarrier(1, 1)), np.zeros((1, 1), np.uint32), 0),
     "peak": lambda n: (PEAK, peak_load(0, 1, 3), None),
 }  # fmt: skip
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clalign.compute import meetings
-from clalign.compute.meetings import Rounds
+from clalign.compute import group_barriers
+from clalign.compute.group_barriers import Rounds
 from clalign.compute.sessions import Session
 from clalign.engines.pairwise.long_pairs import BYTES_A_SECOND, MAX_STOP_SECONDS
 from clalign.errors import OptionError
@@ -150,7 +150,7 @@ def test_strips_that_follow_each_other(
     codes = [SequenceBatch.from_texts([text]).residues(0) for text in texts]
     found = {}
     for at_once in (10**9, 100_000):
-        for name, value in (("CPU_CELLS", at_once), ("GPU_CELLS", at_once), ("SECONDS_AT_ONCE", 0.0)):
+        for name, value in (("CPU_CELLS", at_once), ("GPU_CELLS", at_once), ("LAUNCH_SECONDS", 0.0)):
             monkeypatch.setattr(long_pair_regions, name, value)
         for method in (long_pair_regions.METHOD, "launch"):
             filled = fill(LONG_PAIR.matrix(session, *codes, Scoring(DNA, GAPS[0])), lambda cells: None, method=method)
@@ -165,7 +165,7 @@ def test_strips_that_follow_each_other(
 
 
 def test_a_device_is_given_what_it_computes_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_pair_regions, "SECONDS_AT_ONCE", 0.5)
+    monkeypatch.setattr(long_pair_regions, "LAUNCH_SECONDS", 0.5)
     card, processor = (long_pair_regions.Pace(Device("0:0", "any", kind)) for kind in ("gpu", "cpu"))
     for pace in (card, processor):
         pace.took(4 * long_pair_regions.GPU_CELLS, 0.1)
@@ -214,7 +214,7 @@ def test_launches_go_to_a_device_only_as_far_as_it_is_not_looked_whether_to_go_o
         long_pair_regions._portions(filled, 0, filled.strip * filled.columns, long_pair_regions.Pace(session.device))
     )
     assert len(portions) > 1
-    assert max(last - first for first, last, _ in portions) <= meetings.LAUNCHES_AT_ONCE
+    assert max(last - first for first, last, _ in portions) <= group_barriers.LAUNCHES_BETWEEN_CHECKS
     assert portions[-1][1] == filled.n_diagonals
 
 
@@ -242,8 +242,10 @@ def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Rounds, "finish", told)
     monkeypatch.setattr(long_pair_regions, "METHOD_ON_CPU", long_pair_regions.METHOD)
-    monkeypatch.setattr(long_pair_regions, "most_together", lambda *given: 2)
-    monkeypatch.setattr(meetings, "PATIENCE", dict.fromkeys(meetings.PATIENCE, 0))  # none waits for another
+    monkeypatch.setattr(long_pair_regions, "max_concurrent_groups", lambda *given: 2)
+    monkeypatch.setattr(
+        group_barriers, "MAX_READINGS", dict.fromkeys(group_barriers.MAX_READINGS, 0)
+    )  # none waits for another
     batch = pair(*related(np.random.default_rng(5), 3000, "ACGT"))
     scoring = Scoring(DNA, GAPS[0])
     found: PairAlignment = session.run(LONG_PAIR, batch, LongPairChoice(scoring, cells.append))
@@ -262,10 +264,10 @@ def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: p
     def sometimes(rounds: Rounds) -> int:
         methods.append(rounds.how.method)
         if rounds.how.method != "launch" and rounds.first > 4:
-            raise meetings.apart(session.device, rounds.how, 1)
+            raise group_barriers.missing_group_error(session.device, rounds.how, 1)
         return finish(rounds)
 
-    for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("SECONDS_AT_ONCE", 0.0), ("MIN_COLUMNS", 16),
+    for name, value in (("CPU_CELLS", 5000), ("GPU_CELLS", 5000), ("LAUNCH_SECONDS", 0.0), ("MIN_COLUMNS", 16),
                         ("FILLED_ROWS", 4), ("KEPT_BYTES", 2**12), ("EDGES_EACH_WAY", 3),
                         ("METHOD_ON_CPU", long_pair_regions.METHOD)):  # fmt: skip
         monkeypatch.setattr(long_pair_regions, name, value)

@@ -68,7 +68,7 @@ def test_small_and_odd_sizes(session: Session) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_models_of_all_kinds(session: Session, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Related pairs, proteins and nucleic acids, each pair with a model of its own; rows in several launches."""
-    monkeypatch.setattr(pair_hmm_ladder, "CELLS_A_LAUNCH", 200)
+    monkeypatch.setattr(pair_hmm_ladder, "CELLS_PER_LAUNCH", 200)
     monkeypatch.setattr(pair_hmm_ladder, "LAUNCHES_BETWEEN_WAITS", 7)
     rng = np.random.default_rng(seed)
     for alphabet, letters in ((AMINO, AMINO_LETTERS), (DNA, "ACGTU")):

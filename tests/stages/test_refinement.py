@@ -41,8 +41,8 @@ def test_kept_sequences_stay(session: Session, n_kept: int) -> None:
 
 
 def test_launches_follow_each_other(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refinement, "COLUMNS_A_LAUNCH", 3)
-    monkeypatch.setattr(refinement, "WISHES_A_LAUNCH", 2)
+    monkeypatch.setattr(refinement, "COLUMNS_PER_LAUNCH", 3)
+    monkeypatch.setattr(refinement, "WISHES_PER_LAUNCH", 2)
     lengths, told = [20, 22, 19, 24], []
     choice = RefinementChoice(random_alignment(3, lengths), told=lambda *facts: told.append(facts))
     posteriors = random_posteriors(3, lengths)

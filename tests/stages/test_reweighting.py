@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from clalign.reference.viterbi import viterbi_score
-from clalign.stages.plan7.reweighting import LARGEST, LONGEST, NEVER, UNLIMITED, ReweightedScores, reweighted
+from clalign.stages.plan7.reweighting import MAX_INSERTS, MAX_SCORE, NEVER, UNLIMITED, ReweightedScores, reweighted
 from clalign.values.alphabets import AMINO, code_of
 from clalign.values.profiles import II, IMPOSSIBLE, MI, MM, Hmmer2Settings, IntegerProfile, to_integer_profile
 from clalign.values.synthetic import random_batch, random_hmm, random_profile
@@ -77,7 +77,7 @@ def test_models_that_cannot_begin_or_emit_everywhere_are_left_alone() -> None:
 def test_long_models_fit_their_bounds() -> None:
     scores = reweighted(random_profile(np.random.default_rng(3), 5000, local=False))
     assert scores is not None
-    assert np.abs(scores.begin).max() < LARGEST * 4
+    assert np.abs(scores.begin).max() < MAX_SCORE * 4
     assert scores.fits_16_bits
 
 
@@ -108,7 +108,7 @@ def test_no_gain_of_inserts_outweighs_a_step_that_cannot_be_taken() -> None:
 def test_only_inserts_that_gain_limit_the_length() -> None:
     profile = random_profile(np.random.default_rng(5), 6)
     insert = profile.insert.copy()
-    for score, longest in ((-1, UNLIMITED), (0, UNLIMITED), (1, LONGEST)):
+    for score, longest in ((-1, UNLIMITED), (0, UNLIMITED), (1, MAX_INSERTS)):
         insert[:, 1:6] = score - profile.transitions[II, 1:6]
         scores = reweighted(replace(profile, insert=insert))
         assert scores is not None

@@ -145,7 +145,7 @@ def test_other_seeds_and_none(any_session: Session) -> None:
 
 
 def test_more_segments_than_expected(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "SEGMENTS_A_SAMPLE", 1)
+    monkeypatch.setattr(sampling, "SEGMENTS_PER_SAMPLE", 1)
     rng = np.random.default_rng(6)
     profile = random_local_profile(rng, 20)
     parts = regions(rng, profile, 3)
@@ -155,7 +155,7 @@ def test_more_segments_than_expected(session: Session, monkeypatch: pytest.Monke
 
 
 def test_more_segments_than_fit(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "SEGMENTS_A_SAMPLE", 1)
+    monkeypatch.setattr(sampling, "SEGMENTS_PER_SAMPLE", 1)
     rng = np.random.default_rng(6)
     profile = random_local_profile(rng, 20)
     parts = regions(rng, profile, 3)

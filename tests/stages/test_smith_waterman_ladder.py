@@ -91,7 +91,7 @@ def test_nasty_pairs(session: Session) -> None:
 def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the matrices of all pairs do not fit, they are aligned part by part."""
     monkeypatch.setattr(session, "device", replace(session.device, max_buffer_bytes=4 * 31 * 31 * 4))
-    monkeypatch.setattr(smith_waterman_ladder, "CELLS_A_LAUNCH", 2000)
+    monkeypatch.setattr(smith_waterman_ladder, "CELLS_PER_LAUNCH", 2000)
     check_all(session, random_pairs(np.random.default_rng(2), 7, 30))
 
 

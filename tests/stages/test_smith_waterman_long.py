@@ -13,7 +13,7 @@ from clalign.formats.matrices import load_matrix
 from clalign.stages.pairwise.long_pair import LONG_PAIR
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
-from clalign.stages.pairwise.smith_waterman_vector import MIN_ALONE, alone
+from clalign.stages.pairwise.smith_waterman_vector import MIN_CELLS_ALONE, alone
 from clalign.values.alphabets import encode
 from clalign.values.pair_alignments import path_score
 from clalign.values.pair_batches import PairBatch
@@ -24,7 +24,7 @@ parasail = pytest.importorskip("parasail")
 
 AMINO = "ARNDCQEGHILKMFPSTWYV"
 LONG = 5000
-assert LONG**2 > MIN_ALONE
+assert LONG**2 > MIN_CELLS_ALONE
 
 NEVER = (1_000_000, 1_000_000)
 """What gaps cost Parasail where there are none."""

@@ -325,7 +325,7 @@ def pair_ladder(request: dict, job: Job) -> dict:
 
 
 def synchronization_document(request: dict) -> dict:
-    from clalign.compute.meetings import Meetings
+    from clalign.compute.group_barriers import GroupBarrier
     from clalign.labs.meeting_costs import predicted
     from clalign.labs.synchronization import USUAL_WAYS, WAYS, conclusions, how_of, numbers_of_groups
 
@@ -344,9 +344,9 @@ def synchronization_document(request: dict) -> dict:
             found = None if WAYS[way][0] == "launch" else min(n, 48)
             cell = {"status": "not run", "reason": how, "found": None, "equal": False, "runs": 0, "rounds": 0,
                     "took_part": 0, "seconds": None, "each": []}  # fmt: skip
-            if isinstance(how, Meetings) and found is not None and found < n and not how.discovered:
+            if isinstance(how, GroupBarrier) and found is not None and found < n and not how.discovered:
                 cell |= {"found": found, "reason": f"this device ran {found} of {n} groups at once"}
-            elif isinstance(how, Meetings):
+            elif isinstance(how, GroupBarrier):
                 seconds = 100 * predicted(costs, how)
                 cell |= {"status": "done", "reason": None, "found": found, "equal": True, "runs": 5, "rounds": 100,
                          "took_part": found or n, "seconds": seconds, "each": [seconds] * 5}  # fmt: skip
@@ -354,7 +354,7 @@ def synchronization_document(request: dict) -> dict:
         document["rows"].append({"n_groups": n, "cells": cells})
     if manners().get("wrong_rung"):
         document["rows"][0]["cells"]["lbs"].update(equal=False, seconds=None, reason="its results differ")
-    times = [100 * predicted(costs, Meetings(36, 32, "ilbs", sets)) for sets in range(1, 37)]
+    times = [100 * predicted(costs, GroupBarrier(36, 32, "ilbs", sets)) for sets in range(1, 37)]
     best = times.index(min(times)) + 1
     sets = {"n_groups": 36, "seconds": times, "reason": None, "equal": True, "best": best, "root": 6.0}
     document["experiments"] = {"sets": [sets]}

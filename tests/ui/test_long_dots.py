@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QImage, QPainter
 
-from clalign.compute.sessions import nothing_to_check
+from clalign.compute.sessions import no_check
 from clalign.errors import Cancelled
 from clalign.ui import theme
 from clalign.ui.engines.pairwise.dot_painter import DotStyle, dot_image, is_coarse, paint_dots, part_around, whole
@@ -74,7 +74,7 @@ def test_few_words_are_found_by_chance(size: int) -> None:
 
 def test_a_repeat_is_not_looked_at_everywhere() -> None:
     repeat = encode("A" * 3000)
-    found = [len(first) for first, _ in shared_words(repeat, repeat, 6, nothing_to_check)]
+    found = [len(first) for first, _ in shared_words(repeat, repeat, 6, no_check)]
     assert sum(found) == 16 * (3000 - 5)
 
 
@@ -93,13 +93,13 @@ def test_what_is_alike_is_seen_all_along_and_nothing_else(plot: DotPlot) -> None
 @pytest.mark.parametrize("side", [18_000, 3000, 400])
 def test_a_part_has_smaller_dots_in_their_places(plot: DotPlot, side: int) -> None:
     assert plot.closer is not None
-    part = plot.closer((26_000, 26_000 + side), (21_000, 21_000 + side), nothing_to_check)
+    part = plot.closer((26_000, 26_000 + side), (21_000, 21_000 + side), no_check)
     assert part.per_row < plot.per_row
     assert part.window <= plot.window
     steps = max(1, side // 200)
     along = range(26_050, 26_000 + side - 50, steps), range(21_050, 21_000 + side - 50, steps)
     assert np.mean(np.array(levels_along(part, *along)) > 0) > 0.6
-    other = plot.closer((50_000, 50_000 + side // 2), (60_000 - side // 2, 60_000), nothing_to_check)
+    other = plot.closer((50_000, 50_000 + side // 2), (60_000 - side // 2, 60_000), no_check)
     assert min(levels_along(other, range(50_030, 50_150), range(59_969, 59_849, -1))) > 200
 
 
@@ -136,7 +136,7 @@ def test_dots_of_a_part_are_drawn_where_they_belong(plot: DotPlot, qapp: Any) ->
     rows, columns = part_around(plot, shown)
     assert (rows, columns) == ((53_000, 59_000), (51_000, 57_000))
     assert plot.closer is not None
-    part = plot.closer(rows, columns, nothing_to_check)
+    part = plot.closer(rows, columns, no_check)
     assert not is_coarse(part, frame, shown)
     coarse, fine = (drawn(plot, parts, shown) for parts in ([], [part]))
     assert accents(coarse) > accents(fine) > 300
@@ -166,7 +166,7 @@ def test_the_view_asks_for_smaller_dots_once(plot: DotPlot, qtbot: Any) -> None:
     qtbot.waitUntil(lambda: len(asked) == 1)
     words = view.place.text()
     assert plot.closer is not None
-    view.show_part(plot.closer(*asked[0], nothing_to_check))
+    view.show_part(plot.closer(*asked[0], no_check))
     assert view.canvas.seen is view.canvas.part
     assert view.place.text() != words
     view.canvas._ask_closer()

@@ -1,4 +1,4 @@
-"""OpenCL: the only room that imports pyopencl."""
+"""OpenCL: the only room that imports pyopencl; sets the environment of drivers before they are loaded."""
 
 import os
 import sys
@@ -11,14 +11,14 @@ import platformdirs
 from clalign.databases.cache_root import FOLDER_VARIABLE, cache_root, can_write, make_folder, write_whole
 
 SYSTEM_DRIVERS = Path("/etc/OpenCL/vendors")
-"""Where drivers register with the loader on Linux."""
+"""Folder in which drivers register with the loader on Linux."""
 
 
-def announce_intel_runtime(prefix: str, system: Path = SYSTEM_DRIVERS) -> None:
-    """Tell the loader of Intel's processor driver, where it came as a Python package; before pyopencl is imported.
+def register_intel_runtime(prefix: str, system: Path = SYSTEM_DRIVERS) -> None:
+    """Register Intel's processor driver with the loader if it is a Python package; before pyopencl is imported.
 
-    That package does not register itself: on Windows it leaves it out, on Linux its file names a folder that is
-    nowhere. The loader of Linux reads one folder only, so its file gets there beside those of the system.
+    The package registers itself on Windows not at all, and on Linux by a file with a wrong folder. The loader of Linux
+    reads one folder only, so a file for the driver is written beside those of the system.
     """
     on_windows = Path(prefix) / "Library" / "bin" / "intelocl64.dll"
     if sys.platform == "win32" and on_windows.is_file():
@@ -48,19 +48,19 @@ def _registry(drivers: Iterable[tuple[str, str]]) -> Path:
     return folder
 
 
-def run_kernels_as_built() -> None:
-    """Keep PoCL from compiling a kernel again at its first launch, for the size of that; before its driver is loaded.
+def disable_specialization() -> None:
+    """Keep PoCL from compiling a kernel anew for the size of its first launch; before its driver is loaded.
 
-    It took half of a first use, in the thread that launches, and no later run was faster for it: see
+    This took half of a first use, in the thread that launches, and made no later run faster: see
     docs/notes/times.md.
     """
     os.environ.setdefault("POCL_WORK_GROUP_SPECIALIZATION", "0")
 
 
-def keep_caches_where_they_can_be() -> None:
-    """Let PoCL, which shows no device without a cache, have one in ours where the user has named that or has no other.
+def set_cache_folders() -> None:
+    """Give PoCL a cache within that of clalign if the user has named one or no other can be written.
 
-    pyopencl has none then, whose own cache fails where its folder cannot be made. To be called before either is loaded.
+    PoCL shows no device without a cache. pyopencl's cache is turned off if its folder cannot be made.
     """
     usual = Path(platformdirs.user_cache_dir())
     if not can_write(usual / "pytools"):
@@ -73,6 +73,6 @@ def keep_caches_where_they_can_be() -> None:
         os.environ["POCL_CACHE_DIR"] = str(folder)
 
 
-keep_caches_where_they_can_be()
-announce_intel_runtime(sys.prefix)
-run_kernels_as_built()
+set_cache_folders()
+register_intel_runtime(sys.prefix)
+disable_specialization()

@@ -1,4 +1,4 @@
-"""What a compiler tells of a kernel that it has built: registers, spills, memory."""
+"""Reports of compilers on kernels: registers, spills, memory."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ _FUNCTION = r"(?:Function properties for|Compiling entry function) '?{entry}\b"
 def build_report(
     context: cl.Context, device: Device, source: str, entry: str, defines: Mapping[str, object]
 ) -> dict[str, int | None]:
-    """Compile a kernel and return what is known of the result; None where the driver does not tell.
+    """Compile a kernel and return the facts of the result; None where the driver does not report them.
 
     Returns
     -------
     dict
         ``registers`` and ``spill_bytes`` of a work-item, ``private_bytes`` of a work-item,
-        ``local_bytes`` of a work-group, ``max_group`` (the largest work-group) and ``multiple`` (of
-        which sizes of work-groups should be multiples).
+        ``local_bytes`` of a work-group, ``max_group`` (the largest work-group) and ``multiple`` (preferred
+        divisor of the sizes of work-groups).
     """
-    tells = "cl_nv_compiler_options" in device.extensions
-    # A program from the driver's cache comes without a log, so this one must be new.
-    more = ("-cl-nv-verbose", f"-DREPORT_OF={time.time_ns()}") if tells else ()
+    has_log = "cl_nv_compiler_options" in device.extensions
+    # A program from the driver's cache has no log, so this one must be new.
+    more = ("-cl-nv-verbose", f"-DREPORT_OF={time.time_ns()}") if has_log else ()
     program: Any = build(context, device.name, source, defines, more)
     handle = context.devices[0]
     kernel = cl.Kernel(program, entry)
-    asked = cl.kernel_work_group_info
-    log = program.get_build_info(handle, cl.program_build_info.LOG) if tells else ""
+    info = cl.kernel_work_group_info
+    log = program.get_build_info(handle, cl.program_build_info.LOG) if has_log else ""
     return {
         **parse_log(log, entry),
-        "private_bytes": int(kernel.get_work_group_info(asked.PRIVATE_MEM_SIZE, handle)),
-        "local_bytes": int(kernel.get_work_group_info(asked.LOCAL_MEM_SIZE, handle)),
-        "max_group": int(kernel.get_work_group_info(asked.WORK_GROUP_SIZE, handle)),
-        "multiple": int(kernel.get_work_group_info(asked.PREFERRED_WORK_GROUP_SIZE_MULTIPLE, handle)),
+        "private_bytes": int(kernel.get_work_group_info(info.PRIVATE_MEM_SIZE, handle)),
+        "local_bytes": int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, handle)),
+        "max_group": int(kernel.get_work_group_info(info.WORK_GROUP_SIZE, handle)),
+        "multiple": int(kernel.get_work_group_info(info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE, handle)),
     }
 
 

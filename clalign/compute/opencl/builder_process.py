@@ -1,7 +1,7 @@
-"""A child process that builds programs into the cache of programs, seen from both sides.
+"""Both sides of a child process that builds programs into the cache.
 
-Each line that it gets is a program as JSON, each that it answers says that it is done with one; the first says that it
-is ready. It ends when nobody writes to it any more.
+Each line to the child is a program as JSON; its first line says that it is ready, each further one that a program is
+done. It ends when its input ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ READY, DONE = "ready", "done"
 
 
 class BuilderProcess:
-    """A child that builds for a device; a context manager that ends it.
+    """A child process that builds programs for a device; a context manager that ends it.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class BuilderProcess:
         self._is_ready: bool | None = None
 
     def is_ready(self) -> bool:
-        """Wait until it can build; return False if it cannot, or cannot any more."""
+        """Wait until it can build, and return whether it can."""
         if self._is_ready is None:
             self._is_ready = self._answer() == READY
         return self._is_ready
@@ -57,7 +57,7 @@ class BuilderProcess:
             return ""
 
     def build(self, choice: ProgramChoice) -> None:
-        """Let it build a program, and wait. Whether that went well shows when the program is taken from the cache."""
+        """Build a program and wait; whether that succeeded shows when the program is taken from the cache."""
         try:
             assert self._process is not None
             assert self._process.stdin is not None
@@ -79,20 +79,20 @@ class BuilderProcess:
             self._process.communicate()
 
     def end(self) -> None:
-        """End it, whatever it does; may be called by any thread."""
+        """End the process; may be called by any thread."""
         if self._process is not None:
             self._process.kill()
 
 
 def serve(device: Device, given: TextIO, answers: TextIO) -> None:
-    """Build the programs that are asked for, one a line, until there are no more."""
+    """Build the requested programs, one for each line, until there are no more."""
     context = cl.Context([driver_device(device)])
     answers.write(f"{READY}\n")
     answers.flush()
     for line in given:
-        asked = json.loads(line)
-        with contextlib.suppress(KernelBuildError, cl.Error):  # whoever needs it will be told of it
-            for _ in range(2):  # once more from the cache: a driver may keep what it makes of that, too
-                build(context, device.name, asked["source"], dict(asked["macros"]))
+        request = json.loads(line)
+        with contextlib.suppress(KernelBuildError, cl.Error):  # the error is raised where the program is needed
+            for _ in range(2):  # once more from the cache, since a driver may also store what it makes of that
+                build(context, device.name, request["source"], dict(request["macros"]))
         answers.write(f"{DONE}\n")
         answers.flush()

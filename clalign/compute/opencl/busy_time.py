@@ -1,4 +1,4 @@
-"""The time in which a device computes, where several queues compute at a time."""
+"""The time in which a device computes for at least one of several queues."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import bisect
 from collections.abc import Iterable
 
 Span = tuple[int, int]
-"""Begin and end in nanoseconds of the device's clock."""
+"""Begin and end in nanoseconds on the device's clock."""
 
-KEPT = 256
-"""Stretches of time that later spans may still join; what lies before them counts as known."""
+MAX_STRETCHES = 256
+"""Limit of the stretches of time that later spans may still join; earlier ones are only counted."""
 
 
 class BusyTime:
-    """How long at least one of some commands ran; what runs beside something else counts once."""
+    """The total time during which at least one command ran."""
 
     def __init__(self) -> None:
         self._stretches: list[Span] = []
@@ -22,7 +22,7 @@ class BusyTime:
         self._closed_until = 0
 
     def add(self, spans: Iterable[Span]) -> None:
-        """Take note of commands, in any order."""
+        """Add the spans of commands, in any order."""
         late = [(max(begin, self._closed_until), end) for begin, end in spans if end > self._closed_until]
         if not late:
             return
@@ -35,16 +35,16 @@ class BusyTime:
                 joined.append((begin, end))
         self._stretches[untouched:] = joined
         self._in_stretches += _length(joined) - _length(touched)
-        closed = self._stretches[:-KEPT]
+        closed = self._stretches[:-MAX_STRETCHES]
         if closed:
             self._closed += _length(closed)
             self._in_stretches -= _length(closed)
             self._closed_until = closed[-1][1]
-            del self._stretches[:-KEPT]
+            del self._stretches[:-MAX_STRETCHES]
 
     @property
     def seconds(self) -> float:
-        """The time so far."""
+        """The time so far in seconds."""
         return (self._closed + self._in_stretches) * 1e-9
 
 

@@ -1,4 +1,4 @@
-"""What stays on a device between stages: tables of models, residues of batches."""
+"""A cache of values on a device between stages: tables of models, residues of batches."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from clalign.compute.sessions import Kept
 
 class _Entry(Struct, frozen=True):
     key: Callable[[], object]
-    """Returns the key: an entry goes with its key, so that no other object can be taken for it."""
+    """Returns the key object, so that no other object with its id is taken for it."""
     value: Any
     n_bytes: int
 
 
 class DeviceCache:
-    """Things on a device by name and key object.
+    """Values on a device by name and key object.
 
-    An entry goes when its key does; the least recently used ones go when the budget is spent. A key
+    An entry is dropped with its key; the least recently used ones are dropped when the budget is spent. A key
     that does not support weak references is held as long as its entry.
 
     Parameters
     ----------
     budget : int
-        Bytes that all of them may take together; the newest is kept whatever its size.
+        Limit of the bytes of all values; the newest is kept whatever its size.
     size_of : callable
-        Returns the device bytes of one leaf (a buffer) of what is kept; 0 for anything else.
+        Returns the device bytes of one leaf (a buffer) of a value; 0 for anything else.
     """
 
     def __init__(self, budget: int, size_of: Callable[[Any], int]) -> None:
@@ -44,7 +44,7 @@ class DeviceCache:
         return len(self._kept)
 
     def find(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
-        """Return what is kept for this very key object, made now if it is not there."""
+        """Return the value of this key object, made now if it is missing."""
         place = (name, id(key))
         kept = self._kept.get(place)
         if kept is not None and kept.key() is key:
@@ -71,13 +71,13 @@ class DeviceCache:
         if kept is not None:
             self.n_bytes -= kept.n_bytes
 
-    def give_way(self) -> None:
-        """Let everything go because memory was short, and keep half as much from now on."""
+    def shrink(self) -> None:
+        """Drop everything because memory was short, and halve the budget."""
         self.budget = min(self.budget, self.n_bytes // 2)
         self.clear()
 
     def clear(self) -> None:
-        """Let everything go."""
+        """Drop everything."""
         self._kept.clear()
         self.n_bytes = 0
 

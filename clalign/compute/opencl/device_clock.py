@@ -1,4 +1,4 @@
-"""Commands of a device on the clock of the host, for traces."""
+"""Times of the commands of a device on the clock of the host, for traces."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from clalign import tracing
 from clalign.compute.opencl.queues import Queue, is_over
 from clalign.values.devices import Device
 
-TRIES = 5
-"""The clocks are compared so often when a device is opened; the closest comparison counts."""
+N_COMPARISONS = 5
+"""Number of comparisons of the clocks when a device is opened, of which the closest counts."""
 
-AGAIN_NANOSECONDS = 10**9
-"""After so long they are compared again, since clocks drift apart."""
+RECOMPARE_NANOSECONDS = 10**9
+"""Time between later comparisons, since clocks drift."""
 
 SMALL_BYTES = 16
 
 
 class DeviceClock:
-    """Records the commands of a device.
+    """A recorder of the commands of a device.
 
-    A driver notes when a command was enqueued on the clock of its device; the host notes when it called the driver, and
-    when it was back: between these lies the same moment.
+    A driver records when a command was enqueued on the clock of its device; the host records the times before and after
+    its call: the same moment lies between these.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class DeviceClock:
         self._compared: tuple[cl.Event, int, int] | None = None
         self._offset, self._slack, self._since = 0, 1 << 62, 0
         best = 1 << 62
-        for _ in range(TRIES):
+        for _ in range(N_COMPARISONS):
             self._compare()
             self._queue.finish()
             self._take()
@@ -54,27 +54,27 @@ class DeviceClock:
         self._compared = event, before, time.perf_counter_ns()
 
     def _take(self) -> None:
-        """Take note of a comparison that is done."""
+        """Evaluate a finished comparison."""
         if self._compared is not None and is_over(self._compared[0]):
             event, before, after = self._compared
             self._offset, self._slack = (before + after) // 2 - event.profile.queued, after - before
             self._compared, self._since = None, after
 
     def settle(self) -> None:
-        """Compare the clocks again if that is due; waits for nothing."""
+        """Compare the clocks if that is due, without waiting."""
         self._take()
-        if self._compared is None and time.perf_counter_ns() - self._since > AGAIN_NANOSECONDS:
+        if self._compared is None and time.perf_counter_ns() - self._since > RECOMPARE_NANOSECONDS:
             self._compare()
             self._queue.flush()
 
     def record(self, event: cl.Event, name: str, category: tracing.Category, queue: str, **facts: Any) -> None:
-        """Record a command that is done."""
+        """Record a finished command."""
         if event.command_execution_status != cl.command_execution_status.COMPLETE:
             return
         try:
             profile = event.profile
             queued, begin, end = profile.queued, profile.start, profile.end
-        except cl.RuntimeError:  # some drivers keep no times of commands that did nothing
+        except cl.RuntimeError:  # some drivers have no times for commands that did nothing
             return
         track = tracing.Track(self._owner, queue, self._kind)
         waited = round((begin - queued) / 1000, 3)

@@ -1,4 +1,4 @@
-"""What drivers report when something fails."""
+"""Errors of drivers, and their translation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OUT_OF_MEMORY = {
 
 
 class Translated:
-    """Has errors told in other words. Entered several times for every kernel, so it is no generator.
+    """A context manager that translates errors; not a generator, since it is entered several times for every kernel.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Translated:
 
 
 def is_out_of_memory(error: cl.Error | MemoryError, launched: Iterable[cl.Event]) -> bool:
-    """Return whether memory was short; `launched` are looked at where an error only says that one of them failed."""
+    """Return whether memory was short; if an error only says that a command failed, by the status of `launched`."""
     if isinstance(error, cl.MemoryError | MemoryError):
         return True
     codes = {error.code}

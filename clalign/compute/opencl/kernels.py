@@ -1,4 +1,4 @@
-"""The one loader of kernels: reads a source, pastes what it includes, builds it with its choices.
+"""The loader of kernels: reads a source, pastes its headers, builds it with macros.
 
 Includes are pasted here instead of by the driver, because no spelling of an include path with a
 space in it works with every driver; ``#line`` keeps the compiler's messages right.
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 getattr(cl, "_DEFAULT_INCLUDE_OPTIONS", []).clear()
 
 FLUSH = "-cl-denorms-are-zero"
-"""Numbers below the normal ones are 0, as in HMMER: its scores hang on that where one domain outweighs others far."""
+"""Option by which subnormal numbers are 0, as in HMMER: scores depend on it where one domain outweighs others."""
 
 _UNFLUSHED, _FLUSHED = b"mul.rn.f32", b"mul.rn.ftz.f32"
 
@@ -60,7 +60,7 @@ def with_headers(text: str, source: str) -> str:
             position = found.end()
             if header in pasted:
                 continue
-            # What stands under a condition may not be there, and is pasted again where it is next asked for.
+            # A header under a condition may be left out, so it is pasted anew where it is included next.
             is_sure = is_certain and len(_IF.findall(before)) == len(_ENDIF.findall(before))
             if is_sure:
                 pasted.add(header)
@@ -72,12 +72,12 @@ def with_headers(text: str, source: str) -> str:
 
 
 def options(defines: Mapping[str, object]) -> list[str]:
-    """Return the compiler options for a set of choices, in a fixed order."""
+    """Return the compiler options for macros, in a fixed order."""
     return [f"-D{name}={value}" for name, value in sorted(defines.items())]
 
 
 def sources_digest() -> str:
-    """Return a checksum over all kernel sources; verdicts of self-tests depend on it."""
+    """Return a checksum of all kernel sources, which results of self-tests depend on."""
     digest = hashlib.sha256()
     root = files("clalign.kernels_cl")
     for folder in (root, root.joinpath("common")):
@@ -90,7 +90,7 @@ def sources_digest() -> str:
 def build(
     context: cl.Context, device_name: str, name: str, defines: Mapping[str, object], more: Sequence[str] = ()
 ) -> cl.Program:
-    """Compile a kernel file for the device of a context, or take what was compiled before.
+    """Compile a kernel file for the device of a context, or take it from the cache.
 
     `more` are further options.
 
@@ -104,7 +104,7 @@ def build(
 
 
 def is_kept(context: cl.Context, name: str, defines: Mapping[str, object]) -> bool:
-    """Return whether a program was compiled for the device of a context before, or will not be kept at all."""
+    """Return whether a program for the device of a context is in the cache, or is never stored there."""
     if defines.get("LANE_BACKEND") == 0:
         return True
     return binaries.place_of(context.devices[0], assemble(name), [*options(defines), FLUSH]).exists()
@@ -116,7 +116,7 @@ def _built(
     source, words = assemble(name), [*options(defines), FLUSH, *more]
     place = binaries.place_of(context.devices[0], source, words)
     with tracing.span("look among kept programs", "building"):
-        kept = None if more else binaries.find(context, place, words)  # there is no log of what is not compiled
+        kept = None if more else binaries.find(context, place, words)  # a cached program has no log
     if kept is not None:
         return kept
     program = cl.Program(context, source)
@@ -128,16 +128,16 @@ def _built(
     except cl.RuntimeError as error:
         raise KernelBuildError(device_name, f"{name}.cl", dict(defines), str(error)) from error
     if not more and defines.get("LANE_BACKEND") != 0:
-        # PoCL compiles barriers for many seconds when it is asked for a binary, and takes its own anyway.
+        # PoCL takes many seconds to make a binary of a kernel with barriers, and has a cache of its own.
         binaries.keep(program, place)
     return program
 
 
 def _with_flushed_products(context: cl.Context, program: cl.Program, words: list[str]) -> cl.Program:
-    """Return a program whose products flush small numbers, too, where the compiler has left that out.
+    """Return a program whose products flush subnormal numbers, too.
 
-    NVIDIA's compiler keeps `FLUSH` in all instructions but the products that it is told not to contract.
-    Its binaries are text, in which these can be named.
+    NVIDIA's compiler obeys `FLUSH` in all instructions except for products that it must not contract.
+    Its binaries are text, in which these can be replaced.
     """
     if "nvidia" not in context.devices[0].platform.name.lower():
         return program

@@ -1,8 +1,8 @@
-"""The processor that PoCL compiles for, where its compiler is older than the one it runs on.
+"""The processor that PoCL compiles for, if its compiler is older than the processor.
 
 PoCL asks LLVM for the name of the processor. LLVM 14, which is in the PoCL of PyPI, calls AMD's Zen 5 "generic", and
-compiles nothing for that. No setting of PoCL before 4.0 gives it another name: so the one that it keeps of the device
-is replaced by a name that LLVM knows and whose instructions this processor has.
+compiles nothing for that. No setting of PoCL before 4.0 changes this name, so the name in its structure of the device
+is replaced by one that LLVM knows and whose instructions this processor has.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from functools import cache
 from pathlib import Path
 
 UNKNOWN = "generic"
-"""What LLVM calls a processor that it does not know."""
+"""LLVM's name of an unknown processor."""
 
 BASE = "x86-64"
-"""What every such processor has."""
+"""Name of the lowest level, which every such processor has."""
 
 LADDER = (
     ("x86-64-v2", "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"),
@@ -36,30 +36,30 @@ LADDER = (
 Zen 5. With each the flags, as Linux shows them, that it adds and a compiler uses by itself."""
 
 STRUCTURE_BYTES = 2048
-"""So much of what PoCL keeps of a device is looked at; in PoCL 3.0 the name follows after 640 bytes."""
+"""Bytes of PoCL's structure of a device that are searched; in PoCL 3.0 the name follows after 640 bytes."""
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 _given: dict[int, ctypes.Array[ctypes.c_char]] = {}
-"""The names that devices got, by their addresses; they refer to them as long as the process lives."""
+"""The new names of devices, by their addresses; devices refer to them until the process ends."""
 
 _naming = threading.Lock()
 
 
 def named(device: int, version: str) -> str:
-    """Give a device of PoCL's a name that LLVM knows, if the one it has is none; return its version.
+    """Give a device of PoCL a processor name that LLVM knows, if it has none, and return its version.
 
     Parameters
     ----------
     device : int
-        Its address.
+        Address of the device.
     version : str
-        As the driver tells it; it ends with the target of the compiler and the name of the processor.
+        Version from the driver, which ends with the target of the compiler and the name of the processor.
 
     Returns
     -------
     str
-        With the name for which programs are compiled from now on.
+        The version with the name that programs are compiled for from now on.
     """
     found = re.search(rf"pthread-(x86_64-\S+)-{UNKNOWN}$", version)
     if found is None or sys.platform != "linux":
@@ -84,7 +84,7 @@ def name_for(flags: frozenset[str]) -> str:
 
 @cache
 def flags() -> frozenset[str]:
-    """Return the flags of this machine's processor; none where the system does not tell them."""
+    """Return the flags of this machine's processor; none where the system does not list them."""
     with contextlib.suppress(OSError):
         found = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text("utf-8", "replace"), re.MULTILINE)
         return frozenset(found[1].split()) if found else frozenset()
@@ -92,9 +92,9 @@ def flags() -> frozenset[str]:
 
 
 def _place_of(text: str, before: str, structure: int) -> int | None:
-    """Return the address at which a structure refers to a text, next to another one; None if it does nowhere.
+    """Return the address at which a structure refers to a text, next to another one; None without one.
 
-    Memory is read by way of the system, to which a number that is no address is an error and nothing worse.
+    Memory is read through the system, so that a wrong address is an error rather than a crash.
     """
     with contextlib.suppress(OSError), open("/proc/self/mem", "rb", buffering=0) as memory:
 

@@ -19,7 +19,14 @@ import pyopencl as cl
 from clalign.compute.opencl.binaries import can_keep
 from clalign.compute.opencl.builder_process import BuilderProcess
 from clalign.compute.opencl.kernels import build, is_kept
-from clalign.compute.sessions import FEW_NEW, MAX_BUILDERS, MAX_COMPILERS, Building, ProgramChoice, nobody_told
+from clalign.compute.sessions import (
+    MAX_BUILDERS,
+    MAX_COMPILERS,
+    MIN_NEW_PROGRAMS,
+    Building,
+    ProgramChoice,
+    no_build_report,
+)
 from clalign.errors import KernelBuildError
 
 TELL_SECONDS = 0.5
@@ -91,7 +98,7 @@ class Programs:
         most = min(MAX_BUILDERS if self._compiles_first else MAX_COMPILERS, os.cpu_count() or 1)
         if not self._n_threads:
             self._start_thread(self._build_here)
-        while self._n_children < min(most, len(self._new) + len(self._later) - FEW_NEW) and can_keep():
+        while self._n_children < min(most, len(self._new) + len(self._later) - MIN_NEW_PROGRAMS) and can_keep():
             self._n_children += 1
             self._start_thread(self._build_in_child)
 
@@ -214,7 +221,7 @@ class Programs:
                 done, _ = self.counts
                 building(done, done)
 
-        if building is nobody_told or self.is_built(choice):
+        if building is no_build_report or self.is_built(choice):
             yield
             return
         teller = threading.Thread(target=tell, daemon=True)

@@ -1,4 +1,4 @@
-"""Command queues that hold the memory of their commands until these are over."""
+"""Command queues that keep the memory of their commands until these are finished."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ Events = Sequence[cl.Event]
 class Queue:
     """An in-order command queue; every command of a session is enqueued here.
 
-    A pool gives memory out again as soon as nobody holds it, and the host's memory is freed then, though a command
-    that names it may still wait for others. So each command holds its memory itself until it is over, whatever becomes
-    of those who enqueued it, of their session and of this object.
+    A pool reuses memory as soon as nobody refers to it, and the host's memory is freed then, though a command that uses
+    it may still be waiting. So each command keeps a reference to its memory until it is finished.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ class Queue:
         return self._holding(self.last, arguments)
 
     def fill(self, buffer: cl.Buffer, value: np.generic, n_bytes: int) -> cl.Event:
-        """Enqueue what fills the first bytes of a buffer with a value."""
+        """Enqueue the filling of the first bytes of a buffer with a value."""
         self.last = cl.enqueue_fill_buffer(self.handle, buffer, np.array([value]), 0, n_bytes)
         return self._holding(self.last, buffer)
 
@@ -60,14 +59,14 @@ class Queue:
     def read(
         self, array: npt.NDArray[Any], buffer: cl.Buffer, start: int = 0, is_blocking: bool = True, after: Events = ()
     ) -> cl.Event:
-        """Copy what is in a buffer from a byte on to an array, after other commands."""
+        """Copy the content of a buffer from a byte on to an array, after other commands."""
         event = cl.enqueue_copy(
             self.handle, array, buffer, src_offset=start, is_blocking=is_blocking, wait_for=after or None
         )
         return self._holding(event, (buffer, array))
 
     def mapped(self, buffer: cl.Buffer, n_bytes: int) -> npt.NDArray[np.uint8]:
-        """Return a copy of the first bytes of a buffer in the host's memory, which is mapped for it."""
+        """Return a copy of the first bytes of a buffer in the host's memory, by mapping it."""
         enqueue_map: Any = cl.enqueue_map_buffer
         array, event = enqueue_map(self.handle, buffer, cl.map_flags.READ, 0, (n_bytes,), np.uint8, is_blocking=True)
         self._holding(event, buffer)
@@ -78,26 +77,26 @@ class Queue:
             self._holding(array.base.release(self.handle), buffer)
 
     def flush(self) -> None:
-        """Have the driver begin with what it was given."""
+        """Make the driver begin with the enqueued commands."""
         self.handle.flush()
 
     def finish(self) -> None:
         """Wait for all commands."""
         self.handle.finish()
-        self.let_go()
+        self.release_finished()
 
     def end(self) -> None:
-        """Wait for all commands as far as the driver lets it, whatever fails."""
+        """Wait for all commands, whatever fails."""
         with contextlib.suppress(cl.Error):
             self.handle.finish()
         for event, _ in self._commands:
             with contextlib.suppress(cl.Error):
                 event.wait()
         with contextlib.suppress(cl.Error):
-            self.let_go()
+            self.release_finished()
 
-    def let_go(self) -> None:
-        """Let go of the memory of commands that are over."""
+    def release_finished(self) -> None:
+        """Release the memory of finished commands."""
         commands = self._commands
         while commands and is_over(commands[0][0]):
             commands.popleft()
@@ -105,10 +104,10 @@ class Queue:
             self._busy.discard(self)
 
     def _holding(self, event: cl.Event, memory: object) -> cl.Event:
-        """Return the event of a command that was just enqueued, holding its memory."""
+        """Keep the memory of a command that was just enqueued, and return its event."""
         self._commands.append((event, memory))
         self._busy.add(self)
-        self.let_go()
+        self.release_finished()
         return event
 
 
@@ -118,7 +117,7 @@ def is_over(event: cl.Event) -> bool:
 
 
 def span_of(event: cl.Event) -> Span:
-    """Return when a finished command ran on its device; an empty span if it ended with an error."""
+    """Return the span in which a finished command ran on its device; an empty one if it ended with an error."""
     if event.command_execution_status != cl.command_execution_status.COMPLETE:
         return 0, 0
     try:

@@ -21,7 +21,7 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 from clalign import tracing
 from clalign.compute.opencl.build_reports import build_report
 from clalign.compute.opencl.builder_process import BuilderProcess
-from clalign.compute.opencl.busy_time import KEPT, BusyTime, Span
+from clalign.compute.opencl.busy_time import MAX_STRETCHES, BusyTime, Span
 from clalign.compute.opencl.device_cache import DeviceCache
 from clalign.compute.opencl.device_clock import DeviceClock
 from clalign.compute.opencl.discover import check_process, device_key, driver_device
@@ -51,8 +51,8 @@ from clalign.compute.sessions import (
     Result,
     Shape,
     Stage,
-    nobody_told,
-    nothing_to_check,
+    no_build_report,
+    no_check,
 )
 from clalign.errors import DeviceError, OutOfDeviceMemory, OutputError
 from clalign.values.devices import Device
@@ -61,14 +61,14 @@ from clalign.values.sequences import SequenceBatch
 log = logging.getLogger(__name__)
 
 ZEROED_BYTES = 2**15
-"""Small buffers of zeros are filled by so many bytes at a time."""
+"""Bytes of the buffer that small buffers of zeros are parts of."""
 
 CACHE_SHARE = 0.5
-"""Share of the device's memory that tables and residues may take which stay there."""
+"""Share of the device's memory for tables and residues that stay there."""
 
 
 def has_own_memory(device: Device) -> bool:
-    """Return whether a device computes in memory of its own, and not in the host's."""
+    """Return whether a device computes in memory of its own rather than in the host's."""
     return device.kind != "cpu"
 
 
@@ -115,8 +115,8 @@ class OpenCLSession:
     def __init__(
         self,
         device: Device,
-        check: Check = nothing_to_check,
-        building: Building = nobody_told,
+        check: Check = no_check,
+        building: Building = no_build_report,
         left: OpenDevice | None = None,
         leave: Leave | None = None,
     ) -> None:
@@ -127,7 +127,7 @@ class OpenCLSession:
         self._cache = DeviceCache(int(device.memory_bytes * CACHE_SHARE), self._size_of)
         self._launched: list[tuple[cl.Event, str, str]] = []  # whose time is not counted yet
         self._seconds_of: dict[str, float] = {}
-        self._spans: deque[Span] = deque(maxlen=KEPT)  # of kernels that a second queue still has to tell
+        self._spans: deque[Span] = deque(maxlen=MAX_STRETCHES)  # of kernels that a second queue still has to tell
         self._busy = BusyTime()
         self._is_owner = True
         self._busy_queues: set[Queue] = set()
@@ -161,7 +161,7 @@ class OpenCLSession:
         return self.start(stage, batch, model)()
 
     def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
-        """Enqueue a stage's kernels and return what waits for the result; both raise as `run` does."""
+        """Enqueue a stage's kernels and return a callable that waits for the result; both raise as `run` does."""
         with tracing.span(f"start {stage.name}", "launching"):
             collect = stage.start(self, batch, model)
             with self._translated():
@@ -172,7 +172,7 @@ class OpenCLSession:
                 with tracing.span(f"take {stage.name}"):
                     value = collect()
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                log.debug("what takes apart a result of %s failed", stage.name, exc_info=True)  # it may be our fault
+                log.debug("a result of %s could not be read", stage.name, exc_info=True)  # it may be our fault
                 raise self.wrong(f"{stage.name} cannot be read ({type(error).__name__}: {error})") from error
             self._count_kernels()
             return value
@@ -180,7 +180,7 @@ class OpenCLSession:
         return result
 
     def wrong(self, what: str) -> DeviceError:
-        """Return the error that a device has returned what cannot be, in words."""
+        """Return the error for an impossible result of a device, described by `what`."""
         return DeviceError(
             f"{self.device.name} ({self.device.id}) gave a wrong result: {what}.",
             "Its memory, its driver or its connection may be faulty: try `clalign selftest`, or another device.",
@@ -206,7 +206,11 @@ class OpenCLSession:
             other._queue = Queue(self._context, self._busy_queues)
         other._zeroed = []
         other._launched, other._seconds_of, other._is_owner = [], {}, False
-        other._queue_name, other._spans, other._busy = f"queue {next(self._n_queues)}", deque(maxlen=KEPT), BusyTime()
+        other._queue_name, other._spans, other._busy = (
+            f"queue {next(self._n_queues)}",
+            deque(maxlen=MAX_STRETCHES),
+            BusyTime(),
+        )
         return other
 
     def join(self, other: OpenCLSession) -> None:
@@ -219,7 +223,7 @@ class OpenCLSession:
         other._spans.clear()
 
     def _recorder(self) -> tuple[Record, ...]:
-        """Return what records copies, if anything is recorded."""
+        """Return the function that records copies, if anything is recorded."""
         clock = self._clock
         if clock is None:
             return ()
@@ -244,7 +248,7 @@ class OpenCLSession:
         with self._translated():
             self._queue.send(buffer, array)
             self._queue.read(there, buffer)
-        self.demand(np.array_equal(there, array), "a copy that is not what was sent")
+        self.demand(np.array_equal(there, array), "a copy differs from the original")
         return buffer
 
     def share(self, array: npt.NDArray[Any]) -> cl.Buffer:
@@ -276,13 +280,13 @@ class OpenCLSession:
     def _refuse_large(self, n_bytes: int) -> None:
         if self.device.max_buffer_bytes and n_bytes > self.device.max_buffer_bytes:
             raise OutOfDeviceMemory(
-                f"A buffer of {n_bytes:,} bytes is needed, but {self.device.name} gives at most"
+                f"A buffer of {n_bytes:,} bytes is needed, but {self.device.name} allows at most"
                 f" {self.device.max_buffer_bytes:,} at once.",
                 "Choose a device with more memory.",
             )
 
     def results(self, n_bytes: int) -> cl.Buffer:
-        """Return a buffer for what a kernel writes and `fetch` returns, marked so that what is lost is noticed."""
+        """Return a buffer for results that `fetch` returns, marked so that losses are noticed."""
         self._refuse_large(marked_size(n_bytes))
         with self._translated():
             return self._transfers.results(n_bytes)
@@ -317,9 +321,9 @@ class OpenCLSession:
     def fetch(
         self, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
     ) -> Callable[[], npt.NDArray[Number]]:
-        """Return what waits for all that was launched until now and returns the content of a buffer.
+        """Return a callable that waits for all previous launches and returns the content of a buffer.
 
-        A shape that the host does not know yet is asked for then.
+        A shape that the host does not know yet is given as a function, which is called then.
         """
         with self._translated():
             wait = self._transfers.download(self._queue, buffer, shape, dtype)
@@ -374,22 +378,22 @@ class OpenCLSession:
         return known
 
     def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
-        """Begin to build programs that will be needed, in this order, while the host does something else.
+        """Begin to build programs that will be needed, in this order, in the background.
 
         Those that can wait come after all others.
         """
         self._programs.build_ahead(choices, can_wait)
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
-        """Return those programs that have to be compiled, or that a child or another thread is at.
+        """Return the programs that have to be compiled, or that a child or another thread is compiling.
 
-        What a child compiles is in the cache before it has done with it: it is not to be touched then.
+        A program is in the cache before the child has finished it, when it must not be used.
         """
         with self._translated():
             return [choice for choice in choices if self._programs.is_far(choice)]
 
     def build_report(self, source: str, entry: str, defines: Mapping[str, object]) -> dict[str, int | None]:
-        """Return what the compiler made of a kernel (see `clalign.compute.opencl.build_reports.build_report`)."""
+        """Return the compiler's report on a kernel, see `clalign.compute.opencl.build_reports.build_report`."""
         with self._translated():
             return build_report(self._context, self.device, source, entry, defines)
 
@@ -400,27 +404,27 @@ class OpenCLSession:
 
     @property
     def kernel_seconds(self) -> float:
-        """Time in which kernels of the collected results ran, by the device's own clock."""
+        """Seconds in which kernels of the collected results ran, by the device's clock."""
         return self._busy.seconds
 
     @property
     def seconds_by_kernel(self) -> dict[str, float]:
-        """Time that the kernels took, by the file that they are in; several may run at a time."""
+        """Seconds of the kernels by their file; several may run at a time."""
         return dict(self._seconds_of)
 
     @property
     def copy_seconds(self) -> float:
-        """Time of the copies that are done; small ones, and those that a CPU need not make, not counted."""
+        """Seconds of the finished copies, without small ones and those that a CPU need not make."""
         with self._translated():
             return self._transfers.seconds
 
     def _count_kernels(self) -> None:
-        """Take note of the time of the kernels that are over, and let go of what they used."""
+        """Count the time of the finished kernels and release their memory."""
         with self._translated():
             if self._clock is not None:
                 self._clock.settle()
             for queue in list(self._busy_queues):
-                queue.let_go()
+                queue.release_finished()
             left, spans = [], []
             for event, source, entry in self._launched:
                 if not is_over(event):
@@ -437,14 +441,14 @@ class OpenCLSession:
             self._spans += spans
 
     def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
-        """Return what `make` built for this very key object, building it again only if it had to go.
+        """Return the result of `make` for this key object, made anew only if it was dropped.
 
-        The object is held as long as what belongs to it; the least recently used goes first.
+        The key is kept as long as the result; the least recently used result is dropped first.
         """
         return self._cache.find(name, key, make)
 
     def measured(self, name: str, measure: Callable[[], int]) -> int:
-        """Return what was found out about this device, its driver and the kernels once; found out now if it was not."""
+        """Return a number measured once for this device, its driver and the kernels; measured now if it is missing."""
         key = device_key(self.device)
         known = read_tunings(counts_path()).get(key, {})
         if name not in known:
@@ -466,14 +470,14 @@ class OpenCLSession:
         """Raise, for an error of the driver, one that a user can act on."""
         if isinstance(error, DamagedCopy):
             raise self.wrong(str(error)) from error
-        if isinstance(error, cl.Error | MemoryError):  # the latter where buffers are in the host's memory
+        if isinstance(error, cl.Error | MemoryError):  # MemoryError if buffers are in the host's memory
             name = self.device.name
             if is_out_of_memory(error, [event for event, *_ in self._launched]):
                 for queue in list(self._busy_queues):
                     queue.end()
-                self._cache.give_way()
+                self._cache.shrink()
                 if hasattr(self, "_transfers"):  # not while the device is being opened
-                    self._transfers.give_way()
+                    self._transfers.shrink()
                 if self._pool is not None:
                     self._pool.free_held()
                 raise OutOfDeviceMemory(

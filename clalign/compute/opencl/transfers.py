@@ -1,4 +1,4 @@
-"""Copies between host and device that do not hold up the host."""
+"""Copies between host and device that do not block the host."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from clalign.compute.opencl.queues import Queue, is_over, seconds_of
 from clalign.compute.sessions import AllTables, Buffer, Number, Shape, Tables
 
 MARK = np.uint32(0x7FE5A5A5)
-"""What results hold before a kernel writes them: as a float no number, as an integer above every score and index."""
+"""Initial content of results: NaN as a float, above every score and index as an integer."""
 
 MARKED_BYTES = 16
-"""So many bytes behind results keep that."""
+"""Bytes behind results that keep the mark."""
 
 SAMPLED_BYTES = 4096
-"""Of a long copy to a device so much of its begin, its middle and its end is read again."""
+"""Bytes at the beginning, the middle and the end of a long copy to a device that are read back."""
 
 _MARKS = np.full(2**16, MARK)
 
 UPLOADS = "copies to the device"
 
 SMALL_BYTES = 2**16
-"""Up to this size a copy is made at once: cheaper than waiting for it later."""
+"""Up to this size a copy is blocking, which is cheaper than waiting for it later."""
 
 MAX_POOLED_BYTES = 2**26
-"""Larger buffers are few, and rounding up their sizes would cost much memory."""
+"""Limit of the size of pooled buffers; rounding up larger ones would cost much memory."""
 
 ALIGNMENT = 128
-"""Bytes at a multiple of which a buffer in the host's memory begins, and each table of a model: the widest vector of
+"""Alignment in bytes of buffers in the host's memory and of tables of models: the widest vector of
 OpenCL C."""
 
 DIRECT_PLATFORMS = ("Portable Computing Language",)
-"""Drivers whose kernels are known to write into the host's memory itself, so that nothing has to be mapped."""
+"""Platforms whose kernels write directly into the host's memory, so that nothing has to be mapped."""
 
 
 def new_buffer(context: cl.Context, pool: MemoryPool | None, n_bytes: int) -> cl.Buffer:
     """Return a buffer with undefined content, from the pool if there is one.
 
-    Drivers of GPUs wait for all kernels when memory is given back to them, so it is kept for the next
-    buffer. What is enqueued holds its buffers itself (`clalign.compute.opencl.queues`).
+    Drivers of GPUs wait for all kernels when memory is freed, so it is kept for the next
+    buffer. Enqueued commands keep their buffers (`clalign.compute.opencl.queues`).
     """
     if pool is None or n_bytes > MAX_POOLED_BYTES:
         return cl.Buffer(context, cl.mem_flags.READ_WRITE, n_bytes)
@@ -58,11 +58,11 @@ Record = Callable[[cl.Event, str, str], None]
 
 
 def record_nothing(event: cl.Event, name: str, queue: str) -> None:
-    """Take no note of a copy."""
+    """Do not record a copy."""
 
 
 def part_of(whole: cl.Buffer, start: int, n_bytes: int) -> cl.Buffer:
-    """Return a part of a buffer, which it holds."""
+    """Return a part of a buffer, which keeps the whole buffer."""
     plain = whole if isinstance(whole, PlainBuffer) else PlainBuffer.from_int_ptr(whole.int_ptr, retain=True)
     part = plain.get_sub_region(start, n_bytes)
     cast(Any, part).whole = whole  # or the pool would give its memory to another buffer
@@ -70,29 +70,29 @@ def part_of(whole: cl.Buffer, start: int, n_bytes: int) -> cl.Buffer:
 
 
 class DamagedCopy(Exception):
-    """What came from a device, or went there, is not what was sent."""
+    """Raised where a copy from or to a device differs from the original."""
 
 
 class Transfers:
     """The copies of one session, on queues of their own, so that they overlap with kernels.
 
-    What is copied is read twice and compared, and results have marks behind them: a damaged or emptied copy must
-    not be taken for an answer.
+    Copies are read twice and compared, and results have marks behind them, so that a damaged or emptied copy is not
+    taken for a result.
 
-    A device that computes in the host's memory, as a CPU does, gets its buffers there. Nothing is copied then, and
-    above all there is no command that would have to wait until a core is done with its part of a kernel.
+    A device that computes in the host's memory, as a CPU does, has its buffers there. Then nothing is copied, and no
+    command has to wait until a core has finished its part of a kernel.
 
     Parameters
     ----------
     context : pyopencl.Context
     pool : pyopencl.tools.MemoryPool or None
-        Where buffers come from.
+        Pool of buffers.
     in_place : bool
-        The device computes in the host's memory.
+        Whether the device computes in the host's memory.
     busy : set of Queue
         The queues of the device that have commands in flight.
     record : callable
-        Told of each copy that is done, what it was and its queue.
+        Called for each finished copy with its event, its name and its queue.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Transfers:
     def upload(self, array: npt.NDArray[Any], n_sampled: int = SAMPLED_BYTES) -> cl.Buffer:
         """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first.
 
-        Of a long one so many bytes are read again at each of three places.
+        Of a long array `n_sampled` bytes are read back at each of three places.
         """
         if self.in_place:
             there = in_host_memory(array.nbytes)
@@ -135,7 +135,7 @@ class Transfers:
         return buffer
 
     def share(self, array: npt.NDArray[Any]) -> cl.Buffer:
-        """Return a buffer with the content of a contiguous array that nobody will change."""
+        """Return a buffer with the content of a contiguous array that never changes."""
         if not self.in_place:
             return self.upload(array)
         buffer = self._at(array, cl.mem_flags.READ_ONLY)
@@ -149,11 +149,11 @@ class Transfers:
         return self._at(there, cl.mem_flags.READ_WRITE)
 
     def _at(self, array: npt.NDArray[Any], access: int) -> cl.Buffer:
-        """Return a buffer that is an array of the host, which it holds."""
+        """Return a buffer in the memory of an array, which it keeps."""
         return cl.Buffer(self._context, access | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
 
     def tables(self, models: Sequence[Tables]) -> AllTables:
-        """Return a buffer with copies of the tables of some models, of each as many."""
+        """Return a buffer with copies of the tables of models, which have equal numbers of tables."""
         sizes = np.array([[array.nbytes for array in tables] for tables in models], np.int64)
         steps = -(-sizes // self._step) * self._step
         starts = np.cumsum(steps).reshape(sizes.shape) - steps
@@ -162,35 +162,35 @@ class Transfers:
             memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)[...] = array
         if self.in_place:
             return AllTables(self._at(memory, cl.mem_flags.READ_ONLY), starts.astype(np.uint32))
-        whole = self.upload(memory, -(-len(memory) // 3))  # all of it: many models hang on it
+        whole = self.upload(memory, -(-len(memory) // 3))  # all of it is read back, since many models depend on it
         return AllTables(whole, starts.astype(np.uint32))
 
     def parts(self, whole: cl.Buffer, n_bytes: int) -> list[cl.Buffer]:
-        """Return as many parts of at least so many bytes as a buffer has room for."""
+        """Return the parts of a buffer, each of at least `n_bytes` bytes."""
         step = -(-n_bytes // self._step) * self._step
         return [part_of(whole, start, step) for start in range(0, whole.size - step + 1, step)]
 
     def _compare(self, buffer: cl.Buffer, sent: npt.NDArray[np.uint8], start: int = 0) -> None:
-        """Raise `DamagedCopy` if a buffer does not hold from `start` on what was sent there."""
+        """Raise `DamagedCopy` if the content of a buffer from `start` on differs from `sent`."""
         there = np.zeros_like(sent)
         self._record(self._queue.read(there, buffer, start), "compare", UPLOADS)
         if not np.array_equal(there, sent):
             raise DamagedCopy(f"what was copied to it ({sent.nbytes:,} bytes) arrived damaged")
 
     def _compare_long_ones(self) -> None:
-        """Look at samples of what was copied without waiting for it, now that its kernels are done."""
+        """Compare samples of the copies that were not waited for, now that their kernels are finished."""
         unread, self._unread = self._unread, []
         for buffer, array, n_bytes in unread:
             sent = _bytes_of(array)
             for start in (0, (len(sent) - n_bytes) // 2, len(sent) - n_bytes):
                 self._compare(buffer, sent[start : start + n_bytes], start)
 
-    def give_way(self) -> None:
-        """Let go what was copied and nobody has looked at yet, because memory was short: its batch comes again."""
+    def shrink(self) -> None:
+        """Drop the copies that were not compared yet, because memory was short; their batch will be repeated."""
         self._unread.clear()
 
     def results(self, n_bytes: int) -> cl.Buffer:
-        """Return a buffer for results of so many bytes, all of it and some bytes behind filled with `MARK`.
+        """Return a buffer for results, filled with `MARK` including some bytes behind them.
 
         Kernels of several queues may write it, so it is filled like an upload: each of them waits for `pending` first.
         """
@@ -207,9 +207,9 @@ class Transfers:
         return buffer
 
     def pending(self) -> list[cl.Event]:
-        """Return the last upload and the last filling of results, if they are not known to be done.
+        """Return the last upload and the last filling of results, if they may not be finished.
 
-        Their queue does one thing after the other, so that what waits for these waits for all.
+        Their queue is in order, so that waiting for these waits for all.
         """
         self._uploads = self._left(self._uploads)
         self._fills = [event for event in self._fills if not is_over(event)]
@@ -218,14 +218,13 @@ class Transfers:
     def download(
         self, queue: Queue, buffer: Buffer, shape: Shape | Callable[[], Shape], dtype: type[Number]
     ) -> Callable[[], npt.NDArray[Number]]:
-        """Return what copies a buffer to the host and returns it, after all that is in `queue` now.
+        """Return a callable that copies a buffer to the host and returns it, after all commands in `queue`.
 
-        The copy is made when it is asked for, on a queue of its own, so it neither waits for what is
-        launched later nor holds up the host before; some drivers of GPUs make small copies at once. Nor
-        need the shape be known before it is asked for.
+        The copy is made when the callable is called, on a queue of its own: it waits for no later launches and does
+        not block the host before. The shape need not be known earlier.
         """
         self._fills = [event for event in self._fills if not is_over(event)]
-        computed = [*self._fills]  # what no kernel writes is to be marked all the same
+        computed = [*self._fills]  # results that no kernel writes must be marked, too
         if queue.last is not None:
             computed.append(queue.last)
 
@@ -236,14 +235,14 @@ class Transfers:
                 return np.empty(wanted, dtype)
             n_behind = MARKED_BYTES if getattr(buffer, "is_marked", False) else 0
             if n_bytes + n_behind > buffer.size:
-                raise DamagedCopy(f"it counts {n_bytes:,} bytes of results, but there is room for {buffer.size:,}")
+                raise DamagedCopy(f"it reports {n_bytes:,} bytes of results in a buffer of {buffer.size:,}")
             queue.flush()  # or another queue could wait for it forever
             if self._is_here(buffer):
-                found = again = self._read_here(queue, cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
+                found = second = self._read_here(queue, cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
             else:
-                found, again = self._read_twice(cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
-            if found is not again and not np.array_equal(found, again):
-                raise DamagedCopy(f"its results ({n_bytes:,} bytes) are others each time that they are copied")
+                found, second = self._read_twice(cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
+            if found is not second and not np.array_equal(found, second):
+                raise DamagedCopy(f"its results ({n_bytes:,} bytes) differ between two copies")
             if not np.array_equal(found[n_bytes:], _bytes_of(_MARKS[:16])[n_bytes % 4 :][:n_behind]):
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) are overwritten")
             self._compare_long_ones()
@@ -256,7 +255,7 @@ class Transfers:
         return self.in_place and bool(cast("cl.Buffer", buffer).flags & cl.mem_flags.USE_HOST_PTR)
 
     def _read_here(self, queue: Queue, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]) -> npt.NDArray[np.uint8]:
-        """Return the first bytes of a buffer in the host's memory, without a command where the driver needs none."""
+        """Return the first bytes of a buffer in the host's memory, without a command if the driver needs none."""
         if after:
             with tracing.span("wait for results", "waiting"):
                 cl.wait_for_events(after)
@@ -273,7 +272,7 @@ class Transfers:
         copies = [self._downloads.read(into, buffer, is_blocking=False, after=after) for into in found]
         with tracing.span("wait for results", "waiting"):
             cl.wait_for_events(copies)
-        self._downloads.let_go()
+        self._downloads.release_finished()
         for copied in copies:
             self._seconds += seconds_of(copied)
             self._record(copied, "copy to the host", "copies to the host")
@@ -281,12 +280,12 @@ class Transfers:
 
     @property
     def seconds(self) -> float:
-        """Time of the copies that are done."""
+        """Seconds of the finished copies."""
         self._uploads = self._left(self._uploads)
         return self._seconds
 
     def _left(self, events: list[cl.Event]) -> list[cl.Event]:
-        """Count the time of the copies that are done, and return the others."""
+        """Count the time of the finished copies and return the others."""
         left = []
         for event in events:
             if is_over(event):
@@ -303,7 +302,7 @@ def marked_size(n_bytes: int) -> int:
 
 
 def in_host_memory(n_bytes: int) -> npt.NDArray[np.uint8]:
-    """Return so many bytes, and some more, in the host's memory where a device may use them as a buffer."""
+    """Return aligned memory of the host, of at least `n_bytes` bytes, for use as a buffer."""
     size = max(ALIGNMENT, _aligned(n_bytes))
     whole = np.empty(size + ALIGNMENT, np.uint8)
     start = -whole.__array_interface__["data"][0] % ALIGNMENT

@@ -1,4 +1,4 @@
-"""Numbers that were found out about a device and its driver, and are kept: what `clalign tune` found, and counts."""
+"""Stored numbers about a device and its driver: results of `clalign tune`, and counts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ log = logging.getLogger(__name__)
 
 Tunings = dict[str, dict[str, int]]
 
-MOST = 2**40
-"""No choice is greater; some are amounts of memory in bytes."""
+MAX_TUNING_VALUE = 2**40
+"""Limit of a choice; some are amounts of memory in bytes."""
 
 
 def tunings_path() -> Path:
-    """Return the file that keeps the tunings of devices."""
+    """Return the file of the tunings of devices."""
     return cache_root() / "tunings.json"
 
 
 def counts_path() -> Path:
-    """Return the file that keeps what was counted on devices, as how many groups they run at once."""
+    """Return the file of counts on devices, such as the number of groups that run at once."""
     return cache_root() / "counts.json"
 
 
@@ -34,20 +34,20 @@ def read_tunings(path: Path | None = None) -> Tunings:
         found = {str(key): {str(name): int(value) for name, value in one.items()} for key, one in data.items()}
     except (OSError, ValueError, AttributeError, TypeError, OverflowError, RecursionError):
         return {}
-    return {key: one for key, one in found.items() if all(0 <= value <= MOST for value in one.values())}
+    return {key: one for key, one in found.items() if all(0 <= value <= MAX_TUNING_VALUE for value in one.values())}
 
 
 def keep_tuning(key: str, tuning: dict[str, int] | None, path: Path | None = None) -> None:
-    """Keep the tuning of a device, or other numbers, or forget them.
+    """Store or remove the tuning of a device, or other numbers.
 
     Parameters
     ----------
     key : str
-        Of the device, its driver and the kernels (`clalign.compute.opencl.discover.device_key`).
+        Key of the device, its driver and the kernels (`clalign.compute.opencl.discover.device_key`).
     tuning : dict or None
         Choices by name; None to go back to the choices of its vendor.
     path : Path, optional
-        Where, if these are no tunings.
+        The file, if it is not that of the tunings.
 
     Raises
     ------
@@ -64,6 +64,6 @@ def keep_tuning(key: str, tuning: dict[str, int] | None, path: Path | None = Non
         write_whole(path, checked_json(known))
     except OSError as error:
         raise OutputError(
-            f"The choices could not be kept in {path} ({error.strerror}).",
-            "Make room there, or set CLALIGN_CACHE_DIR to another folder.",
+            f"The choices could not be stored in {path} ({error.strerror}).",
+            "Free some space there, or set CLALIGN_CACHE_DIR to another folder.",
         ) from error

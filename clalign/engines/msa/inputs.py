@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, no_check
 from clalign.databases.alphabet_guesses import alphabet_of
 from clalign.databases.sequence_rows import SequenceRow, check_names, read_sequences
 from clalign.engines.msa.draws import Draws
@@ -103,11 +103,11 @@ def read_input(
         If there are fewer than two sequences, two of the same name, or letters of no alphabet.
     """
     rows = [row for path in paths for row in read_sequences(path, context)]
-    return checked_input(" and ".join(paths), rows, alphabet, seed, context.check if context else nothing_to_check)
+    return checked_input(" and ".join(paths), rows, alphabet, seed, context.check if context else no_check)
 
 
 def checked_input(
-    path: str, rows: list[SequenceRow], alphabet: str = "auto", seed: int = 1, check: Check = nothing_to_check
+    path: str, rows: list[SequenceRow], alphabet: str = "auto", seed: int = 1, check: Check = no_check
 ) -> AlignmentInput:
     """Return sequences as input of an alignment; see `read_input`. `check` is called between sequences."""
     if len(rows) < 2:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, no_check
 from clalign.errors import DamagedRun
 from clalign.runs.batches import compress, unpacked
 from clalign.values.pair_hmm import ExpectedCounts, Numbers, PosteriorBatch
@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 
-def pack_array(array: npt.NDArray[np.number], kind: str, check: Check = nothing_to_check) -> bytes:
+def pack_array(array: npt.NDArray[np.number], kind: str, check: Check = no_check) -> bytes:
     """Return numbers of a kind, such as ``<i4``, compressed; `check` is called at least some times a second."""
     flat = array.reshape(-1)
     if len(flat) <= NUMBERS_A_CHECK:

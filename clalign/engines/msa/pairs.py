@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, no_check
 from clalign.engines.msa.draws import Draws
 from clalign.engines.msa.spanning_trees import disjoint_trees
 from clalign.engines.msa.word_similarities import Shares
@@ -72,7 +72,7 @@ class PairChoice(Struct, frozen=True):
         return n - 1 if self.to_first else max(n - 1, min(number, total))
 
 
-def chosen_pairs(similar: Similarities, choice: PairChoice, n_drawn: int = 0, check: Check = nothing_to_check) -> Pairs:
+def chosen_pairs(similar: Similarities, choice: PairChoice, n_drawn: int = 0, check: Check = no_check) -> Pairs:
     """Return the pairs that are to be compared, in rising order (int32[P, 2]).
 
     Of equally similar pairs trees take the first, and of its neighbors a sequence takes the last one. The memory that

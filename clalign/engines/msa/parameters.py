@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, no_check
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.pairs import PairChoice, Pairs, Similarities, chosen_pairs
 from clalign.engines.msa.spec import GAPS, MAX_ROUNDS, AlignmentSpec
@@ -26,7 +26,7 @@ def choice_of(spec: AlignmentSpec) -> PairChoice:
     )  # fmt: skip
 
 
-def pairs_of(given: AlignmentInput, spec: AlignmentSpec, check: Check = nothing_to_check) -> Pairs:
+def pairs_of(given: AlignmentInput, spec: AlignmentSpec, check: Check = no_check) -> Pairs:
     """Return the pairs that are compared, in rising order (int32[P, 2])."""
     n, choice = len(given), choice_of(spec)
     is_chosen = not choice.to_first and choice.wanted(n) < n * (n - 1) // 2

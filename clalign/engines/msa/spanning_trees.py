@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, no_check
 
 Keys = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ class Forest(Struct, frozen=True, eq=False):
 
 def disjoint_trees(
     n: int, number: int, weights: Callable[[int], npt.NDArray[np.float64]], without: Integers,
-    check: Check = nothing_to_check,
+    check: Check = no_check,
 ) -> Integers:  # fmt: skip
     """Return the pairs of smallest spanning trees that share none, as many as there are (int64, i * n + j each).
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, Session, nothing_to_check
+from clalign.compute.sessions import Check, Session, no_check
 from clalign.engines.msa.spec import MAX_ROUNDS
 from clalign.engines.msa.splitting import expected_counts, selected
 from clalign.values.devices import Device
@@ -174,7 +174,7 @@ def train_together(
         yield last
 
 
-def blocks_of(batch: PairBatch, check: Check = nothing_to_check) -> npt.NDArray[np.int64]:
+def blocks_of(batch: PairBatch, check: Check = no_check) -> npt.NDArray[np.int64]:
     """Return where the blocks of pairs end whose counts are added up first (int64[n_blocks]).
 
     Parameters

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.sessions import Check, no_check
 from clalign.errors import OptionError
 
 Residues = npt.NDArray[np.uint8]
@@ -48,7 +48,7 @@ class WordSimilarities:
     """
 
     def __init__(
-        self, sequences: Sequence[Residues], n_letters: int, length: int | None = None, check: Check = nothing_to_check
+        self, sequences: Sequence[Residues], n_letters: int, length: int | None = None, check: Check = no_check
     ) -> None:
         self._lengths = np.array([len(sequence) for sequence in sequences], np.int64)
         self._length = length = length or word_length(self._lengths.tolist(), n_letters)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from clalign.compute.sessions import Session, Steps
 from clalign.errors import DeviceError
-from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, nobody_told
+from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, no_build_report
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.hits import Domain, PairFacts
 from clalign.values.karlin_altschul import Statistics
@@ -52,7 +52,7 @@ def most_cells(device_kind: str) -> float:
 
 
 def aligned_alone(
-    session: Session, query: PairwiseQuery, target: npt.NDArray[np.uint8], tell: Callable[[int], None] = nobody_told
+    session: Session, query: PairwiseQuery, target: npt.NDArray[np.uint8], tell: Callable[[int], None] = no_build_report
 ) -> PairAlignment:
     """Align a query with one target in the way that suits their lengths; either way finds the same.
 

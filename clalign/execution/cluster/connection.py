@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import clalign
-from clalign.compute.opening import LISTEN_SECONDS
-from clalign.compute.sessions import Check, nothing_to_check
+from clalign.compute.opening import CHECK_SECONDS
+from clalign.compute.sessions import Check, no_check
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import local_cluster
 from clalign.formats.scratch import Scratch
@@ -127,9 +127,7 @@ class Connection(ExitStack):
         If no scheduler answers.
     """
 
-    def __init__(
-        self, address: str, check: Check = nothing_to_check, warn: Callable[[str], None] = lambda text: None
-    ) -> None:
+    def __init__(self, address: str, check: Check = no_check, warn: Callable[[str], None] = lambda text: None) -> None:
         super().__init__()
         self.address, self._check, self._warn = address, check, warn
         self.is_silent = False
@@ -141,7 +139,7 @@ class Connection(ExitStack):
         connecting = pool.submit(self._connect)
         pool.shutdown(wait=False)
         try:
-            while not wait([connecting], LISTEN_SECONDS).done:
+            while not wait([connecting], CHECK_SECONDS).done:
                 self._check()
             self.client: Any = connecting.result()
         except BaseException:
@@ -192,7 +190,7 @@ class Connection(ExitStack):
 
         since, is_told = time.monotonic(), False
         with self._begun(begin) as answering:
-            while not wait([answering], LISTEN_SECONDS).done:
+            while not wait([answering], CHECK_SECONDS).done:
                 waited = time.monotonic() - since
                 self.is_silent = waited > STUCK_SECONDS
                 self._look()
@@ -218,7 +216,7 @@ class Connection(ExitStack):
         """
         asked, looked = set(workers), time.monotonic()
         with self._begun(begin) as answering:
-            while not wait([answering], LISTEN_SECONDS).done:
+            while not wait([answering], CHECK_SECONDS).done:
                 self._look()
                 if time.monotonic() - looked > STUCK_SECONDS:
                     if asked - self.workers().keys():
@@ -277,7 +275,7 @@ class Connection(ExitStack):
         until = time.monotonic() + LOOKING_SECONDS
         while any(future.status == "pending" for future in futures.values()) and time.monotonic() < until:
             self._look()
-            time.sleep(LISTEN_SECONDS)
+            time.sleep(CHECK_SECONDS)
         found = self.gathered({future: one for one, future in futures.items() if future.status == "finished"})
         return {address: found[future] for address, future in futures.items() if future in found}
 
@@ -442,7 +440,7 @@ async def _greeted(library: Any, address: str, check: Check) -> None:
             check()
             if time.monotonic() > until:
                 raise TimeoutError
-            await asyncio.wait([connecting], timeout=LISTEN_SECONDS)
+            await asyncio.wait([connecting], timeout=CHECK_SECONDS)
         connecting.result().abort()
     except MemoryError:  # the first bytes are taken for a number of more
         raise ConnectionError("what answers there speaks another language") from None

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from queue import Empty
 from typing import TYPE_CHECKING, Any
 
-from clalign.compute.opening import LISTEN_SECONDS
+from clalign.compute.opening import CHECK_SECONDS
 from clalign.errors import DeviceError, DeviceNotFound
 from clalign.execution.cluster import worker as tasks
 from clalign.execution.cluster.connection import LOOKING_SECONDS, Connection
@@ -133,7 +133,7 @@ class ClusterJob:
                 return future.status == "pending" and time.monotonic() < began + seconds
 
             while any(is_awaited(*one) for one in asked):
-                time.sleep(LISTEN_SECONDS)
+                time.sleep(CHECK_SECONDS)
             done = {future: worker.address for future, worker in asked if future.status == "finished"}
             for names, kernels in self._connection.gathered(done).values():
                 hosts.update(dict.fromkeys(names))
@@ -324,11 +324,11 @@ class ClusterJob:
     def _receive(self) -> None:
         """Store the results of finished tasks."""
         if self._payloads is None:
-            time.sleep(LISTEN_SECONDS)
+            time.sleep(CHECK_SECONDS)
             return
         answers = []
         with suppress(Empty):
-            answers.append(self._payloads.answers.get(timeout=LISTEN_SECONDS))
+            answers.append(self._payloads.answers.get(timeout=CHECK_SECONDS))
             while True:
                 answers.append(self._payloads.answers.get_nowait())
         answers = [(remote, future) for remote, future in answers if future in remote.out]

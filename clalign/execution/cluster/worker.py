@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from clalign.compute import opening
-from clalign.compute.opening import LISTEN_SECONDS
-from clalign.compute.sessions import ProgramChoice, nobody_told
+from clalign.compute.opening import CHECK_SECONDS
+from clalign.compute.sessions import ProgramChoice, no_build_report
 from clalign.databases.cache import kept_shards, shard_folder, shrink_to_limit
 from clalign.errors import Cancelled, DeviceError
 from clalign.execution.cluster import shards
@@ -314,7 +314,7 @@ class _DeviceThread:
 
         check, plan = self._job.check, self._plan
         with (
-            opening.open_session(self._device, check, nobody_told) as session,
+            opening.open_session(self._device, check, no_build_report) as session,
             CpuHelper(session, pick_device, check, plan.has_host) as helper,
         ):
             try:
@@ -338,7 +338,7 @@ class _DeviceThread:
                     self.is_closed = True
                     threading.Thread(target=self._job.jobs.forget, args=(self._job.name,), daemon=True).start()
                     return False
-                self._changed.wait(LISTEN_SECONDS)
+                self._changed.wait(CHECK_SECONDS)
         return False
 
     def measure(self, cells: float, seconds: float) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from clalign import tracing
-from clalign.compute.opening import LISTEN_SECONDS
+from clalign.compute.opening import CHECK_SECONDS
 from clalign.compute.sessions import Check
 from clalign.errors import DeviceError
 from clalign.execution.failures import Failure
@@ -141,7 +141,7 @@ class DeviceProcess:
         """Wait for the next message; raise what the process failed with, or `Cancelled`."""
         while True:
             try:
-                message = self._received.get(timeout=LISTEN_SECONDS)
+                message = self._received.get(timeout=CHECK_SECONDS)
                 break
             except Empty:  # messages come first, even when everything is stored by now
                 self._check()

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from clalign import tracing
 from clalign.compute.opening import Opening, OpenSession, Rehearse, open_session
-from clalign.compute.sessions import nothing_to_check
+from clalign.compute.sessions import no_check
 from clalign.execution.cpu_helper import CpuHelper
 from clalign.execution.executor import Executor
 from clalign.execution.failures import Failure
@@ -99,9 +99,9 @@ def serve(
     """
     helps = list[Rehearse]()
     try:
-        opening = Opening(lambda: (open_it or open_session)(device, nothing_to_check, partial(pipe.send, "building")))
+        opening = Opening(lambda: (open_it or open_session)(device, no_check, partial(pipe.send, "building")))
         # The other process ends this one when its job ends: there is nothing to check meanwhile.
-        with opening, opening.result(nothing_to_check) as session:
+        with opening, opening.result(no_check) as session:
             pipe.ask("open")  # the run says what is needed now
             with RunFile(path, open_connection(path)) as file:
                 task = _Quiet(
@@ -109,7 +109,7 @@ def serve(
                 )
                 work = load(task)
                 plan = plan_of_part(work, part_of(task, work)).among(n_devices)
-                with CpuHelper(session, pick_device, nothing_to_check, plan.has_host, helps, open_it) as helper:
+                with CpuHelper(session, pick_device, no_check, plan.has_host, helps, open_it) as helper:
                     parent = _Parent(pipe, plan, file)
                     Executor(session, helper, plan, plan.cutter_for(device), parent, parent).compute()
                     recording = tracing.recorded()

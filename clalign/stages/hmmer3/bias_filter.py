@@ -17,7 +17,7 @@ from clalign.values.local_scores import composition_steps
 
 GROUP = 64
 ITEMS = 512
-"""Work-items a compute unit of a GPU; a CPU has one."""
+"""Work-items for each compute unit of a GPU; a CPU has one."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {"bias_filter_item": ({"BLOCK": 4},)}
 """Choices that are compiled for other vendors in the tests."""

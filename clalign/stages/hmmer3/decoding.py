@@ -1,4 +1,4 @@
-"""Where targets hold domains, by their posterior probabilities."""
+"""Regions of targets that hold domains, by their posterior probabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, Problems, model_tables, portions
 from clalign.values.envelopes import Decoded, Region, RowProfiles
 from clalign.values.sequences import SequenceBatch
@@ -23,7 +23,7 @@ class DecodingStage(Stage[SequenceBatch, RowProfiles, list[Decoded]]):
 
     name = "decoding"
 
-    def reference(self, batch: SequenceBatch, model: RowProfiles, check: Check = nothing_to_check) -> list[Decoded]:
+    def reference(self, batch: SequenceBatch, model: RowProfiles, check: Check = no_check) -> list[Decoded]:
         from clalign.reference.decoding import decode
 
         odds = [striped_odds(profile) for profile in model.profiles]
@@ -63,8 +63,8 @@ def _demand_possible(
 ) -> None:
     filled = batch.lengths > 0
     none_odd = not ((expected[filled] < 0) | (expected[filled] > batch.lengths[filled] + 1)).any()
-    session.demand(none_odd, "a number of domains that a target cannot have")
-    session.demand(not np.isnan(scores[filled]).any(), "a Forward score that is no number")
+    session.demand(none_odd, "an impossible number of domains")
+    session.demand(not np.isnan(scores[filled]).any(), "a Forward score that is not a number")
     places = np.flatnonzero(regions)
     ends = places + (regions[places] >> 1)
     row_ends = batch.offsets[np.searchsorted(batch.offsets, places, side="right")]
@@ -78,7 +78,7 @@ def decoded(
     regions: npt.NDArray[np.int32],
     offsets: npt.NDArray[np.int32],
 ) -> list[Decoded]:
-    """Return what the kernel wrote of each target; `regions` as in ``decoding_simd4.cl``."""
+    """Return the kernel's results for each target; `regions` as in ``decoding_simd4.cl``."""
     places = np.flatnonzero(regions)
     rows = np.searchsorted(offsets, places, side="right") - 1
     first, values = places - offsets[rows], regions[places]

@@ -1,4 +1,4 @@
-"""The numbers by which the kernels that define domains are fitted to a device."""
+"""Tuning of the kernels that define domains."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.stages.hmmer3.local_tables import (
     TEAM_VARIANTS,
@@ -33,12 +33,12 @@ Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int32]
 Written = tuple[Floats, Floats, Whole, Bytes, Bytes]
-"""What the kernel writes of all parts: scores, ratios, begins, states and posteriors."""
+"""The kernel's results for all parts: scores, ratios, begins, states and posteriors."""
 
 _STATES, _DIGITS = (np.frombuffer(letters, np.uint8) for letters in (b"MID", b"0123456789*."))
 
 MAX_TEXT = 2**31 - 1
-"""Characters of all alignments of a batch: what an index of the kernel can hold."""
+"""Limit of the characters of all alignments of a batch, which an index of the kernel must hold."""
 
 
 class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
@@ -46,7 +46,7 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
 
     name = "envelope"
 
-    def reference(self, batch: Parts, model: RowProfiles, check: Check = nothing_to_check) -> Answers:
+    def reference(self, batch: Parts, model: RowProfiles, check: Check = no_check) -> Answers:
         from clalign.reference.envelope import rescore
 
         return [rescore(*part, check) for part in each_part(batch, model)]
@@ -63,7 +63,7 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
         ends = np.cumsum(problems.lengths + problems.nodes)
         if ends[-1] > MAX_TEXT:
             raise OutOfDeviceMemory(
-                f"The alignments of {n:,} envelopes are too long to be made at once.",
+                f"The alignments of {n:,} envelopes are too long to be computed at once.",
                 "Search smaller parts of the file.",
             )
         text_at = np.concatenate([[0], ends]).astype(np.int32)
@@ -96,7 +96,7 @@ def _demand_possible(
     session: KernelSession, parts: Parts, model: RowProfiles, text_at: Whole, done: npt.NDArray[np.int64],
     written: Written,
 ) -> None:  # fmt: skip
-    """Look at what the kernel wrote of the parts that it was given."""
+    """Check the kernel's results for the parts that it computed."""
     scores, ratios, begins, states, posteriors = written
     residue, node, begin = begins.reshape(-1, 3)[done].T
     found = done[begin >= 0]
@@ -105,11 +105,11 @@ def _demand_possible(
     inside = (begin >= text_at[:-1][found]) & (begin < end) & (node >= 0) & (residue >= 0)
     session.demand(inside.all(), "an alignment outside of its envelope")
     numbers = scores.reshape(-1, 2)[found], ratios.reshape(len(parts), -1)[found]
-    session.demand(all(np.isfinite(each).all() for each in numbers), "scores of envelopes that are no numbers")
+    session.demand(all(np.isfinite(each).all() for each in numbers), "scores of envelopes that are not numbers")
     used = np.repeat(end - np.cumsum(end - begin), end - begin) + np.arange(int((end - begin).sum()))
     letters = states[used]
     is_text = np.isin(letters, _STATES).all() and np.isin(posteriors[used], _DIGITS).all()
-    session.demand(is_text, "an alignment of other letters than there are")
+    session.demand(is_text, "an alignment with invalid letters")
     of_part = np.repeat(np.arange(len(found)), end - begin)
     last_node = node + np.bincount(of_part[letters != _STATES[1]], minlength=len(found))
     last_residue = residue + np.bincount(of_part[letters != _STATES[2]], minlength=len(found))
@@ -119,7 +119,7 @@ def _demand_possible(
 
 
 def rescored(parts: Parts, model: RowProfiles, text_at: Whole, written: Written) -> Answers:
-    """Return what the kernel wrote of each part."""
+    """Return the kernel's results for each part."""
     scores, ratios, begins, states, posteriors = written
     letters = letter_ratios(ratios.reshape(len(parts), -1), model.profiles[0].hmm.alphabet)
     state_text, posterior_text = (text.tobytes().decode("ascii", "replace") for text in (states, posteriors))

@@ -1,4 +1,4 @@
-"""HMMER3's filters one after the other: what passes one is listed on the device for the next."""
+"""HMMER3's filters one after the other: targets that pass one are listed on the device for the next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clalign.compute.geometry import in_turns
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER
 from clalign.stages.hmmer3.forward import FORWARD
 from clalign.stages.hmmer3.msv import MSV
@@ -28,33 +28,33 @@ N_LEVELS = 511
 LEVEL_ZERO = 255
 
 SELECT_ITEMS = 256
-"""Work-items a compute unit of a GPU that look through lists; a CPU has one."""
+"""Work-items for each compute unit of a GPU that process lists; a CPU has one."""
 
 SELECT_GROUP = 64
 
 FEW_SEQUENCES = 64
-"""Of fewer, of which one in fifty passes the first filter by chance, many models find none."""
+"""With no more sequences, many models find none: one in fifty passes the first filter by chance."""
 
 EVERYTHING = object()
 
 PASSED_MSV, PASSED_BIAS, PASSED_VITERBI, PASSED_FORWARD = 1, 2, 3, 4
-"""How many filters a target has passed, in `Filtered.reached`."""
+"""Numbers of passed filters in `Filtered.reached`."""
 
 
 class FilterModel(Struct, frozen=True, eq=False, weakref=True):
-    """A calibrated profile and what lets a target pass."""
+    """A calibrated profile and the limits of the filters."""
 
     profile: LocalProfile
     limits: FilterLimits
 
 
 class Filtered(Struct, frozen=True):
-    """What became of the targets of a batch. Scores in nats.
+    """Results of the filters for the targets of a batch, with scores in nats.
 
     Attributes
     ----------
     msv : float32[n]
-        Of every target; infinite where HMMER's bytes overflow, not a number without residues.
+        Score of every target; infinite where HMMER's bytes overflow, NaN without residues.
     rows : int32[m]
         Rising positions in the batch of those that passed the MSV filter.
     bias, viterbi, forward : float32[m]
@@ -64,8 +64,8 @@ class Filtered(Struct, frozen=True):
         How many filters they passed: `PASSED_MSV`, `PASSED_BIAS`, `PASSED_VITERBI` (or it was left
         out), `PASSED_FORWARD`.
     check : callable
-        Raises `DeviceError` if the MSV scores of all targets are none, or contradict `rows`; to be called before
-        anything is kept of them. Any thread may, since it takes long.
+        Raises `DeviceError` if the MSV scores of all targets are invalid, or contradict `rows`. It must be called
+        before they are stored; any thread may call it, since it takes long.
     """
 
     msv: npt.NDArray[np.float32]
@@ -79,9 +79,7 @@ class Filtered(Struct, frozen=True):
 
 _NO_SCORES = np.empty(0, np.float32)
 
-NO_TARGETS = Filtered(
-    _NO_SCORES, np.empty(0, np.int32), _NO_SCORES, _NO_SCORES, _NO_SCORES, np.empty(0, np.uint8)
-)  # fmt: skip
+NO_TARGETS = Filtered(_NO_SCORES, np.empty(0, np.int32), _NO_SCORES, _NO_SCORES, _NO_SCORES, np.empty(0, np.uint8))
 
 
 class Least(Struct, frozen=True):
@@ -110,9 +108,9 @@ def least_scores(model: FilterModel) -> Least:
     )
 
 
-LIMITS = np.dtype([
-    ("into", "<i4"), ("bias", "<i4"), ("msv", "<f4"), ("sure", "<f4"), ("viterbi", "<f4"), ("forward", "<f4")
-])  # fmt: skip
+LIMITS = np.dtype(
+    [("into", "<i4"), ("bias", "<i4"), ("msv", "<f4"), ("sure", "<f4"), ("viterbi", "<f4"), ("forward", "<f4")]
+)
 """``limits_t`` of ``filters_item.cl``."""
 
 
@@ -130,13 +128,13 @@ class Cascade:
         self.bias, self.viterbi, self.forward = (session.allocate(4 * self.n * self.n_models) for _ in range(3))
 
     def limits_of(self, model: FilterModel) -> tuple[int | np.float32, ...]:
-        """Return what `LIMITS` says of a model."""
+        """Return the values of `LIMITS` for a model."""
         least = self.session.cached("least scores", model, lambda: least_scores(model))
         scores = byte_scores(model.profile)
         return scores.begin, scores.bias, least.msv, least.sure, least.viterbi, least.forward
 
     def start(self) -> Callable[[], list[Filtered]]:
-        """Enqueue everything; return what waits for the results of each model.
+        """Enqueue everything and return a callable that waits for the results of each model.
 
         Of few sequences most models find none, so the later filters are enqueued for those that do, when that is known.
         """
@@ -152,7 +150,7 @@ class Cascade:
         return collect
 
     def later(self, passed: RowList) -> Callable[[], list[Filtered]]:
-        """Enqueue the filters after MSV; return what waits for the results of each model."""
+        """Enqueue the filters after MSV and return a callable that waits for the results of each model."""
         session, batch, terms = self.session, self.batch, self.terms
         to_forward = self.after_bias(passed)
         scores = FORWARD.enqueue(session, batch, self.profiles, to_forward, terms)
@@ -168,7 +166,7 @@ class Cascade:
         return np.uint32(self.n), self.on_device, np.uint32(self.n_models)
 
     def after_bytes(self, cells: SsvCells) -> RowList:
-        """Enqueue what follows SSV, MSV where it is needed; return what passes."""
+        """Enqueue the selection after SSV, and MSV where it is needed; return the list of passed targets."""
         passed, open_ = self.new_list(), self.new_list()
         nats = self.session.cached("nats of levels", EVERYTHING, self.nats)
         of_length = (self.terms.byte_move, self.terms.null, nats)
@@ -182,7 +180,7 @@ class Cascade:
         return passed
 
     def after_bias(self, passed: RowList) -> RowList:
-        """Enqueue the bias and the Viterbi filter; return what passes both."""
+        """Enqueue the bias and the Viterbi filter; return the list of targets that pass both."""
         to_viterbi, to_forward = self.new_list(passed.chosen), self.new_list(passed.chosen)
         is_used = self.models[0].limits.bias
         scores = self.bias
@@ -201,12 +199,12 @@ class Cascade:
         return to_forward
 
     def new_list(self, chosen: tuple[int, ...] | None = None) -> RowList:
-        """Return empty lists with room for every sequence, of which those of some models may be filled."""
+        """Return empty lists with room for every sequence, of which those of the chosen models may be filled."""
         rows = self.session.allocate(4 * self.n * self.n_models)
         return RowList(rows, self.session.zeros(4 * self.n_models), self.n, self.n_models, chosen)
 
     def select(self, entry: str, *arguments: Argument) -> None:
-        """Enqueue a kernel that looks through lists."""
+        """Enqueue a kernel that processes lists."""
         geometry = in_turns(self.session.device, self.n, SELECT_GROUP, SELECT_ITEMS)
         self.session.launch("filters_item", entry, {}, *geometry, *arguments)
 
@@ -216,7 +214,7 @@ class Cascade:
         return self.session.upload(np.array([nats_of(int(level), 0) for level in levels], np.float32))
 
     def fetching(self, passed: RowList, found: Buffer) -> Callable[[], list[Filtered]]:
-        """Return what waits for the results."""
+        """Return a callable that waits for the results."""
         session, n = self.session, self.n
         fetch_counts = session.fetch(passed.count, self.n_models, np.uint32)
         fetch_msv = session.fetch(self.msv, (self.n_models, n), np.float32)
@@ -236,23 +234,23 @@ class Cascade:
     def filtered(
         self, msv: npt.NDArray[np.float32], counts: npt.NDArray[np.int64], table: npt.NDArray[np.uint32]
     ) -> list[Filtered]:
-        """Return the results, with how far each target came; what takes every target into account is checked later.
+        """Return the results; what involves every target is checked later by `Filtered.check`.
 
         Raises
         ------
         DeviceError
-            If the scores of a filter and what came to the next one contradict each other.
+            If the scores of a filter and the list of the next one contradict each other.
         """
         demand = self.session.demand
         owner = np.repeat(np.arange(self.n_models), counts)
-        demand(not len(table) or table[:, 0].max() < self.n, "targets behind the MSV filter that there are not")
+        demand(not len(table) or table[:, 0].max() < self.n, "unknown targets behind the MSV filter")
         places = owner * self.n + table[:, 0]
         order = np.argsort(places)
         table, places = table[order], places[order]
-        demand((places[1:] > places[:-1]).all(), "targets behind the MSV filter twice")
+        demand((places[1:] > places[:-1]).all(), "repeated targets behind the MSV filter")
         rows, least = table[:, 0].astype(np.int32), self.limits[owner]
         bias, viterbi, score = (np.ascontiguousarray(table[:, k]).view(np.float32) for k in (1, 2, 3))
-        demand(np.isfinite(bias).all(), "scores of the bias filter that are no numbers")
+        demand(np.isfinite(bias).all(), "scores of the bias filter that are not numbers")
         with np.errstate(invalid="ignore"):
             above = msv.reshape(-1)[places] - bias
             goes_on, is_sure = above >= least["msv"], above >= least["sure"]
@@ -260,8 +258,8 @@ class Cascade:
             to_forward = is_sure | (to_viterbi & (viterbi - bias >= least["viterbi"]))
             passes = score - bias >= least["forward"]
         was_run = ~np.isnan(score)
-        demand(np.array_equal(~np.isnan(viterbi), to_viterbi), "other targets in the Viterbi filter than come to it")
-        demand(np.array_equal(was_run, to_forward & goes_on), "other targets in the Forward filter than come to it")
+        demand(np.array_equal(~np.isnan(viterbi), to_viterbi), "wrong targets in the Viterbi filter")
+        demand(np.array_equal(was_run, to_forward & goes_on), "wrong targets in the Forward filter")
         reached = PASSED_MSV + goes_on.astype(np.uint8)
         reached += was_run
         reached += passes
@@ -276,7 +274,7 @@ class Cascade:
     def check_of(
         self, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32], least: np.float32
     ) -> Callable[[], None]:
-        """Return what looks at the MSV scores of all targets; nothing is asked of the device."""
+        """Return a function that checks the MSV scores of all targets, without the device."""
         null, demand = length_terms_of(self.session, self.batch).null, self.session.demand
         empty = self.session.cached(
             "rows without residues", self.batch, lambda: np.flatnonzero(self.batch.lengths == 0)
@@ -284,10 +282,10 @@ class Cascade:
 
         def check() -> None:
             no_number = np.flatnonzero(np.isnan(msv))
-            demand(np.array_equal(no_number, empty), "MSV scores that are no numbers")
+            demand(np.array_equal(no_number, empty), "MSV scores that are not numbers")
             with np.errstate(invalid="ignore"):
                 passed = np.flatnonzero(msv - null >= least)
-            demand(np.array_equal(rows, passed), "other targets behind the MSV filter than passed it")
+            demand(np.array_equal(rows, passed), "wrong targets behind the MSV filter")
 
         return check
 
@@ -295,7 +293,7 @@ class Cascade:
 class FiltersStage(Stage[SequenceBatch, Sequence[FilterModel], list[Filtered]]):
     """All filters with some models on every sequence of a batch; the lists of what passes never leave the device.
 
-    Of few sequences a model's own are soon done, so that several models are started at a time.
+    With few sequences several models are started at a time, since each of them is finished soon.
     """
 
     name = "filters"
@@ -308,13 +306,11 @@ class FiltersStage(Stage[SequenceBatch, Sequence[FilterModel], list[Filtered]]):
             return lambda: [NO_TARGETS for _ in model]
         return Cascade(session, batch, model).start()
 
-    def reference(
-        self, batch: SequenceBatch, model: Sequence[FilterModel], check: Check = nothing_to_check
-    ) -> list[Filtered]:
+    def reference(self, batch: SequenceBatch, model: Sequence[FilterModel], check: Check = no_check) -> list[Filtered]:
         return [self.reference_of(batch, one, check) for one in model]
 
-    def reference_of(self, batch: SequenceBatch, model: FilterModel, check: Check = nothing_to_check) -> Filtered:
-        """Send target after target through the plain filters of a model."""
+    def reference_of(self, batch: SequenceBatch, model: FilterModel, check: Check = no_check) -> Filtered:
+        """Return the results of the plain filters of a model, target after target."""
         from clalign.reference.filters import passage
 
         msv = np.full(len(batch), np.nan, np.float32)
@@ -342,7 +338,7 @@ class FiltersStage(Stage[SequenceBatch, Sequence[FilterModel], list[Filtered]]):
         )
 
     def passage(self, codes: npt.NDArray[np.uint8], model: FilterModel) -> Passage:
-        """Return the scores of a target (`codes`: uint8[length]) in all the plain filters, and how far it comes."""
+        """Return the scores of a target (`codes`: uint8[length]) in all plain filters."""
         from clalign.reference.filters import passage
 
         return passage(codes, model.profile, model.limits, to_the_end=True)

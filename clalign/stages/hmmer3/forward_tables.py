@@ -19,7 +19,7 @@ VECTOR_LANES = 8
 
 
 def exit_weights(odds: Odds, starts: Places) -> Wide:
-    """Return what each M adds to E with all the deletes that leave from it, side by side (float64[N])."""
+    """Return the weight of each M in E, including the deletes that follow it, side by side (float64[N])."""
     taken, step, model = by_step(starts, backward=True)
     opened, on = (odds.transitions[kind].astype(np.float64)[taken] for kind in (MD, DD))
     weights, deletes = np.ones(taken.shape), np.zeros(taken.shape[1])

@@ -1,4 +1,4 @@
-"""What the kernels that work on four lanes a problem share: tables of odds, portions, scratch memory."""
+"""Shared parts of the kernels with four lanes for each problem: tables of odds, portions, scratch memory."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from clalign.values.local_scores import members_of
 from clalign.values.striped_odds import LANES, StripedOdds, striped_odds
 
 N_SLOTS = 6
-"""What is kept of a row (``common/local_rows.h``)."""
+"""Numbers that are kept of a row (``common/local_rows.h``)."""
 
 N_KINDS = 20
-"""Residues that have ratios in a table, whatever the alphabet (``common/sampling_paths.h``)."""
+"""Residues with ratios in a table, for every alphabet (``common/sampling_paths.h``)."""
 
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that one scratch buffer may take."""
 
 NARROW = 4
-"""Lanes of the vectors in which processors do few problems, one at a time."""
+"""Lanes of the vectors in which processors compute few problems, one at a time."""
 
 REGISTER_LANES, SPLIT_COST = 16, 1.6
-"""Of vectors with more lanes a row takes so many times longer, since each is two registers at least."""
+"""Vectors with more than `REGISTER_LANES` lanes take `SPLIT_COST` times as long, as each is at least two registers."""
 
-TEAMS_A_UNIT = 8
+TEAMS_PER_UNIT = 8
 """Teams that a compute unit of a GPU works on at the same time."""
 
 TEAM_VARIANTS: tuple[dict[str, object], ...] = (
@@ -52,7 +52,7 @@ PlainPart = tuple[npt.NDArray[np.uint8], int, int, LocalProfile, StripedOdds]
 """Codes, first residue in the target, residues of the target, profile and its odds."""
 
 Scratch = Callable[["Problems", Wide], tuple[Wide, ...]]
-"""Returns the bytes a lane of scratch memory that each problem needs, buffer by buffer, given those of the slots."""
+"""Returns the bytes of scratch memory for each lane that each problem needs, by buffer, given those of the slots."""
 
 
 def odds_of(session: KernelSession, model: LocalProfile) -> StripedOdds:
@@ -85,9 +85,7 @@ def model_tables(session: KernelSession, profiles: RowProfiles) -> ModelTables:
     def make() -> ModelTables:
         odds = [odds_of(session, profile) for profile in profiles.profiles]
         nodes, vectors = profiles.lengths, np.array([len(each.begin) for each in odds])
-        steps = [
-            np.stack((o.begin, o.mm, o.im, o.dm, o.md, o.mi, o.ii, o.dd), axis=1).ravel() for o in odds
-        ]  # fmt: skip
+        steps = [np.stack((o.begin, o.mm, o.im, o.dm, o.md, o.mi, o.ii, o.dd), axis=1).ravel() for o in odds]
         return ModelTables(
             session.upload(np.stack([vectors, nodes, np.cumsum(vectors) - vectors], axis=1).astype(np.int32)),
             session.upload(np.concatenate(steps)),
@@ -98,7 +96,7 @@ def model_tables(session: KernelSession, profiles: RowProfiles) -> ModelTables:
 
 
 def letter_tables(session: KernelSession, profiles: RowProfiles) -> tuple[Buffer, Buffer, Buffer]:
-    """Return the ratios of the residues at each node, and what letters stand for, on a device.
+    """Return the ratios of the residues at each node, and the residues of letters, on a device.
 
     The ratios are those of each profile one after the other (float32[Q, 4 * `N_KINDS`], of all lanes those of the
     first 16 residues, then the others); then come the letter codes of the residues (uint8[`N_KINDS`], in a smaller
@@ -138,7 +136,7 @@ def complete(
     stage: Stage[Parts, Model, list[Answer]], session: KernelSession, batch: Parts, model: Model,
     answers: list[Answer], left: Whole,
 ) -> list[Answer]:  # fmt: skip
-    """Return the answers with those of the parts that the device has not the memory for, by the plain reference."""
+    """Return the answers, by the plain reference for the parts that exceed the memory of the device."""
     if len(left):
         plain = stage.reference(batch.select(left), model, session.check)
         for place, answer in zip(left.tolist(), plain, strict=True):
@@ -147,7 +145,7 @@ def complete(
 
 
 class Problems(Struct, frozen=True):
-    """What is to be computed, each of it with one model.
+    """Problems to be computed, each with one model.
 
     Attributes
     ----------
@@ -156,7 +154,7 @@ class Problems(Struct, frozen=True):
     models : int32[n]
         The model of each.
     vectors, nodes : int64[n]
-        Of its model.
+        Vectors and nodes of the model of each.
     """
 
     lengths: Wide
@@ -177,12 +175,12 @@ class Problems(Struct, frozen=True):
         return (self.lengths + 1) * self.vectors
 
     def groups(self, chosen: Wide, places: int, used: int) -> Whole:
-        """Put some problems together, `used` at a time, like beside like, none beside one of another model.
+        """Group problems of similar length and the same model, `used` at a time.
 
         Returns
         -------
         int32[m, places]
-            The groups, what takes longest first; -1 in the places that stay empty.
+            The groups, the slowest first; -1 in empty places.
         """
         order = chosen[np.lexsort((-self.lengths[chosen], self.models[chosen]))]
         models = self.models[order]
@@ -196,17 +194,17 @@ class Problems(Struct, frozen=True):
         return slowest
 
     def n_groups(self, chosen: Wide, used: int) -> int:
-        """Return how many groups there will be."""
+        """Return the number of groups of chosen problems."""
         return int((-(-np.bincount(self.models[chosen]) // used)).sum())
 
 
 class Portion(Struct, frozen=True):
-    """What is launched together.
+    """Problems that are launched together.
 
     Attributes
     ----------
     name : str
-        Of the kernel.
+        Name of the kernel.
     defines : dict
         Compile-time choices.
     order : int32[n]
@@ -217,7 +215,7 @@ class Portion(Struct, frozen=True):
     n_teams, group : int
         Teams, each with scratch memory of its own, and work-items of each.
     scratch : tuple of int
-        Bytes of it that each needs, buffer by buffer.
+        Bytes of scratch memory for each team, by buffer.
     """
 
     name: str
@@ -235,7 +233,7 @@ class Portion(Struct, frozen=True):
         return [session.allocate(self.n_teams * size) for size in self.scratch]
 
     def room(self, buffer: int) -> int:
-        """Return how many numbers of 32 bits of a scratch buffer a problem has that has it for itself."""
+        """Return the size of a scratch buffer of a single problem, in numbers of 32 bits."""
         return self.scratch[buffer] // self.defines["LANES"]
 
     def launch(self, session: KernelSession, *arguments: Argument) -> None:
@@ -249,7 +247,7 @@ def _source(name: str) -> str:
 
 
 def programs_of(stage: Stage[Any, Any, Any], device: Device) -> list[ProgramChoice]:
-    """Return the programs that a device may need for a stage, that of few problems first."""
+    """Return the programs that a device may need for a stage, that for few problems first."""
     if stage.shape_on(device) == "lanes":
         return [ProgramChoice.of(_source(stage.name), {**lane_backend(device), **stage.defines})]
     widths = (NARROW, *_widths(device))
@@ -257,7 +255,7 @@ def programs_of(stage: Stage[Any, Any, Any], device: Device) -> list[ProgramChoi
 
 
 def _widths(device: Device) -> tuple[int, ...]:
-    """Return the widths of vectors in which a processor does problems side by side, four floats each."""
+    """Return the widths of vectors in which a processor computes problems side by side, four floats each."""
     widest = DomainTuning.of(device).widest
     return widest, widest // 2
 
@@ -265,17 +263,17 @@ def _widths(device: Device) -> tuple[int, ...]:
 def portions(
     stage: Stage[Any, Any, Any], device: Device, problems: Problems, scratch: Scratch
 ) -> tuple[list[Portion], Whole]:
-    """Cut problems into portions whose scratch memory fits a device.
+    """Divide problems into portions whose scratch memory fits a device.
 
     Returns
     -------
     portions : list of Portion
     left : int32[]
-        The problems that do not fit even alone.
+        The problems that do not fit even by themselves.
     """
     in_lanes = stage.shape_on(device) == "lanes"
     defines = {**lane_backend(device), **stage.defines} if in_lanes else stage.defines
-    most = max(1, device.n_compute_units) * (TEAMS_A_UNIT if in_lanes else 1)
+    most = max(1, device.n_compute_units) * (TEAMS_PER_UNIT if in_lanes else 1)
     limit = int(device.max_buffer_bytes * MEMORY_SHARE) or 2**28
     slot_bytes = N_SLOTS * (4 if in_lanes else 1)  # one float for each of four lanes, or for all of them
     needs = np.stack(scratch(problems, (problems.lengths + 1) * slot_bytes))
@@ -295,7 +293,7 @@ def portions(
         n_teams = max(1, min(wanted, limit // (width * needed)))
         n = len(order) if n_teams == wanted else int(np.count_nonzero(worst[order] > needed // 2))
         taken, order = order[:n], order[n:]
-        # Places of a team stay empty where there are teams enough: what its problems do alone, they do in turns.
+        # With enough teams, places of a team stay empty, since some work of its problems is done in turns.
         used = min(places, -(-n // n_teams)) if in_lanes else places
         found.append(
             Portion(
@@ -309,7 +307,7 @@ def portions(
 
 
 def _width(problems: Problems, chosen: Wide, units: int, widths: tuple[int, ...]) -> int:
-    """Return the width of vectors that takes least time for some problems, but leaves no core without work."""
+    """Return the width of vectors that takes the least time for some problems, but gives every core work."""
     turns = {width: problems.n_groups(chosen, width // 4) for width in widths}
     enough = [width for width in widths if turns[width] >= 2 * units]
     return min(enough, key=lambda width: turns[width] * (SPLIT_COST if width > REGISTER_LANES else 1), default=NARROW)

@@ -1,4 +1,4 @@
-"""Several models in one launch: a kernel is told where the tables of each begin.
+"""Several models in one launch: a kernel gets the places of the tables of each.
 
 Tables are made for all models of a shelf at a time.
 """
@@ -19,9 +19,9 @@ from clalign.values.local_profiles import LocalProfile, ProfileShelf
 
 Table = npt.NDArray[Any]
 
-MODEL = np.dtype([
-    ("number", "<u4"), ("vectors", "<i4"), ("before", "<u4"), ("tables", "<u4", 3), ("numbers", "<u4", 5)
-])  # fmt: skip
+MODEL = np.dtype(
+    [("number", "<u4"), ("vectors", "<i4"), ("before", "<u4"), ("tables", "<u4", 3), ("numbers", "<u4", 5)]
+)
 """``model_t`` of ``common/models.h``."""
 
 
@@ -35,20 +35,20 @@ def node_tables(
 
 
 class Form(Struct, frozen=True):
-    """How a kernel takes a model.
+    """The form in which a kernel takes a model.
 
     Attributes
     ----------
     defines : mapping
         The program's compile-time choices; models with equal ones share a launch.
     name : str
-        Of the tables and their layout.
+        Name of the tables and their layout.
     make : callable
         Makes the tables of a model; the layout depends on nothing but the model.
     vectors : int
-        In a row, or strips, where the kernel is told.
+        Vectors in a row, or strips, if the kernel needs their number.
     numbers : tuple
-        What else the kernel wants to know: numpy scalars of 32 bits.
+        Other arguments of the kernel: numpy scalars of 32 bits.
     room : int
         Places that it needs in a buffer of which each model has a part.
     """
@@ -74,7 +74,7 @@ class Together(Struct, frozen=True):
     profiles : tuple of LocalProfile
     models : buffer of `MODEL`[n]
     tables : buffer
-        All of theirs.
+        Tables of all models.
     room : int
         Places that they need in a buffer of which each model has a part.
     """
@@ -110,9 +110,9 @@ def together(
         The models; their places are their numbers in the group.
     form_of : callable
     chosen : sequence of int, optional
-        Numbers of the models for which there is something to do; by default all.
+        Numbers of the models with work to do; by default all.
     is_passing : bool
-        Their tables are needed once, or are laid out for just these models.
+        Whether the tables are needed once, or are laid out for just these models.
     """
     found: dict[tuple[object, ...], list[tuple[int, LocalProfile, Form]]] = {}
     for number in range(len(profiles)) if chosen is None else chosen:
@@ -133,7 +133,7 @@ def together(
 
 
 def geometry_on(device: Device, shape: str, n: int) -> Callable[[Together], Geometry]:
-    """Return what gives the geometry for up to n problems of each model of a group."""
+    """Return a function that returns the geometry for up to n problems of each model of a group."""
     if shape == "vector":
         return lambda _: one_a_core(device)
     return lambda group: in_groups_of_models(device, group.defines, n, len(group))
@@ -160,14 +160,14 @@ def launch(
 def _sent(
     session: KernelSession, models: npt.NDArray[np.void], profiles: Sequence[LocalProfile], is_passing: bool
 ) -> Buffer:
-    """Return models on a device; with a large database they come one by one, and again with every batch."""
+    """Return models on a device; a single one is kept, since it recurs with every batch of a large database."""
     if is_passing or len(models) > 1:
         return session.upload(models)
     return session.cached(f"model {models.tobytes().hex()}", profiles[0], lambda: session.upload(models))
 
 
 class _Passing:
-    """Stands for tables that are needed once; they go with it."""
+    """A key of tables that are needed once, which are dropped with it."""
 
 
 def _tables(

@@ -1,4 +1,4 @@
-"""Rows of a batch that a kernel works on, and what depends on the lengths of its sequences, on a device."""
+"""Lists of rows of a batch for kernels, and terms of the lengths of its sequences, on a device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.geometry import Geometry
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, together
 from clalign.values.devices import Device
 from clalign.values.local_profiles import LocalProfile
@@ -30,9 +30,9 @@ class RowList(Struct, frozen=True):
     rows : buffer of int32[n_models, most]
         Positions in the batch.
     count : buffer of uint32[n_models]
-        How many of them there are.
+        Number of rows in each list.
     most : int
-        The most that there may be.
+        Limit of that number.
     n_models : int
     chosen : tuple of int, optional
         Numbers of the models of which anything may be listed; by default of all.
@@ -102,8 +102,8 @@ def length_buffers(session: KernelSession, batch: SequenceBatch) -> LengthBuffer
 class ScoringStage(Stage[SequenceBatch, LocalProfile, Scores]):
     """A stage that scores listed rows of a batch; alone it scores all of them.
 
-    A subclass says what a sequence scores and how its kernel takes a model. The arguments of the kernel are codes and
-    offsets, the terms of the lengths, the lists, the models, and the buffer of the scores.
+    A subclass defines the score of a sequence and the form in which its kernel takes a model. The kernel's arguments
+    are codes and offsets, the terms of the lengths, the lists, the models, and the buffer of the scores.
     """
 
     entry: ClassVar[str]
@@ -114,7 +114,7 @@ class ScoringStage(Stage[SequenceBatch, LocalProfile, Scores]):
 
     @abstractmethod
     def _score(self, codes: npt.NDArray[np.uint8], profile: LocalProfile, check: Check) -> float:
-        """Return what the plain reference scores a sequence (`codes`: uint8[L])."""
+        """Return the score of a sequence (`codes`: uint8[L]) by the plain reference."""
 
     @abstractmethod
     def _terms(self, terms: LengthBuffers) -> tuple[Buffer, ...]:
@@ -122,12 +122,12 @@ class ScoringStage(Stage[SequenceBatch, LocalProfile, Scores]):
 
     @abstractmethod
     def _form(self, session: KernelSession, profile: LocalProfile) -> Form:
-        """Return how the kernel takes a model."""
+        """Return the form in which the kernel takes a model."""
 
     def _geometry(self, device: Device, chosen: RowList) -> Callable[[Together], Geometry]:
         return geometry_on(device, self.shape_on(device), chosen.most)
 
-    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Scores:
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = no_check) -> Scores:
         values = [self._score(batch.residues(row), model, check) for row in range(len(batch))]
         return np.array(values, self.dtype)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.local_tables import (
     TEAM_VARIANTS,
     Problems,
@@ -27,11 +27,11 @@ from clalign.values.null2 import null2_scores
 VARIANTS = {"sampling_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
-SEGMENTS_A_SAMPLE = 4
-"""Room for so many passages through the model; where they are more, the regions are sampled again."""
+SEGMENTS_PER_SAMPLE = 4
+"""Passages through the model that there is room for; with more, the regions are sampled once more."""
 
 TALLIES = 3
-"""Which of the scratch buffers has the tallies."""
+"""Number of the scratch buffer of the tallies."""
 
 N_COLUMNS, MIN_SAMPLES = 12, 50
 """Numbers that are kept of a segment, and samples that an envelope has at least (``common/sampling_clusters.h``)."""
@@ -51,11 +51,11 @@ class SamplingModel(Struct, frozen=True, eq=False, weakref=True):
 
 
 class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
-    """The envelopes that random paths through each part of a batch show, and the null2 scores."""
+    """The envelopes by random paths through each part of a batch, and the null2 scores."""
 
     name = "sampling"
 
-    def reference(self, batch: Parts, model: SamplingModel, check: Check = nothing_to_check) -> list[Resolved]:
+    def reference(self, batch: Parts, model: SamplingModel, check: Check = no_check) -> list[Resolved]:
         from clalign.reference.sampling import resolve, sample
 
         return [resolve(sample(*part, generator_start(model.seed), check)) for part in each_part(batch, model.profiles)]
@@ -64,7 +64,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
         if not len(batch):
             return list
         states = np.array([generator_start(model.seed) for _ in range(len(batch))], np.uint32)
-        room = SEGMENTS_A_SAMPLE * N_SAMPLES
+        room = SEGMENTS_PER_SAMPLE * N_SAMPLES
         first, left = self._start(session, batch, model.profiles, states, room)
 
         def collect() -> list[Resolved]:
@@ -118,13 +118,13 @@ def _demand_possible(
     counts: npt.NDArray[np.int32],
     envelopes: npt.NDArray[np.int32],
 ) -> None:
-    """Look at what the kernel wrote of the parts that it was given, as `resolved` takes it."""
+    """Check the kernel's results for the parts that it computed."""
     n_segments, n_envelopes = counts[done].T
     most = N_SAMPLES * (parts.lengths[done].astype(np.int64) + 1)
     counts_fit = (n_segments >= 0).all() and (n_segments <= most).all()
     session.demand(counts_fit, "more passages through a profile than a region has residues")
     session.demand(
-        (n_envelopes >= 0).all() and (n_envelopes <= envelopes.shape[1]).all(), "more envelopes than samples show"
+        (n_envelopes >= 0).all() and (n_envelopes <= envelopes.shape[1]).all(), "more envelopes than samples allow"
     )
     listed = np.arange(envelopes.shape[1]) < n_envelopes[:, None]
     first, last = (envelopes[done][:, :, column] for column in (0, 1))
@@ -132,13 +132,13 @@ def _demand_possible(
     session.demand(inside[listed].all(), "an envelope outside of its region")
     bounds = np.concatenate([[0], np.cumsum(parts.lengths)])
     whole = np.concatenate([np.empty(0, np.float32), *(factors[bounds[n] : bounds[n + 1]] for n in done)])
-    session.demand(not (np.isnan(whole) | (whole < 0)).any(), "ratios of residues that are no numbers")
+    session.demand(not (np.isnan(whole) | (whole < 0)).any(), "ratios of residues that are not numbers")
 
 
 def resolved(
     parts: Parts, factors: npt.NDArray[np.float32], counts: npt.NDArray[np.int32], envelopes: npt.NDArray[np.int32]
 ) -> list[Resolved]:
-    """Return what the kernel wrote of each part (`envelopes`: int32[n, most, 3])."""
+    """Return the kernel's results for each part (`envelopes`: int32[n, most, 3])."""
     with np.errstate(all="ignore"):  # parts that did not fit have any content
         null2 = null2_scores(factors / np.float32(N_SAMPLES))
     bounds = np.concatenate([[0], np.cumsum(parts.lengths)])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.geometry import one_each, spread
-from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, Tables, no_check
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, launch, node_tables, together
 from clalign.stages.hmmer3.ssv_tuning import SsvTuning
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
@@ -39,7 +39,7 @@ MAX_EXTREME = 255
 
 
 MAX_EDGES = 2**27
-"""Bytes at the edges of strips that several models have together; one alone has what it needs."""
+"""Limit of the bytes at the edges of strips of several models; a single one has what it needs."""
 
 
 class SsvCells(Struct, frozen=True):
@@ -79,7 +79,7 @@ class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
     name = "ssv"
     gpu_shape = "item"
 
-    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = nothing_to_check) -> Extremes:
+    def reference(self, batch: SequenceBatch, model: LocalProfile, check: Check = no_check) -> Extremes:
         from clalign.reference.ssv import ssv_extreme
 
         scores = byte_scores(model)
@@ -233,7 +233,7 @@ def _pair_layout(
 
 
 def _strips(length: int, most: int) -> tuple[int, int]:
-    """Return into how many strips a model is cut, and their nodes, an even number."""
+    """Return the number of strips of a model, and their nodes, an even number."""
     n_strips = -(-length // most)
     nodes = -(-length // n_strips)
     return n_strips, nodes + nodes % 2

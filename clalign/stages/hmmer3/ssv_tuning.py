@@ -1,4 +1,4 @@
-"""The numbers by which the SSV kernels are fitted to a device."""
+"""Tuning of the SSV kernels."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from clalign.compute.geometry import (
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, together
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
-from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, PairSteps, pairs_of, skewed_tables
+from clalign.stages.hmmer3.viterbi_filter_pairs import MAX_RESIDUES, PairSteps, pairs_of, skewed_tables
 from clalign.stages.hmmer3.viterbi_filter_tables import (
     lanes_tables,
     merges_steps,
@@ -35,7 +35,7 @@ Choices = Mapping[str, int]
 VECTOR_LANES = 16
 
 FEW_VECTORS = 4
-"""Rows of so many vectors are short: kernels are compiled for just their number."""
+"""Rows of no more vectors are short: kernels are compiled for exactly their number."""
 
 COMMON_VECTORS = 128
 """Longer rows of up to so many vectors share a program."""
@@ -44,7 +44,7 @@ LANES_GROUP = 128
 """Work-items of a GPU that share a table in local memory."""
 
 PIECE_SHARE = 1.5
-"""Pieces of long sequences are so many times as long as their overlap."""
+"""Length of the pieces of long sequences in units of their overlap."""
 
 MIN_PIECE = 768
 """Shorter sequences are not cut."""
@@ -90,7 +90,7 @@ class ViterbiFilterStage(ScoringStage):
         return (terms.word_move,)
 
     def _form(self, session: KernelSession, profile: LocalProfile) -> Form:
-        """Return how the shape for CPUs takes a model."""
+        """Return the form in which the shape for CPUs takes a model."""
         lanes = self.defines.get("LANES", VECTOR_LANES)
         vectors = -(-profile.length // lanes)
         plain = bool(self.defines.get("PLAIN", not merges_steps(session, profile)))
@@ -160,7 +160,7 @@ def _launch_lanes(session: KernelSession, profiles: Sequence[LocalProfile], rows
 def _n_cut(batch: SequenceBatch) -> int:
     """Return the residues of those sequences of a batch that may be cut into pieces."""
     lengths = batch.lengths
-    return int(lengths[(lengths > MIN_PIECE) & (lengths <= LONGEST)].sum())
+    return int(lengths[(lengths > MIN_PIECE) & (lengths <= MAX_RESIDUES)].sum())
 
 
 def _forms(
@@ -176,7 +176,7 @@ def _forms(
 
 
 def _form_of_pairs(session: KernelSession, choices: Choices, profile: LocalProfile) -> Form:
-    """Return how the skewed form takes a model; the tables of one that is none for it are empty."""
+    """Return the skewed form of a model; the tables of an unsuitable one are empty."""
 
     def make(one: LocalProfile) -> Tables:
         pairs, defines, _ = _forms(session, one, choices)
@@ -190,7 +190,7 @@ def _form_of_pairs(session: KernelSession, choices: Choices, profile: LocalProfi
 
 
 def _form_of_others(session: KernelSession, choices: Choices, profile: LocalProfile) -> Form:
-    """Return how the form takes a model that serves every one."""
+    """Return the general form of a model."""
 
     def make(one: LocalProfile) -> Tables:
         _, _, defines = _forms(session, one, choices)
@@ -201,11 +201,11 @@ def _form_of_others(session: KernelSession, choices: Choices, profile: LocalProf
 
 
 def _pieces_of(pairs: PairSteps) -> tuple[int, int]:
-    """Return by how many residues pieces of long sequences overlap, and how many each has at most."""
+    """Return the overlap of the pieces of long sequences and their greatest length, in residues."""
     reach = pairs.longest_alignment
-    longest = LONGEST if reach is None else max(MIN_PIECE, int(PIECE_SHARE * reach))
-    if reach is None or longest >= LONGEST:
-        return LONGEST, LONGEST  # nothing is cut
+    longest = MAX_RESIDUES if reach is None else max(MIN_PIECE, int(PIECE_SHARE * reach))
+    if reach is None or longest >= MAX_RESIDUES:
+        return MAX_RESIDUES, MAX_RESIDUES  # nothing is cut
     return reach, longest
 
 

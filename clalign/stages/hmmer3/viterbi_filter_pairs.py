@@ -16,14 +16,14 @@ from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 Wide = npt.NDArray[np.int64]
 Whole = npt.NDArray[np.integer[Any]]
 
-LONGEST = 100_000
+MAX_RESIDUES = 100_000
 """Residues for which the skewed form is laid out; as many as HMMER takes."""
 
-MAX_ABOVE = WORD_BASE - WORD_E_MOVE - (WORD_BASE + int(length_terms(np.array([LONGEST])).word_move[0]))
-"""How much more than B an M can be for which J plays no part, at most."""
+MAX_ABOVE = WORD_BASE - WORD_E_MOVE - (WORD_BASE + int(length_terms(np.array([MAX_RESIDUES])).word_move[0]))
+"""Limit of M less B for which J plays no part."""
 
 MAX_GAIN = 20_000
-"""Match scores up to this cannot wrap around before an M is seen to be too high."""
+"""Limit of match scores that cannot wrap around before an M is seen to be too high."""
 
 
 class PairSteps(Struct, frozen=True):

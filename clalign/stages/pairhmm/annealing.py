@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, no_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers, offsets_of
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -19,7 +19,7 @@ SOURCE = "annealing_item"
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({},)}
 """Choices that are compiled for other vendors in the tests."""
 
-EDGES_A_LAUNCH = 1 << 16
+EDGES_PER_LAUNCH = 1 << 16
 """Edges that a launch takes from the heap: some tenths of a second."""
 
 HEAP_SIZE, N_MERGES, _, STATUS, _, N_TAKEN, N_STATE = range(7)
@@ -73,9 +73,7 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
         """Return the programs that any input needs."""
         return [ProgramChoice.of(SOURCE, self.defines)]
 
-    def reference(
-        self, batch: SparsePosteriors, model: AnnealingChoice, check: Check = nothing_to_check
-    ) -> ColumnMerges:
+    def reference(self, batch: SparsePosteriors, model: AnnealingChoice, check: Check = no_check) -> ColumnMerges:
         from clalign.reference.annealing import anneal
 
         return anneal(batch, model.gap_factor, model.is_dynamic, check, model.begin)
@@ -115,7 +113,7 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
                 known, capacity = self._enlarged(session, residues, known, capacity, state), 2 * capacity
             session.launch(
                 SOURCE, "annealing", self.defines, 1, 1, *posteriors, residues, np.int32(n), edges, heap, known,
-                np.int32(capacity), least, np.int32(model.is_dynamic), np.int32(EDGES_A_LAUNCH), scratch, state,
+                np.int32(capacity), least, np.int32(model.is_dynamic), np.int32(EDGES_PER_LAUNCH), scratch, state,
                 merges, weights,
             )  # fmt: skip
             facts = session.download(state, N_STATE, np.int32)

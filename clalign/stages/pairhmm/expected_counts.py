@@ -1,4 +1,4 @@
-"""How often the paths of pairs of sequences take each step and emit each residue, on any device."""
+"""Expected counts of steps and of emitted residues in the paths of pairs of sequences, on any device."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.pairhmm.pair_hmm import (
     CLOSES,
     END_MATCH,
@@ -32,7 +32,7 @@ class ExpectedCountsStage(Stage[PairBatch, PairHmms, ExpectedCounts]):
 
     name = "pair_hmm"
 
-    def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> ExpectedCounts:
+    def reference(self, batch: PairBatch, model: PairHmms, check: Check = no_check) -> ExpectedCounts:
         found = no_counts(model)
         _set_plainly(found, Pairs.of(batch, model).rows, batch, model, check)
         return found

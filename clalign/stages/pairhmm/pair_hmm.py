@@ -1,4 +1,4 @@
-"""Pairs of sequences under their pair hidden Markov models: what the stages that compute them have in common."""
+"""Shared parts of the stages that compute pairs of sequences under pair hidden Markov models."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 """Choices that are compiled for other vendors in the tests."""
 
 TILE_ROWS, TILE_COLUMNS = 4, 8
-"""Of the shape for CPUs (`common/pair_hmm_tiles.h`)."""
+"""Size of a tile in the shape for CPUs (`common/pair_hmm_tiles.h`)."""
 
 ROWS = 4
-"""Of a lane of the shape for GPUs."""
+"""Rows of a lane in the shape for GPUs."""
 
 GROUPS_PER_UNIT = 16
 """Work-groups that a compute unit of a GPU is given, as far as there is memory."""
@@ -49,7 +49,7 @@ MIN_SINGLE = 1e-6
 """Residues that gaps hardly ever emit are taken for as rare as this, as matches are divided by it."""
 
 BACKWARDS_ERROR = 1e-2
-"""Backward's sum over all paths never differs from Forward's by as much."""
+"""Limit of the difference between Backward's and Forward's sums over all paths."""
 
 
 class Pairs(Struct, frozen=True, eq=False):

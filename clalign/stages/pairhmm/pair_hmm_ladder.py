@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, no_check
 from clalign.errors import OptionError
 from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS, ExpectedCountsStage, no_counts
@@ -32,11 +32,11 @@ N_STATES = 3
 CELL_BYTES = 8 * N_STATES
 
 SUMS = END_MATCH + 1
-"""Where the expected steps begin in the results (see `common/pair_hmm_ladder.h`)."""
+"""Place of the expected steps in the results (see `common/pair_hmm_ladder.h`)."""
 
 SUM_GROUP = 512
 LAUNCHES_BETWEEN_WAITS = 1000
-CELLS_A_LAUNCH = 2**21
+CELLS_PER_LAUNCH = 2**21
 """One core does so many in about a tenth of a second."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
@@ -49,7 +49,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 """Choices that are compiled for other vendors in the tests."""
 
 Lap = Callable[[str], None]
-"""Told by its name of what was just computed."""
+"""Called with the name of what was just computed."""
 
 
 def nobody_counts(name: str) -> None:
@@ -102,7 +102,7 @@ class PairHmmLadderBase(Stage[PairBatch, PairHmms, BothWays]):
         super().__init__(None, **defines)
         self.lap = lap
 
-    def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> BothWays:
+    def reference(self, batch: PairBatch, model: PairHmms, check: Check = no_check) -> BothWays:
         return BothWays(POSTERIORS.reference(batch, model, check), EXPECTED_COUNTS.reference(batch, model, check))
 
     def _passed(self, session: KernelSession, name: str) -> None:
@@ -250,7 +250,7 @@ class SequentialStage(_OnePairStage):
         while ends[-1] <= m:
             session.finish()
             session.check()
-            ends.append(min(m + 1, ends[-1] + CELLS_A_LAUNCH // (n + 1) + 1))
+            ends.append(min(m + 1, ends[-1] + CELLS_PER_LAUNCH // (n + 1) + 1))
             yield np.int32(ends[-2]), np.int32(ends[-1])
 
     def _sweep(self, session: KernelSession, way: str, pair: _Pair, table: Buffer) -> None:

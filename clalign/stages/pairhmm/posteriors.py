@@ -1,4 +1,4 @@
-"""Which residues of pairs of sequences are probably homologous, on any device."""
+"""Posterior probabilities that residues of pairs of sequences are homologous, on any device."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.pairhmm.pair_hmm import N_RESULTS, Pairs, Rows, held_by_floats, start_kernel
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import MIN_POSTERIOR, PairHmms, PosteriorBatch
 
 SIGNIFICANT_DIGITS = 6
-"""Of posteriors, as files of them have: the digits beyond come from rounding, and differ between programs and devices.
+"""Digits of posteriors, as in files: further ones come from rounding, and differ between programs and devices.
 
 Merges of columns go by them. So they are the same whether posteriors were computed or read from a file."""
 
@@ -49,7 +49,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
         self.least = least
         self.entries_per_residue = entries_per_residue
 
-    def reference(self, batch: PairBatch, model: PairHmms, check: Check = nothing_to_check) -> PosteriorBatch:
+    def reference(self, batch: PairBatch, model: PairHmms, check: Check = no_check) -> PosteriorBatch:
         return joined(batch, self._plainly(Pairs.of(batch, model).rows.tolist(), batch, model, check))
 
     def _plainly(self, rows: Iterable[int], batch: PairBatch, model: PairHmms, check: Check) -> Found:

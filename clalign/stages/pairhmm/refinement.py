@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, ProgramChoice, Stage, no_check
 from clalign.stages.pairhmm.annealing import shared
 from clalign.values.multiple_alignments import MultipleAlignment, ResidueMoves, without_empty_columns
 from clalign.values.sparse_posteriors import SparsePosteriors
@@ -18,8 +18,8 @@ SOURCE = "refinement_item"
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({},)}
 """Choices that are compiled for other vendors in the tests."""
 
-COLUMNS_A_LAUNCH = 1 << 10
-WISHES_A_LAUNCH = 1 << 12
+COLUMNS_PER_LAUNCH = 1 << 10
+WISHES_PER_LAUNCH = 1 << 12
 """A launch takes some tenths of a second."""
 
 N_WISHES, N_MOVES, N_STATE = range(3)
@@ -60,9 +60,7 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         """Return the programs that any input needs."""
         return [ProgramChoice.of(SOURCE, self.defines)]
 
-    def reference(
-        self, batch: SparsePosteriors, model: RefinementChoice, check: Check = nothing_to_check
-    ) -> ResidueMoves:
+    def reference(self, batch: SparsePosteriors, model: RefinementChoice, check: Check = no_check) -> ResidueMoves:
         from clalign.reference.refinement import refine
 
         return refine(batch, model.alignment, model.gap_factor, model.most_sweeps, check, model.n_kept)
@@ -110,9 +108,9 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         n = len(alignment.columns)
         heap, state = session.allocate(_WISH_BYTES * n), session.zeros(4 * N_STATE)
         moves = session.allocate(16 * n)
-        for first in range(0, alignment.n_columns, COLUMNS_A_LAUNCH):
+        for first in range(0, alignment.n_columns, COLUMNS_PER_LAUNCH):
             session.launch(
-                SOURCE, "refinement_gather", self.defines, min(COLUMNS_A_LAUNCH, alignment.n_columns - first), 1,
+                SOURCE, "refinement_gather", self.defines, min(COLUMNS_PER_LAUNCH, alignment.n_columns - first), 1,
                 *head, np.int32(n_kept), heap, state, offset=first,
             )  # fmt: skip
             session.finish()
@@ -121,7 +119,7 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
         facts = session.download(state, N_STATE, np.int32)
         while facts[N_WISHES]:
             session.launch(
-                SOURCE, "refinement_move", self.defines, 1, 1, *head, np.int32(WISHES_A_LAUNCH), heap, state, moves
+                SOURCE, "refinement_move", self.defines, 1, 1, *head, np.int32(WISHES_PER_LAUNCH), heap, state, moves
             )
             facts = session.download(state, N_STATE, np.int32)
             session.demand(0 <= facts[N_WISHES] < n and 0 <= facts[N_MOVES] <= n, "moves without end")

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from clalign.compute.geometry import lane_backend
-from clalign.compute.meetings import Meetings, Rounds
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.group_barriers import GroupBarrier, Rounds
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.errors import Cancelled
 from clalign.stages.pairwise.long_pair_regions import Filled, Path, Region, Watch, fill, filling, follow
 from clalign.stages.pairwise.long_pair_state import Keeper, NothingKept
@@ -36,13 +36,13 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 """Choices that are compiled for other vendors in the tests."""
 
 SCORE_BITS = 28
-"""Of scores, besides the sign, so that gaps which never open stay below all of them."""
+"""Bits of scores besides the sign, so that gaps which never open stay below all of them."""
 
 Tell = Callable[[int], None]
-"""Told how many cells were computed since the last time."""
+"""Called with the number of cells computed since the last call."""
 
 
-def nobody_told(cells: int) -> None:
+def no_build_report(cells: int) -> None:
     """Compute in silence."""
 
 
@@ -59,7 +59,7 @@ class LongPairChoice(Struct, frozen=True):
     """
 
     scoring: Scoring
-    tell: Tell = nobody_told
+    tell: Tell = no_build_report
     keeper: Keeper = field(default_factory=NothingKept)
 
 
@@ -68,7 +68,7 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
 
     name = "long_pair"
 
-    def reference(self, batch: PairBatch, model: LongPairChoice, check: Check = nothing_to_check) -> PairAlignment:
+    def reference(self, batch: PairBatch, model: LongPairChoice, check: Check = no_check) -> PairAlignment:
         from clalign.reference.long_pair import alignment_by_rows
 
         def tell(cells: int) -> None:
@@ -89,7 +89,7 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
         return lambda: self._aligned(session, batch, model)
 
     def prepared(
-        self, session: KernelSession, batch: PairBatch, scoring: Scoring, how: Meetings
+        self, session: KernelSession, batch: PairBatch, scoring: Scoring, how: GroupBarrier
     ) -> tuple[Rounds, Callable[[], tuple[int, int, int]]]:
         """Return the rounds that fill the matrix of a pair, and what returns its best score and where it ends.
 
@@ -99,7 +99,7 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
         batch : PairBatch
             Of one pair, neither of them empty.
         scoring : Scoring
-        how : Meetings
+        how : GroupBarrier
             As many lanes as a group has work-items share a tile; on a processor one of them does all.
         """
         lanes = self._lanes(session)
@@ -139,7 +139,7 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
         """
         batch = PairBatch.of_query(query, SequenceBatch.from_texts([target]))
         scores_fit(chosen_pairs(batch, np.array([0])), scoring, SCORE_BITS)
-        return fill(self.matrix(session, query, target, scoring), nobody_told).end()[0]
+        return fill(self.matrix(session, query, target, scoring), no_build_report).end()[0]
 
     def _aligned(self, session: KernelSession, batch: PairBatch, model: LongPairChoice) -> PairAlignment:
         query, target = _residues(batch)

@@ -12,9 +12,15 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from clalign.compute.meetings import LAUNCHES_AT_ONCE, MeetingKernel, Meetings, Rounds, most_together
+from clalign.compute.group_barriers import (
+    LAUNCHES_BETWEEN_CHECKS,
+    BarrierKernel,
+    GroupBarrier,
+    Rounds,
+    max_concurrent_groups,
+)
 from clalign.compute.sessions import Buffer, KernelSession
-from clalign.errors import GroupsApart
+from clalign.errors import GroupsNotConcurrent
 from clalign.stages.pairwise.long_pair_rows import rows_of_lane
 from clalign.stages.pairwise.long_pair_sequences import VECTORS, Codes, Sequences
 from clalign.stages.pairwise.long_pair_state import (
@@ -31,13 +37,13 @@ from clalign.values.devices import Device
 from clalign.values.scoring import Scoring
 
 TRACED_ROWS, TRACED_COLUMNS = 4, 128
-"""Of a lane of a card, and of a tile, where each cell is held on the way back."""
+"""Rows of a lane of a GPU and columns of a tile where each cell is kept for the traceback."""
 
 VECTOR_COLUMNS, VECTOR_ACROSS = 128, 16
 """Of a tile on a processor where each cell is held, and tiles across a region at least unless they are no wider."""
 
 FILLED_ROWS, MIN_COLUMNS, MAX_COLUMNS = 16, 128, 4096
-"""Of a lane, and of a tile, where edges are all that is held."""
+"""Rows of a lane and limits of the columns of a tile where only edges are kept."""
 
 TILES_ACROSS = 7800
 """Tiles across a region at most, unless they are of `MAX_COLUMNS`: 128 columns each up to a million residues."""
@@ -49,10 +55,10 @@ BLOCK = 32
 """Columns after which a strip tells the one below it how far it is, a multiple of `AHEAD`."""
 
 PROGRESS_BYTES = 32
-"""Of a strip, so that each has a part of a line of the cache for itself."""
+"""Bytes of the progress of a strip, so that each has its own part of a cache line."""
 
 EDGE_BYTES = 8
-"""A score, and a gap."""
+"""Bytes of an edge cell: a score and a gap."""
 
 KEPT_BYTES, KEPT_SHARE = 2**30, 8
 """Edges of tiles that are kept at a time, and of which part of the device's memory they are at most."""
@@ -67,11 +73,11 @@ EDGES_EACH_WAY = 12
 CPU_CELLS, GPU_CELLS = 200_000_000, 2_000_000_000
 """Cells that a device is given before a job is asked whether to go on: of a card for the first time, and at least."""
 
-SECONDS_AT_ONCE = 0.15
-"""As many as a card computes in this time it is given from then on."""
+LAUNCH_SECONDS = 0.15
+"""Intended time of a launch on a GPU, once its speed is known."""
 
-CELLS_A_CYCLE = 1
-"""Of a compute unit of a card of NVIDIA, at least: an H200 takes 2 to 6. Of others nothing is known at first."""
+MIN_CELLS_PER_CYCLE = 1
+"""Least cells for each cycle of a compute unit of an NVIDIA GPU: an H200 computes 2 to 6. Others are not known."""
 
 METHOD = "lbs"
 """How work-groups are found that run at once; they do not meet, but each strip follows the one above it. With `launch`
@@ -392,12 +398,14 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
     done = sum(filled.n_tiles_on(diagonal) for diagonal in range(begin)) * tile_cells
     advance(done)
     kernel = filling(filled, follows=method != "launch")
-    how = Meetings(filled.n_strips if method != "launch" else min(filled.n_strips, filled.n_tiles), pair.group, method)
+    how = GroupBarrier(
+        filled.n_strips if method != "launch" else min(filled.n_strips, filled.n_tiles), pair.group, method
+    )
     if how.method != "launch":
-        how = replace(how, n_groups=max(1, min(how.n_groups, most_together(session, how, kernel))))
+        how = replace(how, n_groups=max(1, min(how.n_groups, max_concurrent_groups(session, how, kernel))))
     pace = Pace(session.device)
     # Between launches a job could be stopped with nothing to keep: a portion has no more of them than go at once.
-    most = LAUNCHES_AT_ONCE if how.method == "launch" else filled.n_diagonals
+    most = LAUNCHES_BETWEEN_CHECKS if how.method == "launch" else filled.n_diagonals
     for first, last, n_cells in _portions(filled, begin, tile_cells, pace, most):
         rounds = Rounds(session, how, kernel, last - first, first)
         watch.launched()
@@ -405,7 +413,7 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
         rounds.start()
         try:
             rounds.finish()
-        except GroupsApart:
+        except GroupsNotConcurrent:
             return filled, False
         pace.took(n_cells, time.perf_counter() - began)
         watch.paused(filled, last)
@@ -415,11 +423,11 @@ def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[F
     return filled, True
 
 
-def filling(filled: Filled, follows: bool = False) -> MeetingKernel:
+def filling(filled: Filled, follows: bool = False) -> BarrierKernel:
     """Return what fills a region, an anti-diagonal each round, or all of them if a strip follows the one above it."""
     region, pair = filled.region, filled.region.pair
     of_lanes = {} if pair.is_vector else {"FOLLOWING": int(follows)}
-    return MeetingKernel(
+    return BarrierKernel(
         pair.source, "fill",
         (
             pair.query, pair.target, pair.scores, filled.plan, region.top.buffer, region.left.buffer,
@@ -447,17 +455,17 @@ class Pace:
         self._is_known = device.kind == "cpu"
         self.cells = CPU_CELLS if device.kind == "cpu" else GPU_CELLS
         if device.kind == "gpu" and device.maker == "nvidia":
-            rate = CELLS_A_CYCLE * device.n_compute_units * device.clock_mhz * 1e6
-            self.cells = max(GPU_CELLS, int(rate * SECONDS_AT_ONCE))
+            rate = MIN_CELLS_PER_CYCLE * device.n_compute_units * device.clock_mhz * 1e6
+            self.cells = max(GPU_CELLS, int(rate * LAUNCH_SECONDS))
 
     def took(self, cells: int, seconds: float) -> None:
         """Learn from how long it has taken; a kernel may have been built in that time, so it is no slower for that."""
         if not self._is_known:
-            self.cells = max(GPU_CELLS, int(cells / max(seconds, 1e-6) * SECONDS_AT_ONCE))
+            self.cells = max(GPU_CELLS, int(cells / max(seconds, 1e-6) * LAUNCH_SECONDS))
 
 
 def _portions(
-    filled: Filled, begin: int, tile_cells: int, pace: Pace, most: int = LAUNCHES_AT_ONCE
+    filled: Filled, begin: int, tile_cells: int, pace: Pace, most: int = LAUNCHES_BETWEEN_CHECKS
 ) -> Iterator[tuple[int, int, int]]:
     """Yield the up to `most` anti-diagonals that go to a device at a time, the first and the end, and their cells."""
     diagonals = np.arange(begin, filled.n_diagonals)

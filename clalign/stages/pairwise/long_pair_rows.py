@@ -1,4 +1,4 @@
-"""How many rows of the matrix of a long pair each lane has."""
+"""Number of rows of the matrix of a long pair for each lane."""
 
 from __future__ import annotations
 

@@ -12,23 +12,23 @@ from clalign.compute.sessions import Buffer, KernelSession
 from clalign.values.scoring import Scoring
 
 NEVER_OPENS = 1 << 28
-"""What a gap costs that is never opened."""
+"""Cost of a gap that is never opened."""
 
 VECTOR_LANES, VECTORS = 16, 16
-"""Of the shape for processors: numbers in a vector, and vectors of a strip."""
+"""Numbers in a vector and vectors of a strip in the shape for processors."""
 
 REACH = 768
 """Rows and columns of a tile in the shape for processors together, at most."""
 
-FEW_BITS = 29_000
+MAX_16_BIT_SPREAD = 29_000
 """Scores of a tile that are no further apart than this are computed in 16 bits there: what is worth less than a gap
 that never comes, -30,000, must not be beyond them."""
 
-DEAREST_STEP = 20
-"""With 16 bits each further residue of a gap may cost so much: it is taken from what is worth least 128 times."""
+MAX_STEP_COST = 20
+"""Limit of the cost of each further residue of a gap with 16 bits: it is subtracted from the least score 128 times."""
 
 BEYOND = -1
-"""What a row after the end of the query scores with every letter."""
+"""Score of a row after the end of the query with every letter."""
 
 Codes = npt.NDArray[np.uint8]
 
@@ -109,7 +109,7 @@ class Sequences(Struct, frozen=True):
         """
         greatest, (first, next_one) = max(0, self.scoring.matrix.greatest), self.gaps
         farthest = REACH * (greatest + next_one) + 4 * first + greatest
-        return 16 if farthest <= FEW_BITS and next_one <= DEAREST_STEP else 32
+        return 16 if farthest <= MAX_16_BIT_SPREAD and next_one <= MAX_STEP_COST else 32
 
     def macros(self, rows: int, is_traced: bool) -> dict[str, int]:
         """Return the choices of the kernel."""

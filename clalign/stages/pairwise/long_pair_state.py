@@ -1,4 +1,4 @@
-"""How far the first pass through the matrix of a long pair has come: what has to be kept to go on from there later."""
+"""The state of the first pass through the matrix of a long pair, stored to continue it later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ State = Mapping[str, bytes]
 """Packed numbers by the names of the parts."""
 
 FASTEST = 1
-"""Of zlib: more takes much longer, and makes it little smaller."""
+"""Level of zlib: higher ones take much longer for little gain."""
 
 WIDTHS = (np.int8, np.int16, np.int32, np.int64)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.pairwise.smith_waterman_gpu import start_gpu
 from clalign.stages.pairwise.smith_waterman_trace_plan import chosen_pairs, scores_fit
 from clalign.stages.pairwise.smith_waterman_vector import start_vector
@@ -16,7 +16,7 @@ from clalign.values.scoring import PairwiseQuery
 from clalign.values.sequences import SequenceBatch
 
 SCORE_BITS = 29
-"""Of the widest scores, besides the sign; NO_SCORE in ``common/affine_rows.h`` is below all of them."""
+"""Bits of the widest scores besides the sign; NO_SCORE in ``common/affine_rows.h`` is below all of them."""
 
 
 class SmithWatermanStage(Stage[SequenceBatch, PairwiseQuery, PairScores]):
@@ -25,7 +25,7 @@ class SmithWatermanStage(Stage[SequenceBatch, PairwiseQuery, PairScores]):
     name = "smith_waterman"
     gpu_shape = "item"
 
-    def reference(self, batch: SequenceBatch, model: PairwiseQuery, check: Check = nothing_to_check) -> PairScores:
+    def reference(self, batch: SequenceBatch, model: PairwiseQuery, check: Check = no_check) -> PairScores:
         from clalign.reference.smith_waterman import pair_score
 
         values = np.empty(len(batch), np.int32)

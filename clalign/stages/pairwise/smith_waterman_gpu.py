@@ -1,4 +1,4 @@
-"""How the shapes of Smith-Waterman for GPUs are launched on a batch.
+"""Launches of the shapes of Smith-Waterman for GPUs on a batch.
 
 Most targets go two at a time to a work-item (`item`). Those that are long for this batch would keep a few
 work-items busy after all others are done; lanes share them (`lanes`). What 16 bits may not hold, and letters
@@ -42,19 +42,19 @@ UNSCORED_LETTER = 255
 MAX_WORD = 32767
 
 MAX_FACTOR_GAIN, MIN_FACTOR_GAIN = 31, -32
-"""What a byte holds four times over."""
+"""Limits of a factor that fits a byte four times."""
 
 STRIP_OVERHEAD = 4.0
-"""What goes on between the rows of a strip takes as long as so many rows."""
+"""Overhead of a strip in units of the time of a row."""
 
 FEW_LANES, MANY_LANES = (8, 16), (32,)
-"""How many lanes may share long targets, and the longest ones; what suits the query is taken."""
+"""Numbers of lanes that may share long targets, and the longest ones; the query decides."""
 
 NARROW_BACKENDS = (1, 3)
-"""Backends of ``common/lanes.h`` that know groups of fewer lanes."""
+"""Backends of ``common/lanes.h`` with groups of fewer lanes."""
 
-CREWS = {1: 32, 3: 64}
-"""Work-items that run in step, for these backends: a work-group has so many at least."""
+LOCKSTEP_ITEMS = {1: 32, 3: 64}
+"""Work-items that run in lockstep, by backend: the least size of a work-group."""
 
 
 def letter_classes(matrix: SubstitutionMatrix) -> npt.NDArray[np.uint8]:
@@ -402,7 +402,7 @@ def _launch_lanes(
     defines = {"GROUP": group, **defines, "LANES": lanes, "ROWS": height // lanes}
     per_lanes = 8 * listed.longest if n_strips > 1 else 0
     room = min(tuning.most_scratch, device.max_buffer_bytes or tuning.most_scratch)
-    least = max(lanes, CREWS.get(defines["LANE_BACKEND"], lanes))
+    least = max(lanes, LOCKSTEP_ITEMS.get(defines["LANE_BACKEND"], lanes))
     group = defines["GROUP"] = group_with_room(defines["GROUP"], least, per_lanes // lanes, room)
     per_group = group // lanes
     n_groups = min(-(-listed.most // (per_group * at_once)), device.n_compute_units * tuning.lane_groups)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, no_check
 from clalign.errors import OptionError
 from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
@@ -44,7 +44,7 @@ MATRICES_SHARE = 0.5
 ROUND = 64
 """The longest query counts as a multiple of this, so that few kernels serve all lengths."""
 
-CELLS_A_LAUNCH = 2**25
+CELLS_PER_LAUNCH = 2**25
 """One core does so many in about a tenth of a second."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
@@ -147,7 +147,7 @@ class _PairLadderStage(Stage[PairBatch, Scoring, list[PairAlignment]]):
 
     name = "smith_waterman_ladder"
 
-    def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> list[PairAlignment]:
+    def reference(self, batch: PairBatch, model: Scoring, check: Check = no_check) -> list[PairAlignment]:
         return SMITH_WATERMAN_TRACE.reference(batch, model, check)
 
     def start(self, session: KernelSession, batch: PairBatch, model: Scoring) -> Callable[[], list[PairAlignment]]:
@@ -179,7 +179,7 @@ class SequentialLadderStage(_PairLadderStage):
         matrix = job.height * job.width
         ends, paths = session.allocate(4 * N_ENDS * n), session.allocate(n * job.room)
         arguments = [*job.arguments(session, slice(n)), session.zeros(4 * matrix), session.zeros(2 * matrix)]
-        step = max(1, CELLS_A_LAUNCH // matrix)
+        step = max(1, CELLS_PER_LAUNCH // matrix)
         for first in range(0, n, step):
             pairs = np.int32(first), np.int32(min(first + step, n))
             session.launch(SEQUENTIAL_SOURCE, ENTRY, self.defines, 1, 1, *arguments, ends, paths, *pairs)

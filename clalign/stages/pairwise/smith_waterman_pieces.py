@@ -22,7 +22,7 @@ times the residues of the targets.
 """
 
 MIN_TRACED = 4
-"""The same for pieces that are traced."""
+"""Least length of traced pieces in units of their overlap."""
 
 UNLIMITED = 2**40
 """More residues than any target has."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.pairwise.smith_waterman_pieces import cut_pairs
 from clalign.stages.pairwise.smith_waterman_trace_lanes import start_lanes
 from clalign.stages.pairwise.smith_waterman_trace_plan import Traces, chosen_pairs, without_pairs
@@ -38,7 +38,7 @@ class SmithWatermanTraceStage(Stage[PairBatch, Scoring, Alignments]):
 
     name = "smith_waterman_trace"
 
-    def reference(self, batch: PairBatch, model: Scoring, check: Check = nothing_to_check) -> Alignments:
+    def reference(self, batch: PairBatch, model: Scoring, check: Check = no_check) -> Alignments:
         from clalign.reference.long_pair import alignment_by_rows
 
         found = []

@@ -1,4 +1,4 @@
-"""How the tracing kernel for GPUs is launched."""
+"""Launches of the tracing kernel for GPUs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GROUP = 128
 """Work-items that share the matrix in local memory."""
 
 WALK_GROUP = 64
-"""Work-items a group where each has a pair of its own."""
+"""Work-items of a group in which each has a pair of its own."""
 
 FOLLOW = -1
 """In place of a wave: the blocks where the paths are."""
@@ -42,7 +42,7 @@ MAX_SCRATCH = 2**31
 """Bytes of edges and directions that one launch may take, where the device gives as many."""
 
 MEMORY_SHARE = 0.25
-"""The same as a share of the device's largest buffer."""
+"""Share of the device's largest buffer that edges and directions of one launch may take."""
 
 MAX_SCORE_BITS = 25
 """Scores share 31 bits with the row that they are in."""

@@ -1,4 +1,4 @@
-"""What both shapes of the tracing kernel are told, and how what they find comes back."""
+"""Arguments and results of both shapes of the tracing kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the tracing kernel for CPUs is launched."""
+"""Launches of the tracing kernel for CPUs."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ BLOCK = 32
 """Rows and columns of a block whose edges are kept."""
 
 MAX_GROUP_BYTES = 2**26
-"""Pairs whose edges would take more in a group are long: they are done one by one."""
+"""Pairs whose edges would take more in a group are long: they are computed one by one."""
 
 LIKENESS = 1.3
-"""Queries in a group differ in length by no more than this factor."""
+"""Limit of the ratio of the lengths of queries in a group."""
 
 CHANCE_MATCHES = 40
-"""So many equal residues are a good local alignment of sequences that have nothing to do with each other."""
+"""Equal residues in a good local alignment of unrelated sequences."""
 
 MAX_SCORE_BITS = 29
 """Sums of two numbers of so many bits fit an int."""

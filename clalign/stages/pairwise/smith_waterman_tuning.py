@@ -1,4 +1,4 @@
-"""The numbers by which the kernels of Smith-Waterman are fitted to a device."""
+"""Tuning of the kernels of Smith-Waterman."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PairTuning(Tuning):
     long_percent: int = choice(60, "Smith-Waterman: percent of the time for a target", 40, 60, 75, 100, shape="item")
     longest_percent: int = choice(
         25, "Smith-Waterman: percent of the time for few lanes", 25, 50, 75, 150, shape="item"
-    )  # fmt: skip
+    )
     least_long: int = choice(16, "Smith-Waterman: residues of targets for lanes")
     most_scratch: int = choice(2**28, "Smith-Waterman: bytes for the edges of strips", nvidia=2**31)
     vector_bits: int = choice(512, "Smith-Waterman: bits of all lanes", 256, 512, 1024, shape="vector")

@@ -31,17 +31,18 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 """Choices that are compiled for other vendors in the tests."""
 
 MAX_BYTE_SCORE = 20
-"""Where two letters can score more, the scores of many sequences do not fit a byte."""
+"""Limit of the score of two letters for computation in bytes; with more, many sequences do not fit."""
 
 PIECE_SHARE = 0.25
-"""Of its own a piece of a target has so much of what each lane gets, or lanes would wait for the longest ones."""
+"""Length of a piece without its overlap, as a share of the work of a lane, so that lanes need not wait for long
+pieces."""
 
 
-MIN_ALONE = 2e7
-"""Cells of a query and a target that may have all of the device for themselves."""
+MIN_CELLS_ALONE = 2e7
+"""Least number of cells of a pair that may occupy the whole device."""
 
-MAX_ALONE = 64
-"""Targets of a batch that are looked at whether they had better be alone."""
+MAX_TARGETS_ALONE = 64
+"""Limit of the targets of a batch that are considered for being computed one at a time."""
 
 LANE_SHARE = 8
 """A lane takes so many times as long for a target as a core that has it alone; all lanes of a core together do so many
@@ -102,7 +103,7 @@ class _Order(Struct, frozen=True):
     Attributes
     ----------
     first : int32[]
-        Up to `MAX_ALONE` of them, and one more.
+        Up to `MAX_TARGETS_ALONE` of them, and one more.
     n_residues : int
         Of all.
     listed, count : Buffer
@@ -124,7 +125,7 @@ def _order(session: KernelSession, batch: SequenceBatch, n_alone: int = 0) -> _O
         left = order[n_alone:]
         listed = session.upload(left if len(left) else order)
         count = session.upload(np.array([len(left)], np.uint32))
-        return _Order(order[: MAX_ALONE + 1].copy(), int(batch.n_cells(1)), listed, count)
+        return _Order(order[: MAX_TARGETS_ALONE + 1].copy(), int(batch.n_cells(1)), listed, count)
 
     return session.cached(f"longest first but {n_alone}", batch, make)
 
@@ -179,7 +180,7 @@ def _start_whole(
     """Enqueue the kernels on targets as they are; those that are long beside the others follow one by one."""
     lengths, order = batch.lengths, _order(session, batch)
     longest = lengths[order.first].astype(np.int64)
-    may_be = int((longest[:MAX_ALONE] * model.length >= MIN_ALONE).sum())
+    may_be = int((longest[:MAX_TARGETS_ALONE] * model.length >= MIN_CELLS_ALONE).sum())
     longest_other = int(longest[may_be]) if may_be < len(longest) else 0
     n_cores = max(1, session.device.n_compute_units)
     n_alone = alone(longest[:may_be], longest_other, order.n_residues, n_cores)

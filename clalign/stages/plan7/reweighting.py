@@ -27,16 +27,16 @@ NEVER = -(2**28)
 """Below every score that matters; a sum with one or two of them still fits 32 bits."""
 
 LOST = IMPOSSIBLE // 2
-"""Scores below this stand for what cannot happen."""
+"""Scores below this stand for impossible steps."""
 
-LARGEST = 2**26
+MAX_SCORE = 2**26
 """Scores of a model that is reweighted are smaller than this."""
 
 LOCAL_BEGIN = -20_000
 """A model of which every node begins with a better score than this is one for local alignments."""
 
-LONGEST = 2**17
-"""Inserts that the penalties outweigh, where a long insert gains something at all."""
+MAX_INSERTS = 2**17
+"""Limit of the inserts that the penalties outweigh, if a long insert gains anything."""
 
 UNLIMITED = 2**31 - 1
 
@@ -103,7 +103,7 @@ def reweighted(profile: IntegerProfile) -> ReweightedScores | None:
     insert[:, m - 1] = 0
     if special.n_loop or special.c_loop or (can_repeat and special.j_loop):
         return None
-    if min(special.n_move, special.e_move, special.c_move, begin.min(), match.min(), insert.min()) < -LARGEST:
+    if min(special.n_move, special.e_move, special.c_move, begin.min(), match.min(), insert.min()) < -MAX_SCORE:
         return None
     leaving = {kind: profile.transitions[kind, 1:].astype(np.int64) for kind in (MM, MI, MD, IM, II, DM, DD)}
     penalty = _penalty(leaving, match, insert, begin)
@@ -128,7 +128,7 @@ def reweighted(profile: IntegerProfile) -> ReweightedScores | None:
     if max(int(np.abs(values).max()) for values in steps.values()) > -NEVER:
         return None
     again = special.e_loop + special.j_move if can_repeat else 4 * NEVER
-    longest = LONGEST if _insert_gain(profile.transitions[II, 1:], insert) else UNLIMITED
+    longest = MAX_INSERTS if _insert_gain(profile.transitions[II, 1:], insert) else UNLIMITED
     return ReweightedScores(
         **steps, match=match, insert=insert, longest=longest, is_local=bool(begin.min() > LOCAL_BEGIN),
         start=special.n_move, again=again, leave=special.e_move + special.c_move,
@@ -144,6 +144,6 @@ def _penalty(leaving: dict[int, Row], match: npt.NDArray[np.int64], insert: npt.
     """Return more than any path can gain between two steps, begins included."""
     inner = {kind: np.append(scores[:-1], -1) for kind, scores in leaving.items()}
     matches = int(np.maximum(match.max(axis=0), 0).sum())
-    inserts = int(np.maximum(insert.max(axis=0), 0).sum()) + _insert_gain(leaving[II], insert) * LONGEST
+    inserts = int(np.maximum(insert.max(axis=0), 0).sum()) + _insert_gain(leaving[II], insert) * MAX_INSERTS
     steps = sum(max(0, int(scores.max())) for scores in inner.values()) * len(begin)
     return matches + inserts + steps - min(0, int(begin.min())) + 1_000_000

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.plan7.viterbi_shapes import (
     VARIANTS,
     can_strip,
@@ -32,7 +32,7 @@ class ViterbiStage(Stage[SequenceBatch, IntegerProfile, Scores]):
 
     name = "viterbi"
 
-    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = no_check) -> Scores:
         from clalign.reference.viterbi import viterbi_score
 
         offsets = batch.offsets

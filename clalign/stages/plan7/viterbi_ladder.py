@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.errors import OptionError
 from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.plan7.viterbi import VITERBI
@@ -38,7 +38,7 @@ AXES: dict[str, tuple[str | int, ...]] = {
 WARP = 32
 BANK_PADDING = 33
 CONSTANT_BYTES = 65536
-"""What every device has as constant memory."""
+"""Constant memory in bytes that every device has."""
 
 STACK_BYTES = 2**22
 """A CPU's driver keeps the private memory of a whole work-group on the stack of a thread."""
@@ -51,7 +51,7 @@ MAX_SLOTS = 2**31 - 1
 LAUNCHES_BETWEEN_WAITS = 1000
 
 SECOND_QUEUE = object()
-"""What a session keeps its second queue for."""
+"""Key of the second queue of a session."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     SOURCE: (
@@ -155,7 +155,7 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         super().__init__(None, **defines)
         self.choices = choices
 
-    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Scores:
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = no_check) -> Scores:
         return VITERBI.reference(batch, model, check)
 
     def macros(self, n_nodes: int, n_letters: int) -> dict[str, int]:

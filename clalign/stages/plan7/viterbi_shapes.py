@@ -1,4 +1,4 @@
-"""How each shape of the Viterbi kernel is launched on a batch."""
+"""Launches of the shapes of the Viterbi kernel on a batch."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ LONG_BLOCK = 4
 """Residues that the skewed form takes at once of a long sequence."""
 
 ABOVE_SCORES = 2**30
-"""No sequence and model that fit a device have such a score."""
+"""A score above those of all sequences and models that fit a device."""
 
 EASY_NODES = 32
-"""Models shorter than this are met by chance in any long sequence."""
+"""Shorter models match any long sequence by chance."""
 
 LONG_SHARE = 1.5
 """A sequence with more than this times the residues that a work-item gets on average is for `lanes`."""
@@ -48,7 +48,7 @@ MIN_LONG, MAX_LONG = 512, 8192
 """Whatever the average, sequences up to the first are not long, and those beyond the second are."""
 
 EVERYTHING = object()
-"""Key of what a session keeps for all batches and models."""
+"""Key of values that a session keeps for all batches and models."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     "viterbi_item": (

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import lane_backend, one_a_core
-from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, no_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.stages.plan7.viterbi_tables import (
     emission_table,
@@ -26,7 +26,7 @@ VECTOR_LANES = 8
 """Lanes of the shape for CPUs."""
 
 STEP_INSERT, STEP_BEGINS, STEP_NODE_SHIFT = 1, 2, 2
-"""What the kernels write for a residue (``common/plan7_traceback.h``)."""
+"""Bits of a step that kernels write for a residue (``common/plan7_traceback.h``)."""
 
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that the directions of one launch may take."""
@@ -50,7 +50,7 @@ class ViterbiTraceStage(Stage[SequenceBatch, IntegerProfile, Paths]):
 
     name = "viterbi_trace"
 
-    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = nothing_to_check) -> Paths:
+    def reference(self, batch: SequenceBatch, model: IntegerProfile, check: Check = no_check) -> Paths:
         from clalign.reference.viterbi_trace import viterbi_trace
 
         offsets = batch.offsets

@@ -1,4 +1,4 @@
-"""The numbers by which the Viterbi kernels are fitted to a device."""
+"""Tuning of the Viterbi kernels."""
 
 from __future__ import annotations
 

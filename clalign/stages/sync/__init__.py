@@ -1,1 +1,1 @@
-"""Programs whose work-groups meet: their kernels, and what computes the same in one."""
+"""Programs with barriers across work-groups, and their plain forms."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.meetings import MeetingKernel, Meetings, Rounds
-from clalign.compute.sessions import Argument, Check, KernelSession, Stage, nothing_to_check
-from clalign.errors import GroupsApart, OptionError
+from clalign.compute.group_barriers import BarrierKernel, GroupBarrier, Rounds
+from clalign.compute.sessions import Argument, Check, KernelSession, Stage, no_check
+from clalign.errors import GroupsNotConcurrent, OptionError
 from clalign.values.devices import Device
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 SOURCE = "bitonic_sort_item"
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    SOURCE: ({"KEY_BITS": 64}, {"MEETING": 0}, {"MEETING": 4, "TILE_LOG": 9})
+    SOURCE: ({"KEY_BITS": 64}, {"BARRIER_METHOD": 0}, {"BARRIER_METHOD": 4, "TILE_LOG": 9})
 }
 """Choices that are compiled for other vendors in the tests."""
 
@@ -32,7 +32,7 @@ TILE_LOG = 10
 MAX_KEYS = 1 << 30
 
 GROUP = {"cpu": 1, "gpu": 256, "accelerator": 256}
-GROUPS_A_UNIT = {"cpu": 1, "gpu": 16, "accelerator": 4}
+GROUPS_PER_UNIT = {"cpu": 1, "gpu": 16, "accelerator": 4}
 
 Keys = npt.NDArray[np.unsignedinteger[Any]]
 Order = npt.NDArray[np.uint32]
@@ -73,13 +73,13 @@ def rounds_of(n: int, tile_log: int = TILE_LOG) -> npt.NDArray[np.int32]:
     return np.array(found, np.int32)
 
 
-def usual_meetings(device: Device) -> Meetings:
+def default_barrier(device: Device) -> GroupBarrier:
     """Return groups for a device that end a round with their launch: no device is known that gains by others."""
     kind = device.kind
-    return Meetings(GROUPS_A_UNIT[kind] * max(1, device.n_compute_units), min(GROUP[kind], device.max_work_group))
+    return GroupBarrier(GROUPS_PER_UNIT[kind] * max(1, device.n_compute_units), min(GROUP[kind], device.max_work_group))
 
 
-class BitonicSortStage(Stage[Keys, Meetings | None, Order]):
+class BitonicSortStage(Stage[Keys, GroupBarrier | None, Order]):
     """The places of keys (uint32[n] or uint64[n]) in rising order; equal ones stay in order.
 
     Its model is how the groups meet; if not all run at once each round is a launch.
@@ -87,21 +87,21 @@ class BitonicSortStage(Stage[Keys, Meetings | None, Order]):
 
     name = "bitonic_sort"
 
-    def reference(self, batch: Keys, model: Meetings | None, check: Check = nothing_to_check) -> Order:
+    def reference(self, batch: Keys, model: GroupBarrier | None, check: Check = no_check) -> Order:
         from clalign.reference.bitonic_sort import sorted_order
 
         del model, check
         return sorted_order(batch)
 
     def prepared(
-        self, session: KernelSession, batch: Keys, how: Meetings
+        self, session: KernelSession, batch: Keys, how: GroupBarrier
     ) -> tuple[Rounds, Callable[[], Callable[[], Order]]]:
         """Return the rounds that sort keys, ready to begin, and what then starts to fetch the order."""
         n, defines = np.uint32(len(batch)), {"KEY_BITS": 8 * batch.dtype.itemsize, "TILE_LOG": TILE_LOG, **self.defines}
         items = session.allocate(2 * batch.nbytes)
 
         def for_each(entry: str, *arguments: Argument) -> None:
-            usual = usual_meetings(session.device)
+            usual = default_barrier(session.device)
             session.launch(SOURCE, entry, defines, usual.n_groups * usual.size, usual.size, *arguments)
 
         def order() -> Callable[[], Order]:
@@ -111,10 +111,10 @@ class BitonicSortStage(Stage[Keys, Meetings | None, Order]):
 
         for_each("pair_keys", session.upload(batch), n, items)
         rounds = rounds_of(len(batch), self.defines.get("TILE_LOG", TILE_LOG))
-        kernel = MeetingKernel(SOURCE, "bitonic_rounds", (items, n, session.upload(rounds)), defines)
+        kernel = BarrierKernel(SOURCE, "bitonic_rounds", (items, n, session.upload(rounds)), defines)
         return Rounds(session, how, kernel, len(rounds)), order
 
-    def start(self, session: KernelSession, batch: Keys, model: Meetings | None) -> Callable[[], Order]:
+    def start(self, session: KernelSession, batch: Keys, model: GroupBarrier | None) -> Callable[[], Order]:
         if batch.dtype not in (np.uint32, np.uint64) or len(batch) > MAX_KEYS:
             raise OptionError(
                 f"{len(batch):,} keys of {batch.dtype} cannot be sorted.",
@@ -122,7 +122,7 @@ class BitonicSortStage(Stage[Keys, Meetings | None, Order]):
             )
         if not len(batch):
             return lambda: np.empty(0, np.uint32)
-        how = model or usual_meetings(session.device)
+        how = model or default_barrier(session.device)
         rounds, order = self.prepared(session, batch, how)
         rounds.start()
         fetched = order()
@@ -130,9 +130,9 @@ class BitonicSortStage(Stage[Keys, Meetings | None, Order]):
         def collect() -> Order:
             try:
                 rounds.finish()
-            except GroupsApart as error:
+            except GroupsNotConcurrent as error:
                 log.warning("%s Each round becomes a launch.", error.message)
-                return self.start(session, batch, Meetings(how.n_groups, how.size))()
+                return self.start(session, batch, GroupBarrier(how.n_groups, how.size))()
             return fetched()
 
         return collect

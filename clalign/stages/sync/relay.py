@@ -1,4 +1,4 @@
-"""Groups that pass numbers on from round to round: nothing but meetings, to see that they hold and what they cost."""
+"""Groups that pass numbers on from round to round: barriers alone, to test them and to measure their cost."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.meetings import MeetingKernel, Meetings, Rounds
-from clalign.compute.sessions import Check, KernelSession, Stage, nothing_to_check
+from clalign.compute.group_barriers import BarrierKernel, GroupBarrier, Rounds
+from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 
 SOURCE = "relay_item"
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: tuple({"MEETING": method} for method in (0, 2, 3, 4))}
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    SOURCE: tuple({"BARRIER_METHOD": method} for method in (0, 2, 3, 4))
+}
 """Choices that are compiled for other vendors in the tests."""
 
 Numbers = npt.NDArray[np.uint32]
@@ -23,23 +25,23 @@ class RelayStage(Stage[Numbers, int, Numbers]):
 
     Parameters
     ----------
-    how : Meetings
+    how : GroupBarrier
         For as many groups of the same size as there are numbers of; those that did not take part are left out.
     """
 
     name = "relay"
 
-    def __init__(self, how: Meetings, **defines: int) -> None:
+    def __init__(self, how: GroupBarrier, **defines: int) -> None:
         super().__init__("item", **defines)
         self.how = how
 
-    def reference(self, batch: Numbers, model: int, check: Check = nothing_to_check) -> Numbers:
+    def reference(self, batch: Numbers, model: int, check: Check = no_check) -> Numbers:
         from clalign.reference.relay import relayed
 
         return relayed(batch, model, check)
 
     def prepared(
-        self, session: KernelSession, batch: Numbers, model: int, how: Meetings
+        self, session: KernelSession, batch: Numbers, model: int, how: GroupBarrier
     ) -> tuple[Rounds, Callable[[int], Numbers]]:
         """Return the rounds, ready to begin, and what returns the numbers of those groups that took part in them."""
         both = session.allocate(2 * batch.nbytes)
@@ -49,7 +51,7 @@ class RelayStage(Stage[Numbers, int, Numbers]):
             halves: Numbers = session.download(both, (2, *batch.shape), np.uint32)
             return halves[model % 2, :n]
 
-        return Rounds(session, how, MeetingKernel(SOURCE, "relay", (both,), self.defines), model), found
+        return Rounds(session, how, BarrierKernel(SOURCE, "relay", (both,), self.defines), model), found
 
     def start(self, session: KernelSession, batch: Numbers, model: int) -> Callable[[], Numbers]:
         rounds, found = self.prepared(session, batch, model, self.how)

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QPainter
 
-from clalign.compute.sessions import nothing_to_check
+from clalign.compute.sessions import no_check
 from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
@@ -117,6 +117,6 @@ class DotPicture:
         area = QRectF(EDGE, EDGE + HEAD, DOT_PLOT_SIDE, DOT_PLOT_SIDE)
         plots = [self._plot]
         if self._plot.closer is not None and is_coarse(self._plot, self._frame, self._shown):
-            plots.append(self._plot.closer(*part_around(self._plot, self._shown), nothing_to_check))
+            plots.append(self._plot.closer(*part_around(self._plot, self._shown), no_check))
         images = [dot_image(plot, self._style, shrinking(plot, self._frame, self._shown)) for plot in plots]
         paint_dots(painter, area, self._plot, images, self._shown, self._style)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TextIO
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, Session, nothing_to_check
+from clalign.compute.sessions import Check, Session, no_check
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.commands import Command, Input
@@ -91,7 +91,7 @@ class MotifStage:
 
     name = "motif"
 
-    def reference(self, batch: SequenceBatch, model: Codes, check: Check = nothing_to_check) -> npt.NDArray[np.int32]:
+    def reference(self, batch: SequenceBatch, model: Codes, check: Check = no_check) -> npt.NDArray[np.int32]:
         """Count with Python."""
         wanted, counts = model.tobytes(), []
         for start, end in zip(batch.offsets[:-1].tolist(), batch.offsets[1:].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Launches whose work-groups meet between rounds (``common/group_meetings.h``), and how many a device runs at once."""
+"""Barriers across the work-groups of a launch (``common/group_barriers.h``), and how many of them run at once."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ from msgspec.structs import replace
 
 from clalign.compute.geometry import lane_backend
 from clalign.compute.sessions import Argument, KernelSession
-from clalign.errors import GroupsApart, OptionError
+from clalign.errors import GroupsNotConcurrent, OptionError
 from clalign.values.devices import Device
 
 METHODS = {"launch": 0, "lbs": 1, "ilbs": 2, "lfs": 3, "ulfs": 4}
-"""How groups wait for each other, and MEETING: by the end of a launch, a counter, counters of sets, words, a tree."""
+"""Methods of a barrier with their values of BARRIER_METHOD: the end of a launch, a counter, counters of sets, words, a
+tree."""
 
 NO_POLL, POLL_TO_MEET, POLL_TO_COUNT = range(3)
 
 LINE, POLL_CLOSED = 32, 1 << 30
 GAVE_UP, BALLOT = 0, LINE
 FIXED_LINES, LINES_A_GROUP = 3, 1
-"""Of words: a counter for each set, of which there are no more than groups, or four words of a tree of all groups."""
+"""Lines of words: a counter for each set, of which there are no more than groups, or four words of a tree."""
 
-PATIENCE = {"cpu": 1 << 25, "gpu": 1 << 21, "accelerator": 1 << 21}
-"""Readings of a word before a group gives up: about two seconds."""
+MAX_READINGS = {"cpu": 1 << 25, "gpu": 1 << 21, "accelerator": 1 << 21}
+"""Limit of the readings of a word before a group gives up: about two seconds."""
 
-POLL_PATIENCE = {"cpu": 1 << 22, "gpu": 1 << 15, "accelerator": 1 << 15}
-"""Readings before a poll is closed: long enough for all groups to begin that can."""
+MAX_POLL_READINGS = {"cpu": 1 << 22, "gpu": 1 << 15, "accelerator": 1 << 15}
+"""Limit of the readings before a poll is closed, enough for all groups that can run to begin."""
 
-ASKED_A_UNIT = {"cpu": 4, "gpu": 64, "accelerator": 64}
-"""Groups a compute unit that are asked to come when it is counted how many do: more than any device runs."""
+PROBED_GROUPS_PER_UNIT = {"cpu": 4, "gpu": 64, "accelerator": 64}
+"""Groups for each compute unit in a count of concurrent groups: more than any device runs."""
 
-LAUNCHES_AT_ONCE = 512
-"""Steps that are enqueued before the host looks whether it is to go on."""
+LAUNCHES_BETWEEN_CHECKS = 512
+"""Steps that are enqueued between two checks for cancelling."""
 
 
-class Meetings(Struct, frozen=True):
-    """How the groups of a launch meet.
+class GroupBarrier(Struct, frozen=True):
+    """A barrier across the groups of a launch.
 
     Attributes
     ----------
@@ -47,14 +48,14 @@ class Meetings(Struct, frozen=True):
     method : str
         One of `METHODS`.
     sets : int
-        Of ILBS; 0 for the root of the number of groups.
+        Number of sets of ILBS; 0 for the root of the number of groups.
     discovered : bool
-        Whether only those take part that are found to run when the first rounds begin.
+        Whether only the groups take part that are found to run when the first rounds begin.
 
     Raises
     ------
     OptionError
-        If a method cannot do this.
+        If the method does not allow these values.
     """
 
     n_groups: int
@@ -66,20 +67,22 @@ class Meetings(Struct, frozen=True):
     def __post_init__(self) -> None:
         n, size = self.n_groups, self.size
         if self.method not in METHODS:
-            raise OptionError(f'There is no method "{self.method}".', f"There are: {', '.join(METHODS)}.")
+            raise OptionError(f'There is no method "{self.method}".', f"Give one of: {', '.join(METHODS)}.")
         if n < 1 or size < 1:
-            raise OptionError(f"{n:,} groups of {size:,} cannot meet.", "Ask for at least one of one work-item.")
+            raise OptionError(
+                f"{n:,} groups of {size:,} work-items are too few.", "Give at least one group of one work-item."
+            )
         if not 0 <= self.sets <= n:
-            raise OptionError(f"{n:,} groups cannot be in {self.sets:,} sets.", f"Ask for 1 to {n:,} sets.")
+            raise OptionError(f"{n:,} groups cannot be in {self.sets:,} sets.", f"Give 1 to {n:,} sets.")
         if self.method == "lfs" and n > size:
             raise OptionError(
-                f"LFS watches no more groups than a group has work-items: {n:,} are more than {size:,}.", "Take ULFS."
+                f"LFS allows no more groups than a group has work-items: {n:,} are more than {size:,}.", "Use ULFS."
             )
         if self.method == "ulfs" and size < 2 <= n:
-            raise OptionError("ULFS needs groups of two work-items at least.", "Take LBS, or larger groups.")
+            raise OptionError("ULFS needs groups of at least two work-items.", "Use LBS, or larger groups.")
         if self.discovered and self.method == "launch":
             raise OptionError(
-                "Groups of several launches need not run at once, so none is discovered.", "Take another method."
+                "Groups of several launches need not run at once, so none is discovered.", "Use another method."
             )
 
     @property
@@ -96,14 +99,14 @@ class Meetings(Struct, frozen=True):
         return levels
 
 
-class MeetingKernel(Struct, frozen=True):
-    """A kernel whose first parameters are facts and words of its meetings, and whose last are its first and last round.
+class BarrierKernel(Struct, frozen=True):
+    """A kernel whose first parameters are facts and words of its barriers, and whose last are its first and last round.
 
     Attributes
     ----------
     source, entry : str
     arguments : tuple
-        What stands between.
+        The parameters in between.
     defines : dict
     """
 
@@ -114,37 +117,37 @@ class MeetingKernel(Struct, frozen=True):
 
 
 class Rounds:
-    """Rounds of a kernel, ready to begin; to be made anew for each time.
+    """Rounds of a kernel, to be started once.
 
     Parameters
     ----------
     session : KernelSession
-    how : Meetings
-    kernel : MeetingKernel
+    how : GroupBarrier
+    kernel : BarrierKernel
     n_rounds : int
     first : int
-        The first of them.
+        Number of the first round.
     """
 
     def __init__(
-        self, session: KernelSession, how: Meetings, kernel: MeetingKernel, n_rounds: int, first: int = 0
+        self, session: KernelSession, how: GroupBarrier, kernel: BarrierKernel, n_rounds: int, first: int = 0
     ) -> None:
         self._session, self.how, self.kernel, self.n_rounds, self.first = session, how, kernel, n_rounds, first
         backend = lane_backend(session.device)["LANE_BACKEND"]
-        self._defines = {"LANE_BACKEND": backend, **kernel.defines, "MEETING": METHODS[how.method]}
+        self._defines = {"LANE_BACKEND": backend, **kernel.defines, "BARRIER_METHOD": METHODS[how.method]}
         self._begin(POLL_TO_MEET if how.discovered else NO_POLL, how.n_groups)
 
     def _begin(self, poll: int, wanted: int) -> None:
         session, how, kind = self._session, self.how, self._session.device.kind
-        facts = [PATIENCE[kind], how.chosen_sets, poll, POLL_PATIENCE[kind], wanted]
+        facts = [MAX_READINGS[kind], how.chosen_sets, poll, MAX_POLL_READINGS[kind], wanted]
         self._facts = session.upload(np.array(facts, np.int32))
         self._words = session.zeros(4 * LINE * (FIXED_LINES + LINES_A_GROUP * how.n_groups))
 
     def start(self) -> None:
-        """Enqueue them."""
+        """Enqueue the rounds."""
         if METHODS[self.how.method] == 0:
             for number in range(self.first, self.first + self.n_rounds):
-                if number > self.first and (number - self.first) % LAUNCHES_AT_ONCE == 0:
+                if number > self.first and (number - self.first) % LAUNCHES_BETWEEN_CHECKS == 0:
                     self._session.finish()
                     self._session.check()
                 self._launch(number, number + 1)
@@ -159,50 +162,50 @@ class Rounds:
         )  # fmt: skip
 
     def finish(self) -> int:
-        """Wait for them, and return how many groups took part.
+        """Wait for the rounds and return how many groups took part.
 
         Raises
         ------
-        GroupsApart
-            If a group did not come.
+        GroupsNotConcurrent
+            If a group did not reach a barrier.
         """
         words = self._session.download(self._words, BALLOT + 1, np.int32)
-        self._session.finish()  # nothing runs any more; the session lets go of what the kernels had
+        self._session.finish()  # so that the session releases the memory of the kernels
         if words[GAVE_UP]:
-            raise apart(self._session.device, self.how, int(words[GAVE_UP]))
+            raise missing_group_error(self._session.device, self.how, int(words[GAVE_UP]))
         return int(words[BALLOT]) & ~POLL_CLOSED if self.how.discovered else self.how.n_groups
 
     def count(self) -> int:
-        """Return how many of the groups run at once; no round is run."""
+        """Return how many of the groups run at once, without running a round."""
         self._begin(POLL_TO_COUNT, self.how.n_groups)
         self._launch(0, 0)
         return int(self._session.download(self._words, BALLOT + 1, np.int32)[BALLOT]) & ~POLL_CLOSED
 
 
-def apart(device: Device, how: Meetings, meeting: int) -> GroupsApart:
-    """Return the error that not all groups came."""
-    return GroupsApart(
-        f"{device.name} did not run {how.n_groups:,} groups of {how.size:,} work-items at once: meeting"
-        f" {meeting:,} was given up.",
-        "Ask for fewer groups, or for one launch a step (method launch).",
+def missing_group_error(device: Device, how: GroupBarrier, barrier: int) -> GroupsNotConcurrent:
+    """Return the error for a group that did not reach a barrier."""
+    return GroupsNotConcurrent(
+        f"{device.name} did not run {how.n_groups:,} groups of {how.size:,} work-items at once: barrier"
+        f" {barrier:,} was given up.",
+        "Use fewer groups, or one launch for each step (method launch).",
     )
 
 
-def found_together(session: KernelSession, how: Meetings, kernel: MeetingKernel) -> int:
-    """Return how many of the groups that are asked for run at once: with fewer than all of them none is to wait."""
+def count_concurrent_groups(session: KernelSession, how: GroupBarrier, kernel: BarrierKernel) -> int:
+    """Return how many of the groups run at once; with fewer than all of them none may wait."""
     return Rounds(session, replace(how, discovered=False), kernel, 0).count()
 
 
-def most_together(session: KernelSession, how: Meetings, kernel: MeetingKernel) -> int:
-    """Return how many groups of a size and method a device runs at once, found out once for a device and driver.
+def max_concurrent_groups(session: KernelSession, how: GroupBarrier, kernel: BarrierKernel) -> int:
+    """Return how many groups of a size and method a device runs at once, measured once for a device and driver.
 
-    It is asked with many groups; of how many there are in `how` does not matter.
+    The number of groups in `how` does not matter.
     """
     device = session.device
-    asked = ASKED_A_UNIT[device.kind] * max(1, device.n_compute_units)
+    n_groups = PROBED_GROUPS_PER_UNIT[device.kind] * max(1, device.n_compute_units)
     method = "lbs" if how.size < 2 or how.method == "launch" else {"lfs": "ulfs"}.get(how.method, how.method)
     macros = [f"{name}={value}" for name, value in sorted(kernel.defines.items())]
     return session.measured(
         " ".join(["groups of", kernel.source, kernel.entry, *macros, method, f"x {how.size}"]),
-        lambda: found_together(session, Meetings(asked, how.size, method), kernel),
+        lambda: count_concurrent_groups(session, GroupBarrier(n_groups, how.size, method), kernel),
     )

@@ -15,21 +15,21 @@
    longer than its patience, so that nothing hangs on a device that does not run all groups at once; the host learns
    of it from the first word. What one group writes and another reads is to be declared GROUPS_SHARE.
 
-   MEETING  0 none: each launch is a step, and its end the barrier; only groups that are alone may meet
+   BARRIER_METHOD  0 none: each launch is a step, and its end the barrier; only groups that are alone may meet
             1 LBS: everybody adds 1 to a counter and waits until it is complete
             2 ILBS: groups in sets, each with a counter; the leader of a set that is complete adds 1 to the main one
             3 LFS: no counter; an observer watches a word for each group, and then answers each in another one
             4 ULFS: the same in a tree, with an observer for as many groups as a group has work-items
 
-   Buffers (clalign/compute/meetings.py)
+   Buffers (clalign/compute/group_barriers.py)
      facts  int[N_FACTS]
      words  int[], out: all 0 at first; none is reset between meetings, which are counted
 
    After S. Xiao, W. Feng, IPDPS 2010; ILBS and ULFS after Savadi, Salavatizadeh and Riahi; the poll after Sorensen
    and others, OOPSLA 2016. */
 
-#ifndef MEETING
-#define MEETING 1
+#ifndef BARRIER_METHOD
+#define BARRIER_METHOD 1
 #endif
 #ifndef LANE_BACKEND
 #define LANE_BACKEND 0
@@ -106,7 +106,7 @@ int is_well(const meeting_t *meeting)
     return atomic_or(meeting->told + (meeting->goal & 1), 0);
 }
 
-#if MEETING == 1
+#if BARRIER_METHOD == 1
 
 void exchange_words(const meeting_t *meeting)
 {
@@ -116,7 +116,7 @@ void exchange_words(const meeting_t *meeting)
     }
 }
 
-#elif MEETING == 2
+#elif BARRIER_METHOD == 2
 
 void exchange_words(const meeting_t *meeting)
 {
@@ -133,7 +133,7 @@ void exchange_words(const meeting_t *meeting)
     }
 }
 
-#elif MEETING >= 3
+#elif BARRIER_METHOD >= 3
 
 /* One level of the tree: all groups at the lowest, at each above the observers of the one below, which are the first
    of all groups. Each has two words: it has come, and it may go. */
